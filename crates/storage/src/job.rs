@@ -2,7 +2,6 @@
 //!
 //! Knows nothing of groups and commits. The answer rests here until the store says that it is final.
 
-use std::mem;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -11,46 +10,70 @@ use crate::error::{JobError, StorageError};
 use crate::job_times::JobTimer;
 use crate::session::Session;
 
-/// Whether what a job did is to be kept.
+/// What a run of a job came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Outcome {
+    /// What it did is to be kept.
     Keep,
-    Undo,
-    /// It is to be undone, and the job run again after so long: its change cannot have a date yet.
+    /// It is refused, and nothing of it is kept.
+    Refuse,
+    /// The store has failed it, and nothing of it is kept.
+    Fail,
+    /// It is to be undone, and run again after so long: its change cannot have a date yet.
     Wait(Duration),
 }
 
 /// A job whose types are forgotten, so that jobs of all kinds can stand in one queue.
 pub(crate) trait Job: Send {
-    /// Runs the job and holds its answer back. It is run once, unless it must wait.
-    fn run(&mut self, session: &mut Session<'_>) -> Verdict;
+    /// Runs the job and holds its answer back.
+    fn run(&mut self, session: &mut Session<'_>) -> Outcome;
 
     /// Gives the caller the job's answer when `outcome` is good, otherwise the error.
     fn answer(self: Box<Self>, outcome: Result<(), StorageError>);
+
+    /// Has the caller run the job by itself. What it did was undone.
+    fn give_back(self: Box<Self>);
 }
 
-/// What the caller of a job gets: its answer and its times.
-type Answer<T, E> = (Result<T, E>, JobTimer);
+/// What the caller of a job gets, with the times of the job.
+pub(crate) enum Reply<T, E, F> {
+    Answer(Result<T, E>, JobTimer),
+    /// The job, to be run by itself.
+    GivenBack(F, JobTimer),
+}
 
-/// Wraps a function as a job, and returns it with the receiver of its answer.
-pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, oneshot::Receiver<Answer<T, E>>)
+/// Wraps a function as a job.
+pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, oneshot::Receiver<Reply<T, E, F>>)
 where
     T: Send + 'static,
     E: JobError,
     F: FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
 {
     let (caller, receiver) = oneshot::channel();
-    (Box::new(Pending { progress: Progress::Waiting(function), caller, timer: JobTimer::start() }), receiver)
+    let job = Pending { function, progress: Progress::Waiting, caller, timer: JobTimer::start() };
+    (Box::new(job), receiver)
+}
+
+/// The answer of a job that nobody gives back.
+pub(crate) fn answer_of<T, E: JobError, F>(reply: Result<Reply<T, E, F>, oneshot::error::RecvError>) -> Result<T, E> {
+    match reply {
+        Ok(Reply::Answer(answer, timer)) => {
+            timer.report();
+            answer
+        }
+        Ok(Reply::GivenBack(..)) | Err(_) => Err(StorageError::Closed.into()),
+    }
 }
 
 struct Pending<T, E, F> {
-    progress: Progress<T, E, F>,
-    caller: oneshot::Sender<Answer<T, E>>,
+    function: F,
+    progress: Progress<T, E>,
+    caller: oneshot::Sender<Reply<T, E, F>>,
     timer: JobTimer,
 }
 
-enum Progress<T, E, F> {
-    Waiting(F),
+enum Progress<T, E> {
+    Waiting,
     /// Begun; a job that is still in this state after its run has panicked.
     Running,
     Answered(Result<T, E>),
@@ -62,23 +85,24 @@ where
     E: JobError,
     F: FnMut(&mut Session<'_>) -> Result<T, E> + Send,
 {
-    fn run(&mut self, session: &mut Session<'_>) -> Verdict {
-        if let Progress::Waiting(mut function) = mem::replace(&mut self.progress, Progress::Running) {
-            self.timer.begin_run();
-            let answer = self.timer.run(session, &mut function);
-            let refusal = answer.as_ref().err().and_then(JobError::of_the_store);
-            if let Some(StorageError::DateNotDue { wait }) = refusal {
-                let wait = *wait;
-                self.timer.end_run();
-                self.progress = Progress::Waiting(function);
-                return Verdict::Wait(wait);
-            }
-            self.progress = Progress::Answered(answer);
+    fn run(&mut self, session: &mut Session<'_>) -> Outcome {
+        self.progress = Progress::Running;
+        self.timer.begin_run();
+        let answer = self.timer.run(session, &mut self.function);
+        let outcome = match &answer {
+            Ok(_) => Outcome::Keep,
+            Err(error) => match error.of_the_store() {
+                Some(StorageError::DateNotDue { wait }) => Outcome::Wait(*wait),
+                Some(_) => Outcome::Fail,
+                None => Outcome::Refuse,
+            },
+        };
+        self.progress = Progress::Answered(answer);
+        if let Outcome::Wait(_) = outcome {
+            self.timer.end_run();
+            self.progress = Progress::Waiting;
         }
-        match self.progress {
-            Progress::Answered(Ok(_)) => Verdict::Keep,
-            Progress::Waiting(_) | Progress::Answered(Err(_)) | Progress::Running => Verdict::Undo,
-        }
+        outcome
     }
 
     fn answer(mut self: Box<Self>, outcome: Result<(), StorageError>) {
@@ -86,10 +110,16 @@ where
         let answer = match (self.progress, outcome) {
             (Progress::Running, _) => Err(E::from(StorageError::JobPanicked)),
             (Progress::Answered(answer), Ok(())) => answer,
-            (Progress::Answered(_) | Progress::Waiting(_), Err(error)) => Err(E::from(error)),
-            (Progress::Waiting(_), Ok(())) => Err(E::from(StorageError::Closed)),
+            (Progress::Answered(_) | Progress::Waiting, Err(error)) => Err(E::from(error)),
+            (Progress::Waiting, Ok(())) => Err(E::from(StorageError::Closed)),
         };
         // A caller that has gone away has no use for the answer; the work is done all the same.
-        let _ = self.caller.send((answer, self.timer));
+        let _ = self.caller.send(Reply::Answer(answer, self.timer));
+    }
+
+    fn give_back(mut self: Box<Self>) {
+        self.timer.end_run();
+        // A caller that has gone away has done nothing.
+        let _ = self.caller.send(Reply::GivenBack(self.function, self.timer));
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod migrations;
 mod opening;
 mod pool;
 mod reclaim;
+mod runs;
 #[cfg(test)]
 mod round_trips;
 mod set_up;
@@ -34,7 +35,7 @@ use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections, KeptOpen, PageCaches};
 use crate::copy;
 use crate::error::{JobError, StorageError};
-use crate::job::job;
+use crate::job::{answer_of, job};
 use crate::metrics::StoreMetrics;
 use crate::probe::Probe;
 use crate::session::Session;
@@ -276,9 +277,7 @@ impl Store {
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
-        let (answer, timer) = answer.await.map_err(|_| StorageError::Closed)?;
-        timer.report();
-        self.last_fault.note(answer)
+        self.last_fault.note(answer_of(answer.await))
     }
 
     /// As [`Store::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
@@ -332,8 +331,7 @@ impl Store {
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
-        let (answer, _) = answer.blocking_recv().map_err(|_| StorageError::Closed)?;
-        answer
+        answer_of(answer.blocking_recv())
     }
 
     /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
@@ -361,8 +359,7 @@ impl Store {
         // The queue may be full, and then this waits for a place.
         let placed = spawn_blocking(move || to_enqueue.enqueue_when_there_is_room(last)).await;
         placed.unwrap_or(Err(StorageError::Closed))?;
-        let (answer, _) = answer.await.map_err(|_| StorageError::Closed)?;
-        answer?;
+        answer_of(answer.await)?;
         while writer.has_postponed() {
             sleep(POSTPONED_PAUSE).await;
         }

@@ -26,7 +26,7 @@ use diesel::connection::SimpleConnection as _;
 use crate::clock::{JobTime, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
-use crate::job::{Job, Verdict};
+use crate::job::{Job, Outcome};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
@@ -341,18 +341,18 @@ fn run_in_savepoint(
     job: &mut dyn Job,
 ) -> Result<Option<DateWait>, StorageError> {
     connection.open_savepoint()?;
-    let verdict = catch_unwind(AssertUnwindSafe(|| {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
         let mut session = Session::new(connection, Access::Write, JobTime::of_writing(clock));
         (job.run(&mut session), session.waits_for())
     }));
     watch.require_open()?;
-    let (verdict, trainee) = verdict.map_err(|_| StorageError::JobPanicked)?;
+    let (outcome, trainee) = outcome.map_err(|_| StorageError::JobPanicked)?;
     connection.require_depth(2)?;
-    let wait = match verdict {
-        Verdict::Keep => None,
-        Verdict::Undo | Verdict::Wait(_) => {
+    let wait = match outcome {
+        Outcome::Keep => None,
+        Outcome::Refuse | Outcome::Fail | Outcome::Wait(_) => {
             connection.roll_back_to_savepoint().map_err(StorageError::of_lost_transaction)?;
-            if let Verdict::Wait(wait) = verdict { Some(DateWait { wait, trainee }) } else { None }
+            if let Outcome::Wait(wait) = outcome { Some(DateWait { wait, trainee }) } else { None }
         }
     };
     connection.release_savepoint().map_err(StorageError::of_lost_transaction)?;

@@ -2,8 +2,6 @@
 //!
 //! Knows nothing of the writer's thread: it takes the writing jobs that it is given.
 
-mod retry;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread;
@@ -14,37 +12,31 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use self::retry::{Retry, is_contention, storage_error, wait_for_date};
 use crate::clock::{Clock, JobTime, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
 use crate::error::{JobError, StorageError};
 use crate::job_times::JobTimer;
 use crate::metrics::StoreMetrics;
-use crate::recent::RecentRows;
 use crate::session::Session;
 use crate::store::group_commit::Groups;
+use crate::store::runs::{Decision, Runs};
 use crate::store::{Queue, StoreOptions};
-use crate::trainees::ListCache;
 use crate::writer::WriteCounters;
 
 /// How long a job may take on PostgreSQL, with all that it waits for and each time that it is run again.
-const JOB_TIME: Duration = Duration::from_secs(8);
+pub(super) const JOB_TIME: Duration = Duration::from_secs(8);
 /// How long a job that reads may take on one connection before it is run again on another one.
 const READ_TIME: Duration = Duration::from_secs(4);
 /// How long a job waits for a connection on SQLite, which nobody else has.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a connection stays that nobody uses. Others may need the room that the database has.
 const IDLE_TIME: Duration = Duration::from_secs(60);
-/// By how much the time of a job that has waited for a lock in vain must exceed that of its last run, to be run again.
-const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct JobPool {
     connections: Pool<Connections>,
     /// How the connections are made.
     manager: Connections,
-    pub(super) recent: RecentRows,
-    pub(super) list_cache: ListCache,
     /// How long a job without a deadline waits for a connection.
     connection_wait: Duration,
     /// How long a job may wait for a place, and take in all. On SQLite it waits for its turn, and the database for nobody.
@@ -93,8 +85,6 @@ impl JobPool {
         Self {
             connections: pool,
             manager: connections.clone(),
-            recent: RecentRows::default(),
-            list_cache: ListCache::default(),
             connection_wait: limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place.max(options.connection_wait)),
             limits,
             read_clock: options.clock.clone(),
@@ -128,8 +118,7 @@ impl JobPool {
         Queue { length: admitted.saturating_sub(running), limit: self.queue }
     }
 
-    /// Runs a job on a thread where it may block, when one of the places is free. A job that must wait for a date leaves
-    /// its place to others meanwhile.
+    /// Runs a job on a thread where it may block, when one of the places is free.
     pub(super) async fn run<T, E>(
         self: Arc<Self>,
         access: Access,
@@ -141,7 +130,7 @@ impl JobPool {
     {
         let deadline = self.deadline();
         let _admitted = self.admit()?;
-        Arc::clone(&self).run_admitted(deadline, access, job, JobTrace::current(), true).await
+        Arc::clone(&self).run_admitted(deadline, access, job, JobTimer::start()).await
     }
 
     /// When a job that begins now must have ended.
@@ -149,42 +138,24 @@ impl JobPool {
         self.limits.map(|limits| Instant::now() + limits.job)
     }
 
-    /// As [`JobPool::run`], on a connection for which `ready` holds, each time that the job is run, and with a deadline that it may
-    /// share with others.
-    pub(super) async fn run_when<T, E>(
-        self: Arc<Self>,
-        ready: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError> + Send + 'static,
-        deadline: Option<Instant>,
-        access: Access,
-        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: JobError,
-    {
-        let _admitted = self.admit()?;
-        Arc::clone(&self).run_admitted(ready, deadline, access, job, JobTimer::start(), true).await
-    }
-
     /// Lets a job wait for a place, unless too many do.
     pub(super) fn admit(&self) -> Result<SemaphorePermit<'_>, StorageError> {
         self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)
     }
 
-    /// Like [`JobPool::run`], for a job that was admitted. Runs it without assumptions unless `may_assume`.
+    /// Like [`JobPool::run`], for a job that was admitted. One that is run again leaves its place to others meanwhile.
     pub(super) async fn run_admitted<T, E>(
         self: Arc<Self>,
         deadline: Option<Instant>,
         access: Access,
         mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
         mut timer: JobTimer,
-        may_assume: bool,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let begun = Instant::now();
+        let mut runs = Runs::until(deadline);
         loop {
             let place = self.place(deadline).await.inspect_err(|_| {
                 timer.end_run();
@@ -194,18 +165,17 @@ impl JobPool {
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let answer = pool.run_until_it_ends(access, deadline, &mut ready, &mut job, &mut timer, may_assume);
-                (ready, job, timer, answer)
+                let (answer, pause) = pool.run_once(access, deadline, &mut job, &mut runs, &mut timer);
+                (job, runs, timer, answer, pause)
             });
-            let Ok((again, of_all_runs, answer)) = running.await else {
-                return Err(StorageError::Closed.into());
-            };
-            let Some(wait) = wait_for_date(&answer, begun) else {
-                of_all_runs.report();
+            let Ok(ended) = running.await else { return Err(StorageError::Closed.into()) };
+            let (answer, pause);
+            (job, runs, timer, answer, pause) = ended;
+            let Some(pause) = pause else {
+                timer.report();
                 return answer;
             };
-            (ready, job, timer) = (same, again, of_all_runs);
-            sleep(wait).await;
+            sleep(pause).await;
         }
     }
 
@@ -229,7 +199,7 @@ impl JobPool {
         let _all = self.places.acquire_many(self.size()).await;
     }
 
-    /// Runs a job on this thread.
+    /// Runs a job on this thread. No client waits for it, and it may be long.
     pub(super) fn run_here<T, E>(
         &self,
         access: Access,
@@ -238,80 +208,64 @@ impl JobPool {
     where
         E: JobError,
     {
-        let begun = Instant::now();
+        let (mut runs, mut timer) = (Runs::until(None), JobTimer::start());
         loop {
-            // No client waits for it, and it may be long.
-            let answer = self.run_until_it_ends(access, None, &mut |_| Ok(()), &mut job, &mut JobTimer::start(), true);
-            let Some(wait) = wait_for_date(&answer, begun) else { return answer };
-            thread::sleep(wait);
+            let (answer, pause) = self.run_once(access, None, &mut job, &mut runs, &mut timer);
+            let Some(pause) = pause else { return answer };
+            thread::sleep(pause);
         }
     }
 
-    /// Runs a job, and again when it collided with another one, or its connection was lost before the commit, as long as
-    /// there is time.
-    fn run_until_it_ends<T, E>(
+    /// Runs a job once. Also returns how long it waits before it is run again, if it is.
+    fn run_once<T, E>(
         &self,
         access: Access,
         deadline: Option<Instant>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
+        runs: &mut Runs,
         timer: &mut JobTimer,
-        may_assume: bool,
-    ) -> Result<T, E>
+    ) -> (Result<T, E>, Option<Duration>)
     where
         E: JobError,
     {
-        // A job without a deadline is run again for as long as one with it.
-        let last_run = deadline.unwrap_or_else(|| Instant::now() + JOB_TIME);
-        let mut collisions = 0;
-        loop {
-            let mut pooled = self.connection(deadline).inspect_err(|_| timer.end_run())?;
-            let connection = &mut pooled.connection;
-            let begun = Instant::now();
-            timer.begin_run();
-            connection.set_deadline(deadline.map(|deadline| match access {
-                Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
-                Access::Write => deadline,
-            }));
-            let mut timed_job = |session: &mut Session<'_>| timer.run(session, &mut *job);
-            let answer = catch_unwind(AssertUnwindSafe(|| match ready(connection) {
-                Ok(()) => self.run_job(connection, access, &mut timed_job, may_assume),
-                Err(error) => Err(error.into()),
-            }));
-            self.metrics.job_ended(access, begun);
-            let answer = answer.unwrap_or_else(|_| {
-                // The pool also drops one that comes back with an open transaction.
-                connection.close();
-                Err(StorageError::JobPanicked.into())
-            });
-            timer.end_run();
-            // On SQLite nobody collides, and the busy timeout has passed.
-            let retry = self.limits.and_then(|_| Retry::after(access, &answer, collisions));
-            let Some(retry) = retry else { return answer };
-            if let Retry::OnAnotherConnection(_) = retry {
+        let mut pooled = match self.connection(deadline) {
+            Ok(pooled) => pooled,
+            Err(error) => {
+                timer.end_run();
+                return (Err(error.into()), None);
+            }
+        };
+        let connection = &mut pooled.connection;
+        let begun = Instant::now();
+        timer.begin_run();
+        connection.set_deadline(deadline.map(|deadline| match access {
+            Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
+            Access::Write => deadline,
+        }));
+        let mut timed_job = |session: &mut Session<'_>| timer.run(session, &mut *job);
+        let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, &mut timed_job)));
+        self.metrics.job_ended(access, begun);
+        let answer = answer.unwrap_or_else(|_| {
+            // The pool also drops one that comes back with an open transaction.
+            connection.close();
+            Err(StorageError::JobPanicked.into())
+        });
+        timer.end_run();
+        // On SQLite nobody collides, and the busy timeout has passed.
+        if self.limits.is_none() {
+            return (answer, None);
+        }
+        let failure = answer.as_ref().err().and_then(JobError::of_the_store);
+        let decision = runs.decide(access, failure);
+        match decision {
+            Decision::AfterCollision { .. } => self.counters.collided(),
+            Decision::Reconnect { .. } => {
                 connection.close();
                 self.manager.invalidate();
             }
-            drop(pooled);
-            let pause = match retry {
-                Retry::AfterContention(pause) => {
-                    collisions += 1;
-                    self.counters.collided();
-                    pause
-                }
-                Retry::OnAnotherConnection(pause) => pause,
-            };
-            // One that has waited for a lock in vain may take as long again. If its time ended meanwhile, the connection would
-            // have to be given up.
-            let run = if matches!(storage_error(&answer), Some(StorageError::Busy)) {
-                begun.elapsed() + CONTENTION_MARGIN
-            } else {
-                Duration::ZERO
-            };
-            if Instant::now() + pause + run >= last_run {
-                return answer;
-            }
-            thread::sleep(pause);
+            Decision::Done | Decision::Fail | Decision::AtDate { .. } => {}
         }
+        (answer, runs.pause(decision, begun.elapsed()))
     }
 
     /// A connection, as soon as one is free.
@@ -325,64 +279,33 @@ impl JobPool {
         self.connections.get_timeout(patience).map_err(StorageError::Unavailable)
     }
 
-    /// Runs a job on the assumption that what was read lately is what it was, that what it locks is not locked, and that it finds no
-    /// duplicate; and again without assuming anything when that does not hold, or may not be assumed.
+    /// Runs a job in a transaction of its own.
     pub(super) fn run_job<T, E>(
         &self,
         connection: &mut DatabaseConnection,
         access: Access,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
-        may_assume: bool,
     ) -> Result<T, E>
     where
         E: JobError,
     {
-        let answer = if may_assume { self.run_in_transaction(connection, access, true, job) } else { None };
-        // Without assumptions there is always an answer.
-        let answer = answer.or_else(|| self.run_in_transaction(connection, access, false, job));
-        answer.unwrap_or_else(|| Err(StorageError::TransactionDepth.into()))
-    }
-
-    /// Runs a job in a transaction; nothing when an assumption of the job does not hold. Then nothing was changed.
-    fn run_in_transaction<T, E>(
-        &self,
-        connection: &mut DatabaseConnection,
-        access: Access,
-        may_assume: bool,
-        job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
-    ) -> Option<Result<T, E>>
-    where
-        E: JobError,
-    {
-        connection.allow_assumptions(may_assume);
-        if let Err(error) = connection.begin(access) {
-            return Some(Err(StorageError::from(error).into()));
-        }
+        connection.begin(access).map_err(StorageError::from)?;
         let time = match access {
             Access::LookUp | Access::Read => JobTime::of_reading(self.read_clock.now()),
             Access::Write => JobTime::of_writing(&self.write_clock),
         };
         let depth = connection.depth_of(access);
-        let session = Session::new(connection, access, time).with_recent_rows(&self.recent);
-        let answer = job(&mut session.with_list_cache(&self.list_cache));
-        // Before anything is committed, and before any answer leaves, a refusal too.
-        let assumptions_hold = connection.assumptions_hold();
-        if let (Ok(_), Ok(true)) = (&answer, &assumptions_hold) {
-            let ended = self.end(connection, access, depth, 1);
-            return Some(answer.and_then(|answer| ended.map(|()| answer).map_err(E::from)));
+        let answer = job(&mut Session::new(connection, access, time));
+        if answer.is_ok() {
+            self.end(connection, access, depth, 1)?;
+        } else {
+            // What cannot be rolled back is never committed either: the pool drops the connection.
+            let _ = match access {
+                Access::LookUp | Access::Read => connection.end_reading(true),
+                Access::Write => connection.roll_back(),
+            };
         }
-        // What cannot be rolled back is never committed either: the pool drops the connection.
-        let _ = match access {
-            Access::LookUp | Access::Read => connection.end_reading(true),
-            Access::Write => connection.roll_back(),
-        };
-        match assumptions_hold {
-            Ok(true) => Some(answer),
-            // What was sent with a lock that was waited for in vain has failed with it, and says nothing.
-            Ok(false) if is_contention(&answer) => Some(answer),
-            Ok(false) => None,
-            Err(error) => Some(Err(StorageError::from(error).into())),
-        }
+        answer
     }
 
     /// Ends the transaction of so many jobs.

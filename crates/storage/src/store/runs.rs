@@ -1,0 +1,161 @@
+//! Whether a job on PostgreSQL is run again, and when.
+
+use std::time::{Duration, Instant};
+
+use crate::clock::MAX_DATE_WAIT;
+use crate::connection::Access;
+use crate::error::StorageError;
+
+/// How long a job without a deadline is run again.
+const JOB_TIME: Duration = super::pool::JOB_TIME;
+/// How long a job waits after its first collision.
+const COLLISION_PAUSE: Duration = Duration::from_millis(5);
+/// How long it waits after any, at most.
+const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
+/// How long a job waits before it tries another connection.
+const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
+/// By how much the time of a job that has waited for a lock in vain must exceed that of its last run, to be run again.
+const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
+
+/// What becomes of a job that was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Decision {
+    /// It has its answer, which may be a refusal.
+    Done,
+    /// The store has failed it, and would again.
+    Fail,
+    /// It is run again after so long, when its change can have a date.
+    AtDate { after: Duration },
+    /// It is run again after so long, when the one that it collided with may have ended.
+    AfterCollision { after: Duration, waited_for_lock: bool },
+    /// It is run again after so long, on another connection.
+    Reconnect { after: Duration },
+}
+
+/// What becomes of a job that has collided so often, and with this failure of the store or with none.
+pub(super) fn decide(access: Access, collisions: u32, failure: Option<&StorageError>) -> Decision {
+    let Some(failure) = failure else { return Decision::Done };
+    let writes = access == Access::Write;
+    match failure {
+        StorageError::DateNotDue { wait } => Decision::AtDate { after: *wait },
+        StorageError::Collided => after_collision(collisions, false),
+        StorageError::Busy => after_collision(collisions, true),
+        // A row of another transaction that was not there when the job looked: run again, it finds the row.
+        failure if writes && collisions == 0 && failure.is_unique_violation() => after_collision(collisions, false),
+        StorageError::ConnectionLost(_) => Decision::Reconnect { after: RECONNECT_PAUSE },
+        // One that only reads has tried to write, which is a defect.
+        StorageError::ReadOnly(_) if writes => Decision::Reconnect { after: RECONNECT_PAUSE },
+        _ => Decision::Fail,
+    }
+}
+
+/// The other one gets a little time, and more each time.
+fn after_collision(collisions: u32, waited_for_lock: bool) -> Decision {
+    let after = COLLISION_PAUSE.saturating_mul(collisions + 1).min(LONGEST_COLLISION_PAUSE);
+    Decision::AfterCollision { after, waited_for_lock }
+}
+
+/// The runs of one job: when it began, until when it may be run again, and how often it collided.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Runs {
+    begun: Instant,
+    end: Instant,
+    collisions: u32,
+}
+
+impl Runs {
+    /// Of a job that begins now. One without a deadline is run again for as long as one with it.
+    pub(super) fn until(deadline: Option<Instant>) -> Self {
+        let begun = Instant::now();
+        Self { begun, end: deadline.unwrap_or_else(|| begun + JOB_TIME), collisions: 0 }
+    }
+
+    /// What becomes of the job after a run.
+    pub(super) fn decide(&self, access: Access, failure: Option<&StorageError>) -> Decision {
+        decide(access, self.collisions, failure)
+    }
+
+    /// How long the job waits before it is run again; `None` where it is not, or where there is no time left. The last run took
+    /// `last_run`.
+    pub(super) fn pause(&mut self, decision: Decision, last_run: Duration) -> Option<Duration> {
+        let (after, needed) = match decision {
+            Decision::Done | Decision::Fail => return None,
+            Decision::AtDate { after } => {
+                return Some(after).filter(|after| self.begun.elapsed() + *after <= MAX_DATE_WAIT);
+            }
+            Decision::AfterCollision { after, waited_for_lock } => {
+                self.collisions += 1;
+                // It may wait as long again. If its time ended meanwhile, the connection would have to be given up.
+                (after, if waited_for_lock { last_run + CONTENTION_MARGIN } else { Duration::ZERO })
+            }
+            Decision::Reconnect { after } => (after, Duration::ZERO),
+        };
+        (Instant::now() + after + needed < self.end).then_some(after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use diesel::result::{DatabaseErrorKind, Error as DieselError};
+
+    use super::*;
+
+    fn violation() -> DieselError {
+        DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, Box::new(String::new()))
+    }
+
+    #[test]
+    fn each_outcome_has_one_decision() {
+        use Access::{LookUp, Read, Write};
+        use Decision::{AfterCollision, AtDate, Done, Fail, Reconnect};
+        let wait = Duration::from_millis(7);
+        let again = |milliseconds, waited_for_lock| {
+            let after = Duration::from_millis(milliseconds);
+            AfterCollision { after, waited_for_lock }
+        };
+        let reconnect = Reconnect { after: RECONNECT_PAUSE };
+        let lost = || StorageError::ConnectionLost(DieselError::NotFound);
+        let read_only = || StorageError::ReadOnly(DieselError::NotFound);
+        let cases = [
+            (LookUp, 0, None, Done),
+            (Write, 9, None, Done),
+            (Write, 0, Some(StorageError::DateNotDue { wait }), AtDate { after: wait }),
+            (Write, 9, Some(StorageError::DateNotDue { wait }), AtDate { after: wait }),
+            (Read, 0, Some(StorageError::Collided), again(5, false)),
+            (Write, 0, Some(StorageError::Busy), again(5, true)),
+            (Write, 3, Some(StorageError::Collided), again(20, false)),
+            (Write, 1_000, Some(StorageError::Busy), again(100, true)),
+            (Write, 0, Some(violation().into()), again(5, false)),
+            (Write, 1, Some(violation().into()), Fail),
+            (Read, 0, Some(violation().into()), Fail),
+            (LookUp, 0, Some(lost()), reconnect),
+            (Write, 0, Some(lost()), reconnect),
+            (Write, 0, Some(read_only()), reconnect),
+            (Read, 0, Some(read_only()), Fail),
+            (Write, 0, Some(StorageError::Stale), Fail),
+            (Write, 0, Some(StorageError::JobPanicked), Fail),
+            (Write, 0, Some(StorageError::QueueFull), Fail),
+        ];
+        for (access, collisions, failure, decision) in cases {
+            assert_eq!(decide(access, collisions, failure.as_ref()), decision, "{access:?} {collisions} {failure:?}");
+        }
+    }
+
+    #[test]
+    fn job_is_run_again_while_there_is_time() {
+        // The times are so long that how fast the test runs does not matter.
+        let hour = Duration::from_secs(3_600);
+        let mut runs = Runs::until(Some(Instant::now() + 2 * hour));
+        let mut is_run_again = |decision, last_run| runs.pause(decision, last_run).is_some();
+        let after = Duration::from_millis(1);
+        let collided = |waited_for_lock| Decision::AfterCollision { after, waited_for_lock };
+        assert!(is_run_again(collided(false), 3 * hour) && is_run_again(collided(true), hour));
+        assert!(!is_run_again(collided(true), 3 * hour), "its time would end while it waits for the lock");
+        assert!(is_run_again(Decision::Reconnect { after }, 3 * hour));
+        assert!(!is_run_again(Decision::Reconnect { after: 3 * hour }, Duration::ZERO));
+        assert!(is_run_again(Decision::AtDate { after: Duration::ZERO }, hour));
+        assert!(!is_run_again(Decision::AtDate { after: hour }, Duration::ZERO));
+        assert!(!is_run_again(Decision::Done, Duration::ZERO) && !is_run_again(Decision::Fail, Duration::ZERO));
+        assert_eq!(runs.collisions, 3);
+    }
+}
