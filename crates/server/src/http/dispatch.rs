@@ -209,21 +209,24 @@ pub(super) async fn run_in_transaction(
     count: fn(&ResponseSender, ApiResponse) -> Result<ApiResponse, ApiError>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
-    // What is only tried out must not write, and runs where nothing can.
-    let is_tried_out = handler.access.writes() && api_request.validates_only();
-    let access = if is_tried_out { Access::Read } else { handler.access };
-    let writes = access.writes();
-    let is_checked = writes && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
-    // A key is locked by a transaction of its own.
-    let may_share = access == Access::Insert && matches!(api_request.idempotency_key(), Ok(None));
+    let mode = Mode::of(handler.access, &api_request);
+    let is_checked =
+        mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = state.response_sender.clone();
     let settled = state.settled_changes.get();
     let job = move |session: &mut Session<'_>| {
-        let opened = session.authenticate(&api_request.token, api_request.cause())?;
+        let opened = match mode {
+            Mode::LookUp => {
+                session.authenticate_to_show(&api_request.token, api_request.cause(), api_request.trainee_id())?
+            }
+            Mode::DryRun | Mode::Read | Mode::GroupedInsert | Mode::Write => {
+                session.authenticate(&api_request.token, api_request.cause())?
+            }
+        };
         let Some(mut session) = opened else {
             let refusal = session.refusal_of(&api_request.token)?;
-            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
+            return JobOutput::from(ApiError::Unauthorized(AuthenticationError::Refused(refusal))).into_outcome();
         };
         // Before a write records it, since a refusal undoes that.
         let use_is_due = !session.token_use_is_recorded();
@@ -233,10 +236,8 @@ pub(super) async fn run_in_transaction(
             if !reads_query {
                 query::require_known(api_request.refused_parameters()).map_err(ApiError::Filters)?;
             }
-            if writes {
+            let reply = if mode.writes() {
                 session.record_token_use()?;
-            }
-            let reply = if writes {
                 idempotency::once(&mut session, &context, handler)
             } else {
                 (handler.run)(&mut session, &context)
@@ -245,50 +246,80 @@ pub(super) async fn run_in_transaction(
             count(&response_sender, reply?)
         };
         let result = run();
-        let observation = context.observer.finish();
-        match result {
-            Ok(reply) => Ok((reply, use_is_due && !writes, observation)),
-            Err(error) => {
-                // A database that has failed is not asked to write once more.
-                let has_failed = error.of_the_store().is_some_and(StorageError::is_temporary);
-                let use_is_due = use_is_due && !has_failed;
-                Err(ObservedError { error, use_is_due, observation: Box::new(observation) })
-            }
-        }
+        let is_recorded = match &result {
+            Ok(_) => mode.writes(),
+            // A database that has failed is not asked to write once more.
+            Err(error) => error.of_the_store().is_some_and(StorageError::is_temporary),
+        };
+        let observation = Box::new(context.observer.finish());
+        JobOutput { result, observation, use_is_due: use_is_due && !is_recorded }.into_outcome()
     };
-    let done = match access {
-        Access::LookUp => state.store.look_up(job).await,
-        Access::Read => state.store.read(job).await,
-        Access::Insert if may_share => state.store.write_in_group(job).await,
-        Access::Insert | Access::Write => state.store.write(job).await,
+    let done = match mode {
+        Mode::LookUp => state.store.look_up(job).await,
+        Mode::DryRun | Mode::Read => state.store.read(job).await,
+        Mode::GroupedInsert => state.store.write_in_group(job).await,
+        Mode::Write => state.store.write(job).await,
     };
-    let (result, use_is_due, observation) = match done {
-        Ok((reply, use_is_due, observation)) => (Ok(reply), use_is_due, observation),
-        Err(ObservedError { error, use_is_due, observation }) => (Err(error), use_is_due, *observation),
-    };
+    let JobOutput { result, observation, use_is_due } = done.unwrap_or_else(|refused| refused);
     if use_is_due {
         actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
     }
-    (result, observation)
+    (result, *observation)
 }
 
-/// An error of a job, with what was observed before it.
-struct ObservedError {
-    error: ApiError,
-    /// Whether the use of the token is still to be recorded.
-    use_is_due: bool,
-    observation: Box<RequestObservation>,
+/// How the job of a request is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// Where nothing can be written: it is only tried out.
+    DryRun,
+    LookUp,
+    Read,
+    /// With others that come at the same time.
+    GroupedInsert,
+    Write,
 }
 
-impl<E: Into<ApiError>> From<E> for ObservedError {
-    fn from(error: E) -> Self {
-        Self { error: error.into(), use_is_due: false, observation: Box::default() }
+impl Mode {
+    fn of(access: Access, request: &ApiRequest) -> Self {
+        match access {
+            Access::LookUp => Self::LookUp,
+            Access::Read => Self::Read,
+            Access::Insert | Access::Write if request.validates_only() => Self::DryRun,
+            // A key is locked by a transaction of its own.
+            Access::Insert if matches!(request.idempotency_key(), Ok(None)) => Self::GroupedInsert,
+            Access::Insert | Access::Write => Self::Write,
+        }
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::GroupedInsert | Self::Write)
     }
 }
 
-impl JobError for ObservedError {
+/// What a job comes to.
+struct JobOutput {
+    result: Result<ApiResponse, ApiError>,
+    observation: Box<RequestObservation>,
+    /// Whether the use of the token is still to be recorded.
+    use_is_due: bool,
+}
+
+impl JobOutput {
+    /// What a job returns: what it did is undone where its result is an error.
+    fn into_outcome(self) -> Result<Self, Self> {
+        if self.result.is_ok() { Ok(self) } else { Err(self) }
+    }
+}
+
+impl<E: Into<ApiError>> From<E> for JobOutput {
+    fn from(error: E) -> Self {
+        Self { result: Err(error.into()), observation: Box::default(), use_is_due: false }
+    }
+}
+
+impl JobError for JobOutput {
     fn of_the_store(&self) -> Option<&StorageError> {
-        self.error.of_the_store()
+        self.result.as_ref().err().and_then(ApiError::of_the_store)
     }
 }
 
