@@ -42,8 +42,11 @@ pub(crate) enum Reply<T, E, F> {
     GivenBack(F, JobTimer),
 }
 
+/// Where the caller of a job waits for its reply.
+type Caller<T, E, F> = oneshot::Receiver<Reply<T, E, F>>;
+
 /// Wraps a function as a job.
-pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, oneshot::Receiver<Reply<T, E, F>>)
+pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, Caller<T, E, F>)
 where
     T: Send + 'static,
     E: JobError,

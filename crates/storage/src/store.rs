@@ -15,9 +15,9 @@ pub(crate) mod migrations;
 mod opening;
 mod pool;
 mod reclaim;
-mod runs;
 #[cfg(test)]
 mod round_trips;
+mod runs;
 mod set_up;
 mod statistics;
 mod writable;

@@ -33,8 +33,8 @@ pub use batches::BatchEntry;
 pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
 use columns::Derived;
 pub use erasing::RelatedRecord;
-pub use listing::{CursorPage, ListCursor, Page};
 pub(crate) use listing::miscounted;
+pub use listing::{CursorPage, ListCursor, Page};
 pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
 pub use visible::VisibleTrainees;
 

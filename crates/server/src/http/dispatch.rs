@@ -210,8 +210,7 @@ pub(super) async fn run_in_transaction(
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
     let mode = Mode::of(handler.access, &api_request);
-    let is_checked =
-        mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
+    let is_checked = mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
     let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
     let response_sender = state.response_sender.clone();
     let settled = state.settled_changes.get();

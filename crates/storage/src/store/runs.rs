@@ -35,24 +35,22 @@ pub(super) enum Decision {
 /// What becomes of a job that has collided so often, and with this failure of the store or with none.
 pub(super) fn decide(access: Access, collisions: u32, failure: Option<&StorageError>) -> Decision {
     let Some(failure) = failure else { return Decision::Done };
-    let writes = access == Access::Write;
-    match failure {
-        StorageError::DateNotDue { wait } => Decision::AtDate { after: *wait },
-        StorageError::Collided => after_collision(collisions, false),
-        StorageError::Busy => after_collision(collisions, true),
-        // A row of another transaction that was not there when the job looked: run again, it finds the row.
-        failure if writes && collisions == 0 && failure.is_unique_violation() => after_collision(collisions, false),
-        StorageError::ConnectionLost(_) => Decision::Reconnect { after: RECONNECT_PAUSE },
-        // One that only reads has tried to write, which is a defect.
-        StorageError::ReadOnly(_) if writes => Decision::Reconnect { after: RECONNECT_PAUSE },
-        _ => Decision::Fail,
+    if let StorageError::DateNotDue { wait } = failure {
+        return Decision::AtDate { after: *wait };
     }
-}
-
-/// The other one gets a little time, and more each time.
-fn after_collision(collisions: u32, waited_for_lock: bool) -> Decision {
-    let after = COLLISION_PAUSE.saturating_mul(collisions + 1).min(LONGEST_COLLISION_PAUSE);
-    Decision::AfterCollision { after, waited_for_lock }
+    let writes = access == Access::Write;
+    let waited_for_lock = matches!(failure, StorageError::Busy);
+    // A row of another transaction that was not there when the job looked: run again, it finds the row.
+    let was_overtaken = writes && collisions == 0 && failure.is_unique_violation();
+    if waited_for_lock || was_overtaken || matches!(failure, StorageError::Collided) {
+        // The other one gets a little time, and more each time.
+        let after = COLLISION_PAUSE.saturating_mul(collisions + 1).min(LONGEST_COLLISION_PAUSE);
+        return Decision::AfterCollision { after, waited_for_lock };
+    }
+    // One that only reads and is refused for it has tried to write, which is a defect.
+    let is_elsewhere =
+        matches!(failure, StorageError::ConnectionLost(_)) || writes && matches!(failure, StorageError::ReadOnly(_));
+    if is_elsewhere { Decision::Reconnect { after: RECONNECT_PAUSE } } else { Decision::Fail }
 }
 
 /// The runs of one job: when it began, until when it may be run again, and how often it collided.

@@ -53,7 +53,8 @@ pub(super) fn walk(
         if let Some(Start { day, passed }) = walk.start(order, days(connection)?) {
             to_skip -= passed;
             walked = if is_newest_first(order, walk.forwards) {
-                walked.filter(trainees::updated_at.lt(day.succ_opt().unwrap_or(NaiveDate::MAX).and_time(NaiveTime::MIN)))
+                walked
+                    .filter(trainees::updated_at.lt(day.succ_opt().unwrap_or(NaiveDate::MAX).and_time(NaiveTime::MIN)))
             } else {
                 walked.filter(trainees::updated_at.ge(day.and_time(NaiveTime::MIN)))
             };

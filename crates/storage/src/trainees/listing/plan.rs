@@ -24,7 +24,9 @@ pub(super) enum Plan<'a> {
     /// There are none: the page is past the end.
     Nothing,
     /// All that the list shows are found, in these states, and put in order.
-    Keys { states: &'a [String] },
+    Keys {
+        states: &'a [String],
+    },
     Walk(Walk),
 }
 
@@ -118,8 +120,15 @@ pub(super) fn passes_by(listing: &Listing) -> bool {
 mod tests {
     use super::*;
 
-    const ALL: Listing =
-        Listing { cycle: 2026, status: None, since: None, has_trn: None, order: Order::NewestFirst, page: 1, per_page: 50 };
+    const ALL: Listing = Listing {
+        cycle: 2026,
+        status: None,
+        since: None,
+        has_trn: None,
+        order: Order::NewestFirst,
+        page: 1,
+        per_page: 50,
+    };
 
     fn count(total: i64) -> Count {
         Count { total, states: Some(vec!["awarded".to_owned()]) }
@@ -175,9 +184,8 @@ mod tests {
     fn days_that_are_passed_by_say_where_a_walk_begins() {
         let day = |day| NaiveDate::from_ymd_opt(2026, 10, day).unwrap();
         let days = || vec![(day(2), 30), (day(1), 20), (day(3), 50)];
-        let start = |order, forwards, skipped| {
-            Walk { forwards, skipped, shown: 1, begins_on_a_day: true }.start(order, days())
-        };
+        let start =
+            |order, forwards, skipped| Walk { forwards, skipped, shown: 1, begins_on_a_day: true }.start(order, days());
         assert_eq!(start(Order::NewestFirst, true, 49), Some(Start { day: day(3), passed: 0 }));
         assert_eq!(start(Order::NewestFirst, true, 50), Some(Start { day: day(2), passed: 50 }));
         assert_eq!(start(Order::NewestFirst, false, 20), Some(Start { day: day(2), passed: 20 }));
@@ -190,6 +198,9 @@ mod tests {
         let near = |listing: Listing| Walk::to_near_page(&listing).is_some();
         assert!(near(Listing { page: 11, ..ALL }) && !near(Listing { page: 12, ..ALL }));
         assert!(near(Listing { status: Some(Status::Deferred), ..ALL }));
-        assert!(!near(Listing { status: Some(Status::InTraining), ..ALL }) && !near(Listing { has_trn: Some(false), ..ALL }));
+        assert!(
+            !near(Listing { status: Some(Status::InTraining), ..ALL })
+                && !near(Listing { has_trn: Some(false), ..ALL })
+        );
     }
 }
