@@ -15,12 +15,10 @@ mod versions;
 
 use std::env;
 use std::fmt::Display;
+use std::path::Path;
 use std::process::ExitCode;
 
 use self::sources::Sources;
-
-/// The top folder, where every command runs.
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
@@ -49,7 +47,11 @@ fn conclude(breaches: Vec<String>, passed: &str) -> Result<String, Failure> {
 }
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
-    env::set_current_dir(ROOT)?;
+    // Every command runs in the top folder. Cargo says when it runs the program where the package is: copies of the sources may
+    // share a program that was built in one of them.
+    if let Some(package) = env::var_os("CARGO_MANIFEST_DIR") {
+        env::set_current_dir(Path::new(&package).join("../.."))?;
+    }
     match arguments {
         ["structure"] => structure::check(&Sources::read()?),
         ["imports"] => imports::check(&Sources::read()?, imports::WITHOUT_CIRCLES),
