@@ -12,10 +12,14 @@ use super::operators;
 use super::served::{Server, agent};
 use super::settings::sign_in;
 
-/// Resources that were not answered 200 with a body.
+/// Resources that were not answered 200.
 const FAILED: &str = "performance.getEntriesByType('resource')
-    .filter(entry => entry.responseStatus !== 200 || entry.decodedBodySize === 0)
-    .map(entry => `${entry.name}: ${entry.responseStatus} with ${entry.decodedBodySize} bytes`)";
+    .filter(entry => entry.responseStatus !== 200)
+    .map(entry => `${entry.name}: ${entry.responseStatus}`)";
+/// Resources without a body, and those that the browser still had and only asked about.
+const WITHOUT_BODY: &str = "performance.getEntriesByType('resource')
+    .filter(entry => entry.decodedBodySize === 0)
+    .map(entry => entry.name)";
 
 /// Fails unless the open page has a style, each of its sheets has rules, and everything that it loads has arrived.
 #[track_caller]
@@ -25,6 +29,10 @@ pub(crate) fn require_loaded(browser: &Browser, page: &str) {
     let rules: Vec<u64> = rules.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
     assert!(!rules.is_empty() && !rules.contains(&0), "{page}: rules of each style sheet: {rules:?}");
     assert_eq!(browser.see(FAILED), json!([]), "{page}");
+    for address in browser.see(WITHOUT_BODY).as_array().unwrap().iter().filter_map(Value::as_str) {
+        let body = agent().get(address).call().unwrap().body_mut().read_to_vec().unwrap();
+        assert!(!body.is_empty(), "{page}: {address} is empty");
+    }
 }
 
 /// The links of the open page that lead to other pages of this site, without their fragments.
