@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change_generation::{Generation, GenerationText, Timeline};
 use crate::connection::fixed_expression::fixed_expressions;
-use crate::connection::{Backend, DatabaseConnection, Later, Queue as _};
+use crate::connection::{Backend, DatabaseConnection, PendingResult, QueryQueue as _};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::session::Session;
@@ -92,26 +92,26 @@ pub(crate) struct Standing {
 
 type StandingRow = (String, String, String);
 
-/// Queues the query for where the present transaction stands.
-pub(crate) fn queue_standing(connection: &mut DatabaseConnection) -> Result<Later<Standing>, StorageError> {
+/// Queues the query for the position of the present transaction among the changes.
+pub(crate) fn queue_standing(connection: &mut DatabaseConnection) -> Result<PendingResult<Standing>, StorageError> {
     let query = diesel::select((SnapshotText, GenerationText, Timeline));
     match connection {
         DatabaseConnection::Postgres(inner) => {
             let queued = inner.queue::<_, StandingRow>(query)?;
             Ok(Box::new(|connection| {
-                let DatabaseConnection::Postgres(inner) = connection else { return Standing::of(Vec::new()) };
-                Standing::of(inner.take(queued)?)
+                let DatabaseConnection::Postgres(inner) = connection else { return Standing::from_rows(Vec::new()) };
+                Standing::from_rows(inner.take(queued)?)
             }))
         }
         DatabaseConnection::Sqlite(inner) => {
             let rows = query.load::<StandingRow>(inner)?;
-            Ok(Box::new(|_| Standing::of(rows)))
+            Ok(Box::new(|_| Standing::from_rows(rows)))
         }
     }
 }
 
 impl Standing {
-    fn of(rows: Vec<StandingRow>) -> Result<Self, StorageError> {
+    fn from_rows(rows: Vec<StandingRow>) -> Result<Self, StorageError> {
         let found = rows.into_iter().next();
         let read = found.and_then(|(text, register, timeline)| {
             let snapshot = Snapshot::parse(&text)?;

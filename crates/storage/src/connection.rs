@@ -21,7 +21,7 @@ use postgres_client::PostgresConnection;
 
 pub(crate) use self::database_file::KeptOpen;
 pub(crate) use self::manager::{Connections, LogPoolErrors, PROBE_TIMEOUT, PageCaches};
-pub(crate) use self::queued::{Later, Queue};
+pub(crate) use self::queued::{PendingResult, QueryQueue};
 pub(crate) use self::static_query::{static_query, static_update};
 use crate::error::StorageError;
 

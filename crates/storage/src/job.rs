@@ -1,4 +1,4 @@
-//! A unit of work on its way through the store: what it does, what it answered, and who waits for the answer.
+//! A unit of work on its way through the store: its function, its answer, and the caller that waits for the answer.
 //!
 //! Knows nothing of groups and commits. The answer rests here until the store says that it is final.
 
@@ -12,41 +12,41 @@ use crate::session::Session;
 
 /// What a run of a job came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// What it did is to be kept.
+pub(crate) enum JobOutcome {
+    /// The changes of the job are to be kept.
     Keep,
-    /// It is refused, and nothing of it is kept.
+    /// The job refused its request. Nothing of it is kept.
     Refuse,
-    /// The store has failed it, and nothing of it is kept.
+    /// The store failed. Nothing of the job is kept.
     Fail,
-    /// It is to be undone, and run again after so long: its change cannot have a date yet.
+    /// The job is to be undone and run again after this time: its change cannot have a date yet.
     Wait(Duration),
 }
 
 /// A job whose types are forgotten, so that jobs of all kinds can stand in one queue.
 pub(crate) trait Job: Send {
     /// Runs the job and holds its answer back.
-    fn run(&mut self, session: &mut Session<'_>) -> Outcome;
+    fn run(&mut self, session: &mut Session<'_>) -> JobOutcome;
 
     /// Gives the caller the job's answer when `outcome` is good, otherwise the error.
     fn answer(self: Box<Self>, outcome: Result<(), StorageError>);
 
-    /// Has the caller run the job by itself. What it did was undone.
+    /// Returns the job to its caller, which runs it alone. The changes of the job must be undone before.
     fn give_back(self: Box<Self>);
 }
 
 /// What the caller of a job gets, with the times of the job.
-pub(crate) enum Reply<T, E, F> {
+pub(crate) enum JobReply<T, E, F> {
     Answer(Result<T, E>, JobTimer),
     /// The job, to be run by itself.
     GivenBack(F, JobTimer),
 }
 
-/// Where the caller of a job waits for its reply.
-type Caller<T, E, F> = oneshot::Receiver<Reply<T, E, F>>;
+/// The end of the channel at which the caller of a job waits for its reply.
+type ReplyReceiver<T, E, F> = oneshot::Receiver<JobReply<T, E, F>>;
 
 /// Wraps a function as a job.
-pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, Caller<T, E, F>)
+pub(crate) fn job<T, E, F>(function: F) -> (Box<dyn Job>, ReplyReceiver<T, E, F>)
 where
     T: Send + 'static,
     E: JobError,
@@ -57,21 +57,23 @@ where
     (Box::new(job), receiver)
 }
 
-/// The answer of a job that nobody gives back.
-pub(crate) fn answer_of<T, E: JobError, F>(reply: Result<Reply<T, E, F>, oneshot::error::RecvError>) -> Result<T, E> {
+/// The answer of a job that is never given back, such as one of the write thread. Reports the times of the job.
+pub(crate) fn answer_of<T, E: JobError, F>(
+    reply: Result<JobReply<T, E, F>, oneshot::error::RecvError>,
+) -> Result<T, E> {
     match reply {
-        Ok(Reply::Answer(answer, timer)) => {
+        Ok(JobReply::Answer(answer, timer)) => {
             timer.report();
             answer
         }
-        Ok(Reply::GivenBack(..)) | Err(_) => Err(StorageError::Closed.into()),
+        Ok(JobReply::GivenBack(..)) | Err(_) => Err(StorageError::Closed.into()),
     }
 }
 
 struct Pending<T, E, F> {
     function: F,
     progress: Progress<T, E>,
-    caller: oneshot::Sender<Reply<T, E, F>>,
+    caller: oneshot::Sender<JobReply<T, E, F>>,
     timer: JobTimer,
 }
 
@@ -88,20 +90,20 @@ where
     E: JobError,
     F: FnMut(&mut Session<'_>) -> Result<T, E> + Send,
 {
-    fn run(&mut self, session: &mut Session<'_>) -> Outcome {
+    fn run(&mut self, session: &mut Session<'_>) -> JobOutcome {
         self.progress = Progress::Running;
         self.timer.begin_run();
         let answer = self.timer.run(session, &mut self.function);
         let outcome = match &answer {
-            Ok(_) => Outcome::Keep,
+            Ok(_) => JobOutcome::Keep,
             Err(error) => match error.of_the_store() {
-                Some(StorageError::DateNotDue { wait }) => Outcome::Wait(*wait),
-                Some(_) => Outcome::Fail,
-                None => Outcome::Refuse,
+                Some(StorageError::DateNotDue { wait }) => JobOutcome::Wait(*wait),
+                Some(_) => JobOutcome::Fail,
+                None => JobOutcome::Refuse,
             },
         };
         self.progress = Progress::Answered(answer);
-        if let Outcome::Wait(_) = outcome {
+        if let JobOutcome::Wait(_) = outcome {
             self.timer.end_run();
             self.progress = Progress::Waiting;
         }
@@ -117,12 +119,12 @@ where
             (Progress::Waiting, Ok(())) => Err(E::from(StorageError::Closed)),
         };
         // A caller that has gone away has no use for the answer; the work is done all the same.
-        let _ = self.caller.send(Reply::Answer(answer, self.timer));
+        let _ = self.caller.send(JobReply::Answer(answer, self.timer));
     }
 
     fn give_back(mut self: Box<Self>) {
         self.timer.end_run();
         // A caller that has gone away has done nothing.
-        let _ = self.caller.send(Reply::GivenBack(self.function, self.timer));
+        let _ = self.caller.send(JobReply::GivenBack(self.function, self.timer));
     }
 }

@@ -26,7 +26,7 @@ use diesel::connection::SimpleConnection as _;
 use crate::clock::{JobTime, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
-use crate::job::{Job, Outcome};
+use crate::job::{Job, JobOutcome};
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::{Queue, StoreOptions};
@@ -349,10 +349,10 @@ fn run_in_savepoint(
     let (outcome, trainee) = outcome.map_err(|_| StorageError::JobPanicked)?;
     connection.require_depth(2)?;
     let wait = match outcome {
-        Outcome::Keep => None,
-        Outcome::Refuse | Outcome::Fail | Outcome::Wait(_) => {
+        JobOutcome::Keep => None,
+        JobOutcome::Refuse | JobOutcome::Fail | JobOutcome::Wait(_) => {
             connection.roll_back_to_savepoint().map_err(StorageError::of_lost_transaction)?;
-            if let Outcome::Wait(wait) = outcome { Some(DateWait { wait, trainee }) } else { None }
+            if let JobOutcome::Wait(wait) = outcome { Some(DateWait { wait, trainee }) } else { None }
         }
     };
     connection.release_savepoint().map_err(StorageError::of_lost_transaction)?;

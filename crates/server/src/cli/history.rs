@@ -11,7 +11,7 @@ use crate::cli::output;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum HistoryCommand {
-    /// Remove the history of past months from the database, for good; a running server goes on meanwhile
+    /// Remove the history of past months from the database permanently; servers may keep running
     ///
     /// Make a dump before: docs/operations.md shows how. Afterwards `audit` names the date before which entries were removed.
     /// An interrupted removal is continued by the same command.

@@ -9,9 +9,10 @@ use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Served};
 use chrono::{DateTime, Utc};
+use storage::change_position::Settled;
 use storage::error::{JobError, StorageError};
 use storage::history::Cause;
-use storage::session::{Session, ValidToken};
+use storage::session::{ProviderSession, Session, ValidToken};
 use storage::store::Store;
 use storage::tokens::TokenDigest;
 
@@ -199,8 +200,8 @@ async fn run_until_changes(
     (reply, observation, Some(poll.longest_wait()))
 }
 
-/// Runs the handler in one job of the store, and returns what was observed next to its result. `count` counts the reply
-/// where what was done for it can still be undone.
+/// Runs the handler in one job of the store. Returns its reply, and what the request showed about the client. `count` counts the
+/// reply inside the job, where a refusal still undoes the changes.
 pub(super) async fn run_in_transaction(
     state: &AppState,
     endpoint: Endpoint,
@@ -209,55 +210,24 @@ pub(super) async fn run_in_transaction(
     count: fn(&ResponseSender, ApiResponse) -> Result<ApiResponse, ApiError>,
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
-    let mode = Mode::of(handler.access, &api_request);
+    let mode = JobMode::new(handler.access, &api_request);
     let is_checked = mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
-    let reads_query = [Endpoint::ListTrainees, Endpoint::ListChanges].contains(&endpoint);
-    let response_sender = state.response_sender.clone();
-    let settled = state.settled_changes.get();
-    let job = move |session: &mut Session<'_>| {
-        let opened = match mode {
-            Mode::LookUp => {
-                session.authenticate_to_show(&api_request.token, api_request.cause(), api_request.trainee_id())?
-            }
-            Mode::DryRun | Mode::Read | Mode::GroupedInsert | Mode::Write => {
-                session.authenticate(&api_request.token, api_request.cause())?
-            }
-        };
-        let Some(mut session) = opened else {
-            let refusal = session.refusal_of(&api_request.token)?;
-            return JobOutput::from(ApiError::Unauthorized(AuthenticationError::Refused(refusal))).into_outcome();
-        };
-        // Before a write records it, since a refusal undoes that.
-        let use_is_due = !session.token_use_is_recorded();
-        let context = HandlerContext::new(&api_request, Observer::new(session.token(), is_checked), settled);
-        let mut run = || {
-            // It names all that is wrong at once.
-            if !reads_query {
-                query::require_known(api_request.refused_parameters()).map_err(ApiError::Filters)?;
-            }
-            let reply = if mode.writes() {
-                session.record_token_use()?;
-                idempotency::once(&mut session, &context, handler)
-            } else {
-                (handler.run)(&mut session, &context)
-            };
-            // Where there is no room for the reply, nothing is done: what is refused here is undone.
-            count(&response_sender, reply?)
-        };
-        let result = run();
-        let is_recorded = match &result {
-            Ok(_) => mode.writes(),
-            // A database that has failed is not asked to write once more.
-            Err(error) => error.of_the_store().is_some_and(StorageError::is_temporary),
-        };
-        let observation = Box::new(context.observer.finish());
-        JobOutput { result, observation, use_is_due: use_is_due && !is_recorded }.into_outcome()
+    let request_job = RequestJob {
+        mode,
+        endpoint,
+        handler,
+        is_checked,
+        settled: state.settled_changes.get(),
+        response_sender: state.response_sender.clone(),
+        count,
+        api_request,
     };
+    let job = move |session: &mut Session<'_>| request_job.run(session);
     let done = match mode {
-        Mode::LookUp => state.store.look_up(job).await,
-        Mode::DryRun | Mode::Read => state.store.read(job).await,
-        Mode::GroupedInsert => state.store.write_in_group(job).await,
-        Mode::Write => state.store.write(job).await,
+        JobMode::LookUp => state.store.look_up(job).await,
+        JobMode::DryRun | JobMode::Read => state.store.read(job).await,
+        JobMode::GroupedInsert => state.store.write_in_group(job).await,
+        JobMode::Write => state.store.write(job).await,
     };
     let JobOutput { result, observation, use_is_due } = done.unwrap_or_else(|refused| refused);
     if use_is_due {
@@ -266,25 +236,25 @@ pub(super) async fn run_in_transaction(
     (result, *observation)
 }
 
-/// How the job of a request is run.
+/// How the job of a request runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mode {
-    /// Where nothing can be written: it is only tried out.
+enum JobMode {
+    /// A write of which only the outcome is wanted. Nothing can be written.
     DryRun,
     LookUp,
     Read,
-    /// With others that come at the same time.
+    /// A write that may share a transaction with others.
     GroupedInsert,
     Write,
 }
 
-impl Mode {
-    fn of(access: Access, request: &ApiRequest) -> Self {
+impl JobMode {
+    fn new(access: Access, request: &ApiRequest) -> Self {
         match access {
             Access::LookUp => Self::LookUp,
             Access::Read => Self::Read,
             Access::Insert | Access::Write if request.validates_only() => Self::DryRun,
-            // A key is locked by a transaction of its own.
+            // A transaction that locks an idempotency key is not shared.
             Access::Insert if matches!(request.idempotency_key(), Ok(None)) => Self::GroupedInsert,
             Access::Insert | Access::Write => Self::Write,
         }
@@ -295,7 +265,65 @@ impl Mode {
     }
 }
 
-/// What a job comes to.
+/// The job of a request.
+struct RequestJob {
+    mode: JobMode,
+    endpoint: Endpoint,
+    handler: Handler,
+    /// Whether what the newest version would say of the write is to be found out.
+    is_checked: bool,
+    settled: Settled,
+    response_sender: ResponseSender,
+    count: fn(&ResponseSender, ApiResponse) -> Result<ApiResponse, ApiError>,
+    api_request: Arc<ApiRequest>,
+}
+
+impl RequestJob {
+    /// Authenticates the token and runs the handler.
+    fn run(&self, session: &mut Session<'_>) -> Result<JobOutput, JobOutput> {
+        let (token, cause) = (&self.api_request.token, self.api_request.cause());
+        let opened = match self.mode {
+            JobMode::LookUp => session.authenticate_to_show(token, cause, self.api_request.trainee_id())?,
+            JobMode::DryRun | JobMode::Read | JobMode::GroupedInsert | JobMode::Write => {
+                session.authenticate(token, cause)?
+            }
+        };
+        let Some(mut session) = opened else {
+            let refusal = session.refusal_of(token)?;
+            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
+        };
+        // Asked before a write records the use, since a refusal undoes the record.
+        let use_is_due = !session.token_use_is_recorded();
+        let observer = Observer::new(session.token(), self.is_checked);
+        let context = HandlerContext::new(&self.api_request, observer, self.settled);
+        let result = self.handle(&mut session, &context);
+        let is_recorded = match &result {
+            Ok(_) => self.mode.writes(),
+            // A database that has failed is not asked to write once more.
+            Err(error) => error.of_the_store().is_some_and(StorageError::is_temporary),
+        };
+        let observation = Box::new(context.observer.finish());
+        JobOutput { result, observation, use_is_due: use_is_due && !is_recorded }.into_outcome()
+    }
+
+    /// Runs the handler and counts its reply.
+    fn handle(&self, session: &mut ProviderSession<'_>, context: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+        // Lists check their parameters themselves, so that one reply names all problems.
+        if ![Endpoint::ListTrainees, Endpoint::ListChanges].contains(&self.endpoint) {
+            query::require_known(self.api_request.refused_parameters()).map_err(ApiError::Filters)?;
+        }
+        let reply = if self.mode.writes() {
+            session.record_token_use()?;
+            idempotency::once(session, context, self.handler)?
+        } else {
+            (self.handler.run)(session, context)?
+        };
+        // Fails when there is no memory for the reply, which undoes the changes.
+        (self.count)(&self.response_sender, reply)
+    }
+}
+
+/// The outcome of a job.
 struct JobOutput {
     result: Result<ApiResponse, ApiError>,
     observation: Box<RequestObservation>,
@@ -304,7 +332,7 @@ struct JobOutput {
 }
 
 impl JobOutput {
-    /// What a job returns: what it did is undone where its result is an error.
+    /// The return value of a job: an error undoes its changes.
     fn into_outcome(self) -> Result<Self, Self> {
         if self.result.is_ok() { Ok(self) } else { Err(self) }
     }

@@ -5,7 +5,7 @@
 //! own [`Watch`], which closes it when it has kept the server waiting for too long. How long the body of a request may take is
 //! for [`crate::http::body`].
 //!
-//! [`client_stream`] bounds what is read ahead, and [`application`] tells it what is done with each request.
+//! [`read_window`] bounds what is read ahead, for [`client_stream`], and [`application`] reports to it how each request proceeds.
 //!
 //! Knows sockets and moments, and nothing of what is asked.
 
@@ -28,6 +28,7 @@ use self::client_stream::ClientStream;
 
 pub(crate) mod application;
 pub(crate) mod client_stream;
+pub(crate) mod read_window;
 
 /// Files that an open connection takes: its socket, and the handle by which it is closed when it must be.
 const FILES_OF_A_CONNECTION: usize = 2;

@@ -15,12 +15,14 @@ use chrono::NaiveDateTime;
 use data_encoding::HEXLOWER;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
+use diesel::query_dsl::methods::LoadQuery;
 use domain::Trn;
 use domain::duplicate::DuplicateKey;
 use postgres_client::PostgresConnection;
 use sha2::{Digest as _, Sha256};
 
-use super::{DatabaseConnection, Queue as _};
+use super::queued::{Borrowed, QueuedQuery};
+use super::{DatabaseConnection, QueryQueue as _};
 use crate::error::StorageError;
 use crate::schema::{idempotency_locks, lock_stripes};
 
@@ -39,31 +41,44 @@ impl DatabaseConnection {
         load: impl Fn(&mut Self) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
         let Self::Postgres(inner) = self else { return load(self) };
-        let stripe = stripe(&[
+        let date_of_birth = duplicate_key.date_of_birth.map(|day| day.to_string()).unwrap_or_default();
+        let parts = [
             // Part of the digest that chooses the row. It must not change: servers of two releases that run at the same time
             // must lock the same row.
-            b"likeness",
+            b"likeness".as_slice(),
             &provider_id.to_be_bytes(),
-            duplicate_key.date_of_birth.map(|day| day.to_string()).unwrap_or_default().as_bytes(),
+            date_of_birth.as_bytes(),
             duplicate_key.training_route.as_deref().unwrap_or_default().as_bytes(),
             &duplicate_key.academic_cycle.to_be_bytes(),
             duplicate_key.last_name.as_bytes(),
-        ]);
-        let row = lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
+        ];
+        let row = lock_stripes::table.find(stripe(&parts)).select(lock_stripes::stripe).for_update();
         if !may_wait {
             let locked = inner.queue::<_, i32>(row.skip_locked())?;
-            let loaded = load(self)?;
-            let Self::Postgres(inner) = self else { return Ok(loaded) };
-            return if inner.take(locked)?.is_empty() { Err(StorageError::Busy) } else { Ok(loaded) };
+            return self.load_if_locked(locked, load)?.ok_or(StorageError::Busy);
         }
         let locked = inner.queue::<_, i32>(row)?;
-        let loaded = load(self)?;
-        let Self::Postgres(inner) = self else { return Ok(loaded) };
-        if !inner.take(locked)?.is_empty() {
-            return Ok(loaded);
+        match self.load_if_locked(locked, &load)? {
+            Some(loaded) => Ok(loaded),
+            None => {
+                self.lock(&parts)?;
+                load(self)
+            }
         }
-        lock_missing(inner, stripe)?;
-        load(self)
+    }
+
+    /// Runs `load`, whose queries are sent together with the queued query that locks a row; `None` when there was no row to lock.
+    fn load_if_locked<Q, U, T>(
+        &mut self,
+        locked: QueuedQuery<Q, U>,
+        load: impl FnOnce(&mut Self) -> Result<T, StorageError>,
+    ) -> Result<Option<T>, StorageError>
+    where
+        for<'q> Borrowed<'q, Q>: LoadQuery<'q, PostgresConnection, U>,
+    {
+        let loaded = load(self)?;
+        let Self::Postgres(inner) = self else { return Ok(Some(loaded)) };
+        Ok(if inner.take(locked)?.is_empty() { None } else { Some(loaded) })
     }
 
     /// Lets no other transaction issue the number until this one ends.
@@ -89,10 +104,13 @@ impl DatabaseConnection {
         let Self::Postgres(inner) = self else { return Ok(()) };
         let stripe = stripe(parts);
         let row = lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update();
-        match row.get_result::<i32>(inner).optional()? {
-            Some(_) => Ok(()),
-            None => lock_missing(inner, stripe),
+        if row.get_result::<i32>(inner).optional()?.is_none() {
+            // The table was emptied; going on without a lock would be wrong.
+            let own_row = diesel::insert_into(lock_stripes::table).values(lock_stripes::stripe.eq(stripe));
+            own_row.on_conflict_do_nothing().execute(inner)?;
+            row.get_result::<i32>(inner)?;
         }
+        Ok(())
     }
 
     /// Locks the row of an idempotency key and runs `load`, in one message; `None` when another transaction handles a request
@@ -132,20 +150,8 @@ impl DatabaseConnection {
         inner.begin_writing(|inner| inner.batch_execute(&own_row))?;
         let row = idempotency_locks::table.find(digest).select(idempotency_locks::digest).for_update().skip_locked();
         let locked = inner.queue::<_, String>(row)?;
-        let loaded = load(self)?;
-        let Self::Postgres(inner) = self else { return Ok(Some(loaded)) };
-        Ok(if inner.take(locked)?.is_empty() { None } else { Some(loaded) })
+        self.load_if_locked(locked, load)
     }
-}
-
-/// Makes the row of a stripe and locks it, where somebody has emptied the table: going on without a lock would be wrong.
-fn lock_missing(connection: &mut PostgresConnection, stripe: i32) -> Result<(), StorageError> {
-    diesel::insert_into(lock_stripes::table)
-        .values(lock_stripes::stripe.eq(stripe))
-        .on_conflict_do_nothing()
-        .execute(connection)?;
-    lock_stripes::table.find(stripe).select(lock_stripes::stripe).for_update().get_result::<i32>(connection)?;
-    Ok(())
 }
 
 fn trn_parts(trn: &Trn) -> [&[u8]; 2] {

@@ -1,5 +1,4 @@
-//! Queries whose rows are not needed at once: on PostgreSQL each is sent together with the next statement, so that the two are
-//! one round trip.
+//! Queues queries. On PostgreSQL a queued query is sent together with the next statement, so that the two take one round trip.
 
 use std::marker::PhantomData;
 
@@ -11,54 +10,55 @@ use postgres_client::{PostgresConnection, QueuedRows};
 use super::DatabaseConnection;
 use crate::error::StorageError;
 
-/// A query that was queued; [`Queue::take`] returns its rows.
+/// A queued query; [`QueryQueue::take`] returns its rows.
 #[must_use]
-pub(crate) struct Queued<Q, U> {
+pub(crate) struct QueuedQuery<Q, U> {
     query: Q,
-    rows: Rows<U>,
+    rows: QueuedState<U>,
 }
 
-/// Takes what was queued with several queries, or with one whose type has no name.
-pub(crate) type Later<T> = Box<dyn FnOnce(&mut DatabaseConnection) -> Result<T, StorageError>>;
+/// Takes the rows of one or more queued queries and returns what they say together.
+pub(crate) type PendingResult<T> = Box<dyn FnOnce(&mut DatabaseConnection) -> Result<T, StorageError>>;
 
-enum Rows<U> {
-    /// They were loaded at once.
+enum QueuedState<U> {
+    /// The rows were loaded at once.
     Loaded(Vec<U>),
-    /// They arrive with the answer to a later statement.
+    /// The rows arrive with the answer to a later statement.
     Sent(QueuedRows, PhantomData<U>),
 }
 
-/// A query that is made a second time, to read the rows that it has.
+/// A borrowed query: a queued query is made twice, to send it and to read its rows.
 pub(crate) struct Borrowed<'a, Q>(&'a Q);
 
 /// A connection that queues queries.
-pub(crate) trait Queue: Connection + Sized {
+pub(crate) trait QueryQueue: Connection + Sized {
     /// The connection to PostgreSQL that it is or holds.
     fn postgres(&mut self) -> Option<&mut PostgresConnection>;
 
     /// Queues a query on PostgreSQL, and runs it at once on SQLite.
-    fn queue<Q, U>(&mut self, query: Q) -> Result<Queued<Q, U>, StorageError>
+    fn queue<Q, U>(&mut self, query: Q) -> Result<QueuedQuery<Q, U>, StorageError>
     where
         for<'q> Borrowed<'q, Q>: LoadQuery<'q, Self, U>,
     {
         if let Some(postgres) = self.postgres() {
             postgres.queue_next();
         }
-        let loaded = Borrowed(&query).internal_load(self)?.collect::<QueryResult<_>>()?;
+        let loaded = Borrowed(&query).internal_load(self).and_then(|rows| rows.collect::<QueryResult<_>>());
+        // Before an error is returned: the queue must not take the query that follows.
         let sent = self.postgres().and_then(PostgresConnection::queued);
-        let rows = sent.map_or(Rows::Loaded(loaded), |rows| Rows::Sent(rows, PhantomData));
-        Ok(Queued { query, rows })
+        let loaded = loaded?;
+        let rows = sent.map_or(QueuedState::Loaded(loaded), |rows| QueuedState::Sent(rows, PhantomData));
+        Ok(QueuedQuery { query, rows })
     }
 
-    /// The rows of a query that was queued. On PostgreSQL they have arrived where a later statement was answered, and are waited
-    /// for otherwise.
-    fn take<Q, U>(&mut self, queued: Queued<Q, U>) -> Result<Vec<U>, StorageError>
+    /// Returns the rows of a queued query. On PostgreSQL this waits for them unless a later statement was answered.
+    fn take<Q, U>(&mut self, queued: QueuedQuery<Q, U>) -> Result<Vec<U>, StorageError>
     where
         for<'q> Borrowed<'q, Q>: LoadQuery<'q, Self, U>,
     {
         let sent = match queued.rows {
-            Rows::Loaded(rows) => return Ok(rows),
-            Rows::Sent(sent, _) => sent,
+            QueuedState::Loaded(rows) => return Ok(rows),
+            QueuedState::Sent(sent, _) => sent,
         };
         if let Some(postgres) = self.postgres() {
             postgres.take_next(sent)?;
@@ -67,13 +67,13 @@ pub(crate) trait Queue: Connection + Sized {
     }
 }
 
-impl Queue for DatabaseConnection {
+impl QueryQueue for DatabaseConnection {
     fn postgres(&mut self) -> Option<&mut PostgresConnection> {
         if let Self::Postgres(inner) = self { Some(inner) } else { None }
     }
 }
 
-impl Queue for PostgresConnection {
+impl QueryQueue for PostgresConnection {
     fn postgres(&mut self) -> Option<&mut PostgresConnection> {
         Some(self)
     }

@@ -45,7 +45,7 @@ impl Month {
         self.later(1)
     }
 
-    /// The month so many months behind it; the last one of the calendar where there is none.
+    /// The month this number of months later, or the last month of the calendar.
     #[must_use]
     pub fn later(self, months: u32) -> Self {
         Self { first_day: self.first_day.checked_add_months(Months::new(months)).unwrap_or(NaiveDate::MAX) }

@@ -1,7 +1,7 @@
 //! Group commit on PostgreSQL: writes that come at the same time share a transaction, its round trips and its commit.
 //!
 //! A write that finds nobody leading takes the lead: a thread runs it and those that wait with it, one after the other in one
-//! transaction, and then those that came meanwhile, as long as some come.
+//! transaction, and then those that arrived during that, until none is left.
 //!
 //! A group waits for no lock. Where one of its writes would have to, or anything else fails, all that it did is undone, and each
 //! of its writes is run by itself, as any other job. No caller gets an answer before the commit has returned, not even a
@@ -23,7 +23,7 @@ use super::pool::JobPool;
 use crate::clock::JobTime;
 use crate::connection::{Access, DatabaseConnection};
 use crate::error::{JobError, StorageError};
-use crate::job::{self, Job, Outcome, Reply};
+use crate::job::{self, Job, JobOutcome, JobReply};
 use crate::session::Session;
 
 /// The most writes that share a transaction.
@@ -38,7 +38,7 @@ pub(super) struct Groups(Mutex<Waiting>);
 #[derive(Default)]
 struct Waiting {
     /// Those that no group has taken yet, in the order in which they came.
-    members: VecDeque<Member>,
+    members: VecDeque<GroupMember>,
     /// The number of the one that came last.
     last: u64,
     /// Whether somebody takes them.
@@ -46,7 +46,7 @@ struct Waiting {
 }
 
 /// A write that waits for a group.
-struct Member {
+struct GroupMember {
     number: u64,
     /// Until when it must have ended.
     deadline: Option<Instant>,
@@ -56,7 +56,7 @@ struct Member {
 /// How a group ended that was not undone.
 struct Ended {
     /// What each of its writes did.
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<JobOutcome>,
     /// Whether it was committed, or why that is not known.
     committed: Result<(), Arc<DieselError>>,
 }
@@ -82,7 +82,7 @@ impl Groups {
         let mut waiting = self.lock();
         waiting.last += 1;
         let number = waiting.last;
-        waiting.members.push_back(Member { number, deadline, job });
+        waiting.members.push_back(GroupMember { number, deadline, job });
         (number, !mem::replace(&mut waiting.is_led, true))
     }
 
@@ -94,7 +94,7 @@ impl Groups {
     }
 
     /// The next group. When there is none, nobody leads any more.
-    fn next(&self) -> Vec<Member> {
+    fn next(&self) -> Vec<GroupMember> {
         let mut waiting = self.lock();
         let size = waiting.members.len().min(MAX_GROUP);
         waiting.is_led = size > 0;
@@ -158,7 +158,7 @@ impl JobPool {
             }
         };
         match replied {
-            Ok(Reply::GivenBack(job, timer)) => {
+            Ok(JobReply::GivenBack(job, timer)) => {
                 Arc::clone(&self).run_admitted(deadline, Access::Write, job, timer).await
             }
             answered => job::answer_of(answered),
@@ -166,7 +166,7 @@ impl JobPool {
     }
 
     /// Runs a group and answers its callers, or has them run their writes by themselves.
-    fn run_group(&self, mut group: Vec<Member>) {
+    fn run_group(&self, mut group: Vec<GroupMember>) {
         let begun = Instant::now();
         let ended = self.run_and_commit(&mut group);
         self.metrics.group_ended(group.len(), begun);
@@ -174,16 +174,18 @@ impl JobPool {
             self.counters.undone();
             return group.into_iter().for_each(|member| member.job.give_back());
         };
-        for (Member { job, .. }, outcome) in group.into_iter().zip(outcomes) {
+        for (GroupMember { job, .. }, outcome) in group.into_iter().zip(outcomes) {
             match outcome {
-                Outcome::Fail | Outcome::Wait(_) => job.give_back(),
-                Outcome::Keep | Outcome::Refuse => job.answer(committed.clone().map_err(StorageError::OutcomeUnknown)),
+                JobOutcome::Fail | JobOutcome::Wait(_) => job.give_back(),
+                JobOutcome::Keep | JobOutcome::Refuse => {
+                    job.answer(committed.clone().map_err(StorageError::OutcomeUnknown))
+                }
             }
         }
     }
 
     /// Runs the writes of a group and commits them; nothing when nothing was kept.
-    fn run_and_commit(&self, group: &mut [Member]) -> Option<Ended> {
+    fn run_and_commit(&self, group: &mut [GroupMember]) -> Option<Ended> {
         let deadline = group.iter().filter_map(|member| member.deadline).min();
         let mut pooled = self.connection(deadline).ok()?;
         let connection = &mut pooled.connection;
@@ -206,7 +208,7 @@ impl JobPool {
     }
 
     /// Runs the writes of a group in one transaction; nothing when it must not be committed.
-    fn run_members(&self, connection: &mut DatabaseConnection, group: &mut [Member]) -> Option<Vec<Outcome>> {
+    fn run_members(&self, connection: &mut DatabaseConnection, group: &mut [GroupMember]) -> Option<Vec<JobOutcome>> {
         connection.begin(Access::Write).ok()?;
         let mut outcomes = Vec::with_capacity(group.len());
         for member in group.iter_mut() {
@@ -216,7 +218,7 @@ impl JobPool {
             let outcome = member.job.run(&mut session.without_waiting());
             self.metrics.job_ended(Access::Write, begun);
             // What one that is not kept has written can only be undone with what the others have.
-            if outcome != Outcome::Keep && connection.executed() != before {
+            if outcome != JobOutcome::Keep && connection.executed() != before {
                 return None;
             }
             outcomes.push(outcome);

@@ -19,7 +19,7 @@ use crate::job_times::JobTimer;
 use crate::metrics::StoreMetrics;
 use crate::session::Session;
 use crate::store::group_commit::Groups;
-use crate::store::runs::{Decision, Runs};
+use crate::store::runs::{RerunBudget, RerunDecision};
 use crate::store::{Queue, StoreOptions};
 use crate::writer::WriteCounters;
 
@@ -143,7 +143,7 @@ impl JobPool {
         self.admitted.try_acquire().map_err(|_| StorageError::QueueFull)
     }
 
-    /// Like [`JobPool::run`], for a job that was admitted. One that is run again leaves its place to others meanwhile.
+    /// Like [`JobPool::run`], for an admitted job. A job that is run again releases its permit during the pause.
     pub(super) async fn run_admitted<T, E>(
         self: Arc<Self>,
         deadline: Option<Instant>,
@@ -155,7 +155,7 @@ impl JobPool {
         T: Send + 'static,
         E: JobError,
     {
-        let mut runs = Runs::until(deadline);
+        let mut runs = RerunBudget::new(deadline);
         loop {
             let place = self.place(deadline).await.inspect_err(|_| {
                 timer.end_run();
@@ -199,7 +199,7 @@ impl JobPool {
         let _all = self.places.acquire_many(self.size()).await;
     }
 
-    /// Runs a job on this thread. No client waits for it, and it may be long.
+    /// Runs a job on the calling thread, without a deadline: no client waits for it.
     pub(super) fn run_here<T, E>(
         &self,
         access: Access,
@@ -208,7 +208,7 @@ impl JobPool {
     where
         E: JobError,
     {
-        let (mut runs, mut timer) = (Runs::until(None), JobTimer::start());
+        let (mut runs, mut timer) = (RerunBudget::new(None), JobTimer::start());
         loop {
             let (answer, pause) = self.run_once(access, None, &mut job, &mut runs, &mut timer);
             let Some(pause) = pause else { return answer };
@@ -216,13 +216,13 @@ impl JobPool {
         }
     }
 
-    /// Runs a job once. Also returns how long it waits before it is run again, if it is.
+    /// Runs a job once. Returns its answer, and the pause before the next run if there is one.
     fn run_once<T, E>(
         &self,
         access: Access,
         deadline: Option<Instant>,
         job: &mut impl FnMut(&mut Session<'_>) -> Result<T, E>,
-        runs: &mut Runs,
+        runs: &mut RerunBudget,
         timer: &mut JobTimer,
     ) -> (Result<T, E>, Option<Duration>)
     where
@@ -251,19 +251,19 @@ impl JobPool {
             Err(StorageError::JobPanicked.into())
         });
         timer.end_run();
-        // On SQLite nobody collides, and the busy timeout has passed.
+        // On SQLite jobs do not collide, and the busy timeout has passed.
         if self.limits.is_none() {
             return (answer, None);
         }
         let failure = answer.as_ref().err().and_then(JobError::of_the_store);
         let decision = runs.decide(access, failure);
         match decision {
-            Decision::AfterCollision { .. } => self.counters.collided(),
-            Decision::Reconnect { .. } => {
+            RerunDecision::AfterCollision { .. } => self.counters.collided(),
+            RerunDecision::Reconnect { .. } => {
                 connection.close();
                 self.manager.invalidate();
             }
-            Decision::Done | Decision::Fail | Decision::AtDate { .. } => {}
+            RerunDecision::Done | RerunDecision::Fail | RerunDecision::AtDate { .. } => {}
         }
         (answer, runs.pause(decision, begun.elapsed()))
     }
@@ -279,7 +279,7 @@ impl JobPool {
         self.connections.get_timeout(patience).map_err(StorageError::Unavailable)
     }
 
-    /// Runs a job in a transaction of its own.
+    /// Runs a job alone in a transaction.
     pub(super) fn run_job<T, E>(
         &self,
         connection: &mut DatabaseConnection,

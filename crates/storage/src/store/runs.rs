@@ -1,4 +1,4 @@
-//! Whether a job on PostgreSQL is run again, and when.
+//! Decides whether a job on PostgreSQL is run again, and when.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use crate::clock::MAX_DATE_WAIT;
 use crate::connection::Access;
 use crate::error::StorageError;
 
-/// How long a job without a deadline is run again.
+/// How long a job without a deadline may be run again.
 const JOB_TIME: Duration = super::pool::JOB_TIME;
 /// How long a job waits after its first collision.
 const COLLISION_PAUSE: Duration = Duration::from_millis(5);
@@ -14,79 +14,79 @@ const COLLISION_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
 /// How long a job waits before it tries another connection.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
-/// By how much the time of a job that has waited for a lock in vain must exceed that of its last run, to be run again.
+/// After a lock timeout a job is run again only if the time left exceeds its last run by this margin.
 const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
 
-/// What becomes of a job that was run.
+/// What happens to a job after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Decision {
-    /// It has its answer, which may be a refusal.
+pub(super) enum RerunDecision {
+    /// The job has its answer, which may be a refusal.
     Done,
-    /// The store has failed it, and would again.
+    /// The store failed, and would fail again.
     Fail,
-    /// It is run again after so long, when its change can have a date.
+    /// The job is run again after this time, when its change can have a date.
     AtDate { after: Duration },
-    /// It is run again after so long, when the one that it collided with may have ended.
+    /// The job is run again after this time, when the job that it collided with may have ended.
     AfterCollision { after: Duration, waited_for_lock: bool },
-    /// It is run again after so long, on another connection.
+    /// The job is run again after this time, on another connection.
     Reconnect { after: Duration },
 }
 
-/// What becomes of a job that has collided so often, and with this failure of the store or with none.
-pub(super) fn decide(access: Access, collisions: u32, failure: Option<&StorageError>) -> Decision {
-    let Some(failure) = failure else { return Decision::Done };
+/// Decides for a job after this number of collisions, with this failure of the store or with none.
+pub(super) fn decide(access: Access, collisions: u32, failure: Option<&StorageError>) -> RerunDecision {
+    let Some(failure) = failure else { return RerunDecision::Done };
     if let StorageError::DateNotDue { wait } = failure {
-        return Decision::AtDate { after: *wait };
+        return RerunDecision::AtDate { after: *wait };
     }
     let writes = access == Access::Write;
     let waited_for_lock = matches!(failure, StorageError::Busy);
     // A row of another transaction that was not there when the job looked: run again, it finds the row.
     let was_overtaken = writes && collisions == 0 && failure.is_unique_violation();
     if waited_for_lock || was_overtaken || matches!(failure, StorageError::Collided) {
-        // The other one gets a little time, and more each time.
+        // The other job gets more time after each collision.
         let after = COLLISION_PAUSE.saturating_mul(collisions + 1).min(LONGEST_COLLISION_PAUSE);
-        return Decision::AfterCollision { after, waited_for_lock };
+        return RerunDecision::AfterCollision { after, waited_for_lock };
     }
     // One that only reads and is refused for it has tried to write, which is a defect.
     let is_elsewhere =
         matches!(failure, StorageError::ConnectionLost(_)) || writes && matches!(failure, StorageError::ReadOnly(_));
-    if is_elsewhere { Decision::Reconnect { after: RECONNECT_PAUSE } } else { Decision::Fail }
+    if is_elsewhere { RerunDecision::Reconnect { after: RECONNECT_PAUSE } } else { RerunDecision::Fail }
 }
 
-/// The runs of one job: when it began, until when it may be run again, and how often it collided.
+/// The time that a job has for its runs, and how often it collided.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Runs {
+pub(super) struct RerunBudget {
     begun: Instant,
     end: Instant,
     collisions: u32,
 }
 
-impl Runs {
-    /// Of a job that begins now. One without a deadline is run again for as long as one with it.
-    pub(super) fn until(deadline: Option<Instant>) -> Self {
+impl RerunBudget {
+    /// The budget of a job that begins now. Without a deadline it is [`JOB_TIME`].
+    pub(super) fn new(deadline: Option<Instant>) -> Self {
         let begun = Instant::now();
         Self { begun, end: deadline.unwrap_or_else(|| begun + JOB_TIME), collisions: 0 }
     }
 
-    /// What becomes of the job after a run.
-    pub(super) fn decide(&self, access: Access, failure: Option<&StorageError>) -> Decision {
+    /// Decides after a run with this failure of the store, or with none.
+    pub(super) fn decide(&self, access: Access, failure: Option<&StorageError>) -> RerunDecision {
         decide(access, self.collisions, failure)
     }
 
-    /// How long the job waits before it is run again; `None` where it is not, or where there is no time left. The last run took
-    /// `last_run`.
-    pub(super) fn pause(&mut self, decision: Decision, last_run: Duration) -> Option<Duration> {
+    /// The pause before the next run; `None` if the job is not run again or has no time left. `last_run` is the time that the last
+    /// run took.
+    pub(super) fn pause(&mut self, decision: RerunDecision, last_run: Duration) -> Option<Duration> {
         let (after, needed) = match decision {
-            Decision::Done | Decision::Fail => return None,
-            Decision::AtDate { after } => {
+            RerunDecision::Done | RerunDecision::Fail => return None,
+            RerunDecision::AtDate { after } => {
                 return Some(after).filter(|after| self.begun.elapsed() + *after <= MAX_DATE_WAIT);
             }
-            Decision::AfterCollision { after, waited_for_lock } => {
+            RerunDecision::AfterCollision { after, waited_for_lock } => {
                 self.collisions += 1;
-                // It may wait as long again. If its time ended meanwhile, the connection would have to be given up.
+                // The job may wait as long again. If its deadline passed during that, its connection would be lost.
                 (after, if waited_for_lock { last_run + CONTENTION_MARGIN } else { Duration::ZERO })
             }
-            Decision::Reconnect { after } => (after, Duration::ZERO),
+            RerunDecision::Reconnect { after } => (after, Duration::ZERO),
         };
         (Instant::now() + after + needed < self.end).then_some(after)
     }
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn each_outcome_has_one_decision() {
         use Access::{LookUp, Read, Write};
-        use Decision::{AfterCollision, AtDate, Done, Fail, Reconnect};
+        use RerunDecision::{AfterCollision, AtDate, Done, Fail, Reconnect};
         let wait = Duration::from_millis(7);
         let again = |milliseconds, waited_for_lock| {
             let after = Duration::from_millis(milliseconds);
@@ -143,17 +143,19 @@ mod tests {
     fn job_is_run_again_while_there_is_time() {
         // The times are so long that how fast the test runs does not matter.
         let hour = Duration::from_secs(3_600);
-        let mut runs = Runs::until(Some(Instant::now() + 2 * hour));
+        let mut runs = RerunBudget::new(Some(Instant::now() + 2 * hour));
         let mut is_run_again = |decision, last_run| runs.pause(decision, last_run).is_some();
         let after = Duration::from_millis(1);
-        let collided = |waited_for_lock| Decision::AfterCollision { after, waited_for_lock };
+        let collided = |waited_for_lock| RerunDecision::AfterCollision { after, waited_for_lock };
         assert!(is_run_again(collided(false), 3 * hour) && is_run_again(collided(true), hour));
         assert!(!is_run_again(collided(true), 3 * hour), "its time would end while it waits for the lock");
-        assert!(is_run_again(Decision::Reconnect { after }, 3 * hour));
-        assert!(!is_run_again(Decision::Reconnect { after: 3 * hour }, Duration::ZERO));
-        assert!(is_run_again(Decision::AtDate { after: Duration::ZERO }, hour));
-        assert!(!is_run_again(Decision::AtDate { after: hour }, Duration::ZERO));
-        assert!(!is_run_again(Decision::Done, Duration::ZERO) && !is_run_again(Decision::Fail, Duration::ZERO));
+        assert!(is_run_again(RerunDecision::Reconnect { after }, 3 * hour));
+        assert!(!is_run_again(RerunDecision::Reconnect { after: 3 * hour }, Duration::ZERO));
+        assert!(is_run_again(RerunDecision::AtDate { after: Duration::ZERO }, hour));
+        assert!(!is_run_again(RerunDecision::AtDate { after: hour }, Duration::ZERO));
+        assert!(
+            !is_run_again(RerunDecision::Done, Duration::ZERO) && !is_run_again(RerunDecision::Fail, Duration::ZERO)
+        );
         assert_eq!(runs.collisions, 3);
     }
 }

@@ -13,7 +13,7 @@ use domain::listing::Listing;
 pub(crate) use self::counting::miscounted;
 pub use self::cursor::{CursorPage, ListCursor};
 use self::finding::Listed;
-use self::plan::{Plan, Walk};
+use self::plan::{ListWalk, PagePlan};
 use super::TraineeDocument;
 use crate::change_position::{Standing, queue_standing};
 use crate::error::StorageError;
@@ -28,7 +28,7 @@ mod tests;
 
 /// Whose trainees a list shows, which, and on which day.
 #[derive(Debug, Clone, Copy)]
-struct List<'a> {
+struct ProviderListing<'a> {
     provider: i64,
     listing: &'a Listing,
     today: NaiveDate,
@@ -62,10 +62,10 @@ impl ProviderSession<'_> {
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
         let connection = &mut *self.connection;
-        let list = List { provider, listing, today };
+        let list = ProviderListing { provider, listing, today };
         let standing = queue_standing(connection)?;
         let count = counting::queue_count(connection, list)?;
-        if let Some(walk) = Walk::to_near_page(listing).filter(|_| connection.is_remote()) {
+        if let Some(walk) = ListWalk::near_beginning(listing).filter(|_| connection.is_remote()) {
             let listed = finding::walk(connection, list, walk, None)?;
             let total = count(connection)?.total;
             return Ok(Page::of(listed, total, listing, standing(connection)?));
@@ -73,10 +73,10 @@ impl ProviderSession<'_> {
         let queries_days = connection.is_remote() && plan::is_far(listing);
         let days = if queries_days { Some(counting::queue_days(connection, list)?) } else { None };
         let count = count(connection)?;
-        let listed = match Plan::of(listing, &count) {
-            Plan::Nothing => Vec::new(),
-            Plan::Keys { states } => finding::few(connection, list, states)?,
-            Plan::Walk(walk) => finding::walk(connection, list, walk, days)?,
+        let listed = match PagePlan::new(listing, &count) {
+            PagePlan::Nothing => Vec::new(),
+            PagePlan::Keys { states } => finding::few(connection, list, states)?,
+            PagePlan::Walk(walk) => finding::walk(connection, list, walk, days)?,
         };
         Ok(Page::of(listed, count.total, listing, standing(connection)?))
     }

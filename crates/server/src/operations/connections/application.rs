@@ -22,7 +22,7 @@ use actix_web::dev::ServiceResponse;
 use actix_web::web::Bytes;
 use futures_util::Stream;
 
-use super::client_stream::{BodyLength, ReadWindow};
+use super::read_window::{BodyLength, ReadWindow};
 
 /// The answer of the application, and the work on it.
 type Answer = Result<Response<TrackedBody>, Error>;

@@ -92,7 +92,7 @@ fn requests_behind_each_other_are_all_answered_in_order() {
 }
 
 #[test]
-fn connection_with_a_body_that_nobody_reads_ends_after_the_reply() {
+fn connection_with_an_unread_body_ends_after_the_reply() {
     let register = Register::start();
     let small = "x".repeat(30);
     let large = "x".repeat(40_000);

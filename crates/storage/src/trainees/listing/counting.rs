@@ -14,9 +14,9 @@ use diesel::sql_types::{BigInt, Bool};
 use domain::State;
 use domain::listing::Status;
 
-use super::List;
+use super::ProviderListing;
 use super::finding::walked;
-use crate::connection::{Backend, DatabaseConnection, Later, Queue as _};
+use crate::connection::{Backend, DatabaseConnection, PendingResult, QueryQueue as _};
 use crate::error::StorageError;
 use crate::schema::{trainee_change_counts, trainee_counts, trainees};
 
@@ -32,8 +32,11 @@ pub(super) struct Count {
 }
 
 /// Counts the trainees of a list.
-pub(super) fn queue_count(connection: &mut DatabaseConnection, list: List<'_>) -> Result<Later<Count>, StorageError> {
-    let List { provider, listing, today } = list;
+pub(super) fn queue_count(
+    connection: &mut DatabaseConnection,
+    list: ProviderListing<'_>,
+) -> Result<PendingResult<Count>, StorageError> {
+    let ProviderListing { provider, listing, today } = list;
     if let Some(since) = listing.since {
         return queue_count_since(connection, list, since);
     }
@@ -74,9 +77,9 @@ pub(super) fn queue_count(connection: &mut DatabaseConnection, list: List<'_>) -
 /// Counts the trainees of a list that have changed since a timestamp.
 fn queue_count_since(
     connection: &mut DatabaseConnection,
-    list: List<'_>,
+    list: ProviderListing<'_>,
     since: DateTime<Utc>,
-) -> Result<Later<Count>, StorageError> {
+) -> Result<PendingResult<Count>, StorageError> {
     let mut one_by_one = walked(list);
     let day = since.date_naive();
     let next_day = day.succ_opt().filter(|_| list.listing.status.and_then(Status::started).is_none());
@@ -126,7 +129,7 @@ impl QueryFragment<Backend> for SumOfTrainees {
 
 /// Whether a count by day is one of trainees whom a list shows, whatever it says of when they begin.
 fn is_counted_by_day(
-    List { provider, listing, .. }: List<'_>,
+    ProviderListing { provider, listing, .. }: ProviderListing<'_>,
 ) -> Box<dyn BoxableExpression<trainee_change_counts::table, Backend, SqlType = Bool>> {
     let of_list =
         trainee_change_counts::provider_id.eq(provider).and(trainee_change_counts::academic_cycle.eq(listing.cycle));
@@ -145,7 +148,10 @@ fn is_counted_by_day(
 pub(super) type Days = Vec<(NaiveDate, i64)>;
 
 /// Counts the trainees of a list by the day of their last change, where they are counted by day.
-pub(super) fn queue_days(connection: &mut DatabaseConnection, list: List<'_>) -> Result<Later<Days>, StorageError> {
+pub(super) fn queue_days(
+    connection: &mut DatabaseConnection,
+    list: ProviderListing<'_>,
+) -> Result<PendingResult<Days>, StorageError> {
     if list.listing.status.and_then(Status::started).is_some() {
         return Ok(Box::new(|_| Ok(Vec::new())));
     }

@@ -10,7 +10,7 @@ use chrono::{DateTime, NaiveDateTime};
 use domain::listing::{Listing, MAX_PER_PAGE};
 use serde::{Deserialize, Serialize};
 
-use super::List;
+use super::ProviderListing;
 use super::finding::{self, Listed};
 use crate::change_generation::Generation;
 use crate::change_position::{Snapshot, Standing, queue_standing};
@@ -33,7 +33,7 @@ pub struct ListCursor {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Passage {
     /// The list, in its order.
-    List {
+    ProviderListing {
         /// When the last trainee was changed, in milliseconds since 1970.
         updated_at: i64,
         key: i64,
@@ -56,7 +56,7 @@ impl ListCursor {
     pub(super) fn behind(last: &Listed, standing: Standing) -> Option<Self> {
         let updated_at = last.updated_at?.and_utc().timestamp_millis();
         let Standing { snapshot, generation, .. } = standing;
-        Some(Self { generation, snapshot, passage: Passage::List { updated_at, key: last.document.key } })
+        Some(Self { generation, snapshot, passage: Passage::ProviderListing { updated_at, key: last.document.key } })
     }
 }
 
@@ -70,7 +70,7 @@ impl Passage {
     fn moved_behind(self, last: Option<&Listed>) -> Self {
         let Some(Listed { updated_at, changed_in, document }) = last else { return self };
         match self {
-            Self::List { updated_at: before, .. } => Self::List {
+            Self::ProviderListing { updated_at: before, .. } => Self::ProviderListing {
                 updated_at: updated_at.map_or(before, |time| time.and_utc().timestamp_millis()),
                 key: document.key,
             },
@@ -82,11 +82,11 @@ impl Passage {
     fn next(
         &self,
         connection: &mut DatabaseConnection,
-        list: List<'_>,
+        list: ProviderListing<'_>,
         most: i64,
     ) -> Result<Vec<Listed>, StorageError> {
         match self {
-            Self::List { updated_at, key } => {
+            Self::ProviderListing { updated_at, key } => {
                 let place = (time_of(*updated_at), *key);
                 finding::behind(connection, list, place, most)
             }
@@ -105,7 +105,7 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<Option<CursorPage>, StorageError> {
-        let list = List { provider: self.provider().id, listing, today: self.today() };
+        let list = ProviderListing { provider: self.provider().id, listing, today: self.today() };
         let standing = queue_standing(self.connection)?;
         let listed = cursor.passage.next(self.connection, list, listing.per_page)?;
         let present = standing(self.connection)?;

@@ -13,11 +13,11 @@ use diesel::sql_types::Bool;
 use domain::State;
 use domain::listing::{Listing, Order, Status};
 
-use super::List;
+use super::ProviderListing;
 use super::counting::{self, Days};
-use super::plan::{Start, Walk, is_newest_first, passes_by};
+use super::plan::{ListWalk, WalkStart, is_newest_first, passes_by};
 use crate::change_position::{IsUnseen, Snapshot};
-use crate::connection::{Backend, DatabaseConnection, Later, Queue as _};
+use crate::connection::{Backend, DatabaseConnection, PendingResult, QueryQueue as _};
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::trainees::{TraineeDocument, visible};
@@ -38,9 +38,9 @@ pub(super) struct Listed {
 /// Goes along the list. The counts by day are loaded where they are needed and were not queued.
 pub(super) fn walk(
     connection: &mut DatabaseConnection,
-    list: List<'_>,
-    walk: Walk,
-    days: Option<Later<Days>>,
+    list: ProviderListing<'_>,
+    walk: ListWalk,
+    days: Option<PendingResult<Days>>,
 ) -> Result<Vec<Listed>, StorageError> {
     let order = list.listing.order;
     let mut walked = walked(list);
@@ -50,7 +50,7 @@ pub(super) fn walk(
             Some(days) => days,
             None => counting::queue_days(connection, list)?,
         };
-        if let Some(Start { day, passed }) = walk.start(order, days(connection)?) {
+        if let Some(WalkStart { day, passed }) = walk.start(order, days(connection)?) {
             to_skip -= passed;
             walked = if is_newest_first(order, walk.forwards) {
                 walked
@@ -118,10 +118,10 @@ fn behind_place(walked: Trainees, order: Order, forwards: bool, (updated_at, key
 /// of the states in which any of them is.
 pub(super) fn few(
     connection: &mut DatabaseConnection,
-    list: List<'_>,
+    list: ProviderListing<'_>,
     states: &[String],
 ) -> Result<Vec<Listed>, StorageError> {
-    let List { provider, listing, today } = list;
+    let ProviderListing { provider, listing, today } = list;
     let place = (trainees::updated_at, trainees::id);
     let mut found: Vec<(Option<NaiveDateTime>, i64)> = Vec::new();
     if listing.status.and_then(Status::started).is_some() {
@@ -149,7 +149,7 @@ pub(super) type Place = (NaiveDateTime, i64);
 /// The trainees behind one of the list, not more than `most`.
 pub(super) fn behind(
     connection: &mut DatabaseConnection,
-    list: List<'_>,
+    list: ProviderListing<'_>,
     place: Place,
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
@@ -167,7 +167,7 @@ pub(super) fn behind(
 /// place, not more than `most`.
 pub(super) fn changed(
     connection: &mut DatabaseConnection,
-    List { provider, listing, today }: List<'_>,
+    ProviderListing { provider, listing, today }: ProviderListing<'_>,
     (since, position, key): (&Snapshot, i64, i64),
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
@@ -201,7 +201,7 @@ fn sort<T>(found: &mut [T], order: Order, place: impl Fn(&T) -> (Option<NaiveDat
 
 /// The trainees that a list shows, for a walk along it in the order of their changes. Where it shows several states, the
 /// query names those that it leaves out: for them no index is a candidate.
-pub(super) fn walked(List { provider, listing, today }: List<'_>) -> Trainees {
+pub(super) fn walked(ProviderListing { provider, listing, today }: ProviderListing<'_>) -> Trainees {
     of_states(narrowed(of_list(provider, listing), listing, today), listing)
 }
 
@@ -275,7 +275,7 @@ mod tests {
             let since = Snapshot { oldest_open, next, open };
             let place = (&since, since.oldest_open, i64::MIN);
             let connection = &mut register.second_connection();
-            let list = List { provider, listing: &listing, today: Utc::now().date_naive() };
+            let list = ProviderListing { provider, listing: &listing, today: Utc::now().date_naive() };
             let found = changed(connection, list, place, 10).unwrap();
             found.iter().map(|one| one.changed_in).collect::<Vec<_>>()
         };
