@@ -150,19 +150,6 @@ mod tests {
     use crate::sample_version::{check_version, with_rules};
 
     #[test]
-    fn a_problem_about_a_field_that_the_version_does_not_name_is_found() {
-        const NAMELESS: Rule<Trainee> = Rule {
-            name: "nameless",
-            description: "complains of a field that nobody here knows",
-            section: "",
-            reads: &[TraineeField::last_name],
-            run: Run::Check(|_, _| found(TraineeField::iqts_country, ProblemKind::Blank)),
-        };
-        let failure = check_version(errors_use_own_names, with_rules(&[NAMELESS])).unwrap_err();
-        assert_eq!((failure.check, failure.field.as_str()), ("errors_use_own_names", "iqts_country"));
-    }
-
-    #[test]
     fn message_with_a_name_that_the_version_does_not_have_is_found() {
         const WORDY: Rule<Trainee> = Rule {
             name: "wordy",

@@ -195,10 +195,9 @@ mod tests {
     use adapter_kit::inputs;
     use adapter_kit::shape::{InputName, Inputs};
     use adapter_kit::version::{AllInputs, ApiVersion};
-    use domain::rules::{Run, dates, required};
 
     use super::*;
-    use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};
+    use crate::sample_version::{SAMPLE_VERSION, check_version};
 
     #[test]
     fn a_name_that_is_read_as_another_field_than_it_is_written_is_found() {
@@ -211,39 +210,5 @@ mod tests {
         let version = ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION };
         let failure = check_version(round_trip_is_lossless, version).unwrap_err();
         assert_eq!((failure.check, failure.field.as_str()), ("round_trip_is_lossless", "last_name"));
-    }
-
-    #[test]
-    fn an_adjustment_of_a_field_that_it_does_not_read_is_found() {
-        const SHORTENED: Rule<Trainee> = Rule {
-            name: "shortened",
-            description: "cuts the e-mail address",
-            section: "",
-            reads: &[TraineeField::last_name],
-            run: Run::Adjust(|candidate, _| candidate.record.email = None),
-        };
-        let failure =
-            check_version(round_trip_is_lossless, with_rules(&[dates::START_AS_PLANNED, SHORTENED])).unwrap_err();
-        assert_eq!((failure.check, failure.field.as_str()), ("round_trip_is_lossless", "email"));
-    }
-
-    #[test]
-    fn an_adjustment_of_its_own_among_the_fields_that_it_reads_is_the_versions_affair() {
-        const RAISED: Rule<Trainee> = Rule {
-            name: "raised",
-            description: "puts the last name in capitals",
-            section: "",
-            reads: &[TraineeField::last_name],
-            run: Run::Adjust(|candidate, _| {
-                candidate.record.last_name = candidate.record.last_name.as_ref().map(|name| name.to_uppercase());
-            }),
-        };
-        check_version(round_trip_is_lossless, with_rules(&[dates::START_AS_PLANNED, RAISED])).unwrap();
-    }
-
-    #[test]
-    fn a_version_that_accepts_nothing_is_found() {
-        let failure = check_version(round_trip_is_lossless, with_rules(&[required::SEX])).unwrap_err();
-        assert_eq!(failure.fault, "is never accepted");
     }
 }

@@ -141,15 +141,11 @@ pub(super) fn unchanged<R: Record>(
 
 #[cfg(test)]
 mod tests {
-    use adapter_kit::inputs;
-    use adapter_kit::shape;
-    use adapter_kit::shape::{Inputs, Shape};
-    use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
-    use domain::ProblemKind;
-    use domain::rules::{Rule, Run, found};
+
+    use domain::rules::{Rule, Run};
 
     use super::*;
-    use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};
+    use crate::sample_version::{check_version, with_rules};
 
     #[test]
     fn an_adjustment_of_a_field_that_the_version_cannot_see_is_found() {
@@ -162,33 +158,5 @@ mod tests {
         };
         let failure = check_version(updates_touch_only_what_was_sent, with_rules(&[FORGETFUL])).unwrap_err();
         assert_eq!((failure.check, failure.field.as_str()), ("updates_touch_only_what_was_sent", "nationality"));
-    }
-
-    #[test]
-    fn an_input_that_changes_another_field_than_the_response_shows_is_found() {
-        const CROSSED: Inputs<Trainee> =
-            inputs! { Trainee, TraineeField: given_names = last_name, last_name = first_names };
-        let failure = check_version(
-            updates_touch_only_what_was_sent,
-            ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION },
-        );
-        assert_eq!(failure.unwrap_err().field, "first_names");
-    }
-
-    #[test]
-    fn a_record_that_is_refused_when_it_is_sent_back_is_found() {
-        const HIDDEN: Rule<Trainee> = Rule {
-            name: "hidden",
-            description: "is refused whatever is sent",
-            section: "",
-            reads: &[TraineeField::disability3],
-            run: Run::Check(|_, _| found(TraineeField::disability3, ProblemKind::Blank)),
-        };
-        // The version shows the first disability where a request reads the third.
-        const SHAPE: Shape<Trainee> =
-            shape! { Trainee, TraineeField: trainee_id, disability3 = disability1, placements, degrees };
-        let version =
-            ApiVersion { shapes: Shapes { trainee: SHAPE, ..SAMPLE_VERSION.shapes }, ..with_rules(&[HIDDEN]) };
-        assert_eq!(check_version(updates_touch_only_what_was_sent, version).unwrap_err().field, "disability3");
     }
 }

@@ -243,13 +243,11 @@ fn completed(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) 
 
 #[cfg(test)]
 mod tests {
-    use adapter_kit::version::AllInputs;
-    use adapter_kit::{Inputs, Label, inputs};
-    use domain::rules::{Rules, Run, course, dates, degree, required};
-    use domain::{AcceptedCodes, List};
+
+    use domain::rules::{Rules, dates, degree};
 
     use super::*;
-    use crate::sample_version::{SAMPLE_VERSION, TODAY, check_version, with_rules};
+    use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};
 
     #[test]
     fn a_rule_that_does_not_declare_a_field_that_it_depends_on_is_found() {
@@ -257,56 +255,6 @@ mod tests {
         let failure =
             check_version(updates_keep_records_valid, with_rules(&[dates::START_AS_PLANNED, UNDECLARED])).unwrap_err();
         assert!(failure.fault.contains("itt_start_date"), "{failure}");
-    }
-
-    /// Another version has routes on which there need not be a study mode.
-    #[test]
-    fn a_rule_that_takes_for_granted_what_another_version_does_not_demand_is_found() {
-        const INPUTS: Inputs<Trainee> =
-            inputs! { Trainee, TraineeField: training_route, study_mode, itt_start_date, placements, degrees };
-        const fn version(year: u16, trainee: &'static [Rule<Trainee>], accepted_codes: AcceptedCodes) -> ApiVersion {
-            ApiVersion {
-                label: Label::release(year, 0),
-                inputs: AllInputs { trainee: INPUTS, ..SAMPLE_VERSION.inputs },
-                rules: Rules { trainee, ..SAMPLE_VERSION.rules },
-                accepted_codes,
-                ..SAMPLE_VERSION
-            }
-        }
-        const FEW_ROUTES: AcceptedCodes =
-            AcceptedCodes { accepted: &[(List::TrainingRoute, &["11", "12"])], funding_exception_years: &[] };
-        const UNDECLARED: Rule<Trainee> = Rule { reads: &[TraineeField::study_mode], ..course::STUDY_MODE };
-        static NEWER: ApiVersion = version(2002, &[course::STUDY_MODE_BY_ROUTE], SAMPLE_VERSION.accepted_codes);
-        static OLDER: ApiVersion = version(2001, &[course::STUDY_MODE], FEW_ROUTES);
-        static FAULTY: ApiVersion = version(2001, &[UNDECLARED, required::TRAINING_ROUTE], FEW_ROUTES);
-        let sample = Sample::new(5, 150, TODAY).unwrap();
-        updates_keep_records_valid(&Versions::new(&[&OLDER, &NEWER]), &sample).unwrap();
-        let failure = updates_keep_records_valid(&Versions::new(&[&FAULTY, &NEWER]), &sample).unwrap_err();
-        assert_eq!((failure.version, failure.field.as_str()), (FAULTY.label, "study_mode"));
-    }
-
-    #[test]
-    fn an_adjustment_that_does_not_declare_a_field_that_it_depends_on_is_found() {
-        const UNDECLARED: Rule<Trainee> = Rule {
-            name: "capitals",
-            description: "puts the last name in capitals beside a long e-mail address",
-            section: "",
-            reads: &[TraineeField::last_name],
-            run: Run::Adjust(|candidate, _| {
-                if candidate.record.email.as_ref().is_some_and(|email| email.len() > 24) {
-                    candidate.record.last_name = candidate.record.last_name.as_ref().map(|name| name.to_uppercase());
-                }
-            }),
-        };
-        const EMAIL: Rule<Trainee> = Rule {
-            name: "email",
-            description: "reads the e-mail address, so that it is among the fields that are changed",
-            section: "",
-            reads: &[TraineeField::email],
-            run: Run::Check(|_, _| Vec::new()),
-        };
-        let rules = &[dates::START_AS_PLANNED, dates::END_AFTER_START, UNDECLARED, EMAIL];
-        assert_eq!(check_version(updates_keep_records_valid, with_rules(rules)).unwrap_err().field, "last_name");
     }
 
     #[test]
@@ -318,15 +266,5 @@ mod tests {
         );
         let fault = failure.unwrap_err().fault;
         assert!(fault.contains("country is missing") || fault.contains("is not made whole"), "{fault}");
-    }
-
-    #[test]
-    fn a_version_that_keeps_what_belongs_to_the_other_kind_is_found() {
-        let rules: &[Rule<Degree>] = &[degree::UK_DEGREE, degree::NON_UK_DEGREE, degree::COUNTRY_REQUIRED];
-        let failure = check_version(
-            updates_keep_records_valid,
-            ApiVersion { rules: Rules { degree: rules, ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION },
-        );
-        failure.unwrap_err();
     }
 }
