@@ -215,70 +215,32 @@ fn a_job_that_meets_a_constraint_leaves_its_neighbours_alone() {
     assert_eq!(kept(&register), [1, 3]);
 }
 
-#[test]
-fn a_panicking_job_fails_its_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        add(2)(session)?;
-        panic!("as the test wants");
-    });
-    assert!(matches!(answers[2], Err(StorageError::JobPanicked)));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+fn panic_after_a_change(session: &mut Session<'_>) -> Answer<()> {
+    add(2)(session)?;
+    panic!("as the test wants");
 }
 
-#[test]
-fn a_job_that_panics_inside_a_nested_transaction_fails_its_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") })
-    });
-    assert!(matches!(answers[2], Err(StorageError::JobPanicked)));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+fn panic_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
+    session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") })
 }
 
-#[test]
-fn a_job_that_swallows_a_panic_inside_a_nested_transaction_fails_its_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        let nested = || session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") });
-        let _ = catch_unwind(AssertUnwindSafe(nested));
-        add(2)(session)
-    });
-    assert!(is_group_lost(&answers[2]));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+fn swallow_a_panic_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
+    let _ = catch_unwind(AssertUnwindSafe(|| panic_in_a_nested_transaction(session)));
+    add(2)(session)
 }
 
-#[test]
-fn a_job_that_leaves_a_transaction_open_fails_its_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        DatabaseConnection::begin_transaction(session.connection)?;
-        add(2)(session)
-    });
-    assert!(is_group_lost(&answers[2]));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+fn leave_a_transaction_open(session: &mut Session<'_>) -> Answer<()> {
+    DatabaseConnection::begin_transaction(session.connection)?;
+    add(2)(session)
 }
 
-#[test]
-fn a_job_that_closes_a_transaction_too_many_fails_its_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        add(2)(session)?;
-        Ok(DatabaseConnection::commit_transaction(session.connection)?)
-    });
-    assert!(is_group_lost(&answers[2]));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+fn close_a_transaction_too_many(session: &mut Session<'_>) -> Answer<()> {
+    add(2)(session)?;
+    Ok(DatabaseConnection::commit_transaction(session.connection)?)
 }
 
-#[test]
-fn a_job_that_rolls_everything_back_behind_diesel_fails_its_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        session.connection.batch_execute("ROLLBACK")?;
-        Ok(())
-    });
-    assert!(is_group_lost(&answers[2]));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+fn roll_back_behind_diesel(session: &mut Session<'_>) -> Answer<()> {
+    Ok(session.connection.batch_execute("ROLLBACK")?)
 }
 
 /// Lets the database grow no more, and then makes it grow.
@@ -287,63 +249,54 @@ fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
     session.add_provider("19999999", &"x".repeat(1_000_000)).map(drop)
 }
 
+fn fill_the_disk_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
+    let now = session.now();
+    session
+        .connection
+        .transaction(|connection| fill_the_disk(&mut Session::new(connection, Access::Write, JobTime::of_reading(now))))
+}
+
+fn write_after_a_full_disk(session: &mut Session<'_>) -> Answer<()> {
+    assert!(matches!(fill_the_disk(session), Err(StorageError::NoSpace(_))));
+    add(2)(session)
+}
+
+fn answer_well_after_a_full_disk(session: &mut Session<'_>) -> Answer<()> {
+    let _ = fill_the_disk(session);
+    Ok(())
+}
+
 #[test]
-fn a_full_disk_fails_the_whole_group() {
+fn a_job_that_breaks_the_transaction_fails_its_whole_group() {
+    let culprits: [(&str, fn(&mut Session<'_>) -> Answer<()>, bool); 10] = [
+        ("a panic", panic_after_a_change, true),
+        ("a panic in a nested transaction", panic_in_a_nested_transaction, true),
+        ("a panic that is swallowed", swallow_a_panic_in_a_nested_transaction, false),
+        ("an open transaction", leave_a_transaction_open, false),
+        ("a commit too many", close_a_transaction_too_many, false),
+        ("a rollback", roll_back_behind_diesel, false),
+        ("a full disk", fill_the_disk, false),
+        ("a full disk in a nested transaction", fill_the_disk_in_a_nested_transaction, false),
+        ("a write after a full disk", write_after_a_full_disk, true),
+        ("an answer after a full disk", answer_well_after_a_full_disk, false),
+    ];
+    for (case, culprit, panics) in culprits {
+        let register = Register::on_sqlite();
+        let answers = run_between_neighbours(&register, culprit);
+        let answer = &answers[2];
+        assert_eq!(matches!(answer, Err(StorageError::JobPanicked)), panics, "{case}: {answer:?}");
+        assert_eq!(is_group_lost(answer), !panics, "{case}: {answer:?}");
+        assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+    }
+}
+
+#[test]
+fn a_full_disk_is_a_temporary_cause() {
     let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, fill_the_disk);
     let Err(StorageError::GroupLost(cause)) = &answers[2] else { panic!("{answers:?}") };
     assert!(matches!(**cause, StorageError::TransactionEnded { condition: "database or disk is full" }), "{cause:?}");
     assert!(answers[2].as_ref().unwrap_err().is_temporary());
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
-}
-
-#[test]
-fn a_full_disk_inside_a_nested_transaction_fails_the_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        let now = session.now();
-        session.connection.transaction(|connection| {
-            fill_the_disk(&mut Session::new(connection, Access::Write, JobTime::of_reading(now)))
-        })
-    });
-    assert!(is_group_lost(&answers[2]), "{answers:?}");
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
-}
-
-#[test]
-fn a_job_that_passes_over_a_full_disk_writes_nothing_more() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        assert!(matches!(fill_the_disk(session), Err(StorageError::NoSpace(_))));
-        add(2)(session)
-    });
-    assert!(matches!(answers[2], Err(StorageError::JobPanicked)));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
-}
-
-#[test]
-fn a_job_that_answers_well_after_a_full_disk_fails_its_whole_group() {
-    let register = Register::on_sqlite();
-    let answers = run_between_neighbours(&register, |session| {
-        let _ = fill_the_disk(session);
-        Ok(())
-    });
-    assert!(is_group_lost(&answers[2]));
-    assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
-}
-
-#[test]
-fn a_full_queue_answers_at_once() {
-    let register = Register::on_sqlite_with_queue(2);
-    let hold = Hold::of(&register.store);
-    let waiting = [queue(&register.store, add(1)), queue(&register.store, add(2))];
-    let refused = block_on(register.store.write(add(3)));
-    assert!(matches!(refused, Err(StorageError::QueueFull)), "{refused:?}");
-    hold.release().unwrap();
-    for job in waiting {
-        job.answer().unwrap();
-    }
-    assert_eq!(kept(&register), [1, 2]);
 }
 
 #[test]
