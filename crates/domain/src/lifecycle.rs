@@ -281,16 +281,4 @@ mod tests {
         }
         assert_eq!("Deferred".parse::<State>(), Err(UnknownState));
     }
-
-    #[test]
-    fn a_withdrawn_trainee_cannot_be_withdrawn_again() {
-        let refused = next_state(State::Withdrawn, Action::Withdraw, false);
-        assert_eq!(refused.unwrap_err().to_string(), "cannot withdraw a trainee in state withdrawn");
-    }
-
-    #[test]
-    fn an_award_waits_for_the_trn() {
-        assert!(next_state(State::RecommendedForAward, Action::Award, false).is_err());
-        assert_eq!(next_state(State::RecommendedForAward, Action::Award, true), Ok(State::Awarded));
-    }
 }

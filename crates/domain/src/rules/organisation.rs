@@ -79,7 +79,7 @@ mod tests {
     use super::*;
     use crate::organisations::Organisations;
     use crate::rules::Rule;
-    use crate::rules::testing::{apply, apply_with, paths};
+    use crate::rules::testing::{apply, apply_with};
     use crate::trainee::{FlatTrainee, TraineeChanges};
 
     fn with(urn: Option<&str>, ukprn: Option<&str>, school: Option<&str>) -> TraineeChanges {
@@ -156,23 +156,6 @@ mod tests {
             let shown = |number: Option<&str>| number.map_or(Change::Clear, |number| Change::Set(number.to_owned()));
             assert_eq!(left(shown(stored_urn), shown(stored_ukprn)), stored);
             assert_eq!(left(Change::Keep, Change::Keep), stored);
-        }
-    }
-
-    #[test]
-    fn a_number_that_an_update_changes_is_looked_up() {
-        let stored = FlatTrainee {
-            training_partner_urn: Some("100001".to_owned()),
-            training_partner_ukprn: Some("10000001".to_owned()),
-            employing_school_urn: Some("100001".to_owned()),
-            ..FlatTrainee::default()
-        };
-        for (changes, field) in [
-            (with(Some("654321"), None, None), F::training_partner_urn),
-            (with(None, Some("87654321"), None), F::training_partner_ukprn),
-            (with(None, None, Some("654321")), F::employing_school_urn),
-        ] {
-            assert_eq!(paths(&apply((), Some(&stored), changes, BOTH)), [field.into()]);
         }
     }
 }

@@ -225,28 +225,6 @@ mod tests {
     }
 
     #[test]
-    fn values_next_to_a_known_school_are_ignored() {
-        let rules = [URN, SCHOOL, NAME, POSTCODE];
-        let (long_name, long_postcode) = ("n".repeat(256), "p".repeat(9));
-        let wrong = |urn| change(urn, Some(&long_name), Some(&long_postcode));
-        for (stored, changes) in [
-            (None, wrong(Some("100001"))),
-            (Some(linked()), wrong(None)),
-            (Some(Placement::default()), wrong(Some("100001"))),
-        ] {
-            let (placed, notices) = apply((), stored.as_ref(), changes, &rules).into_result().unwrap();
-            assert_eq!(placed, linked());
-            let noticed: Vec<Path> = notices.into_iter().map(|notice| notice.at).collect();
-            assert_eq!(noticed, [F::name.into(), F::postcode.into()]);
-        }
-        let both = [F::name.into(), F::postcode.into()];
-        for urn in ["123456", "900020"] {
-            assert_eq!(paths(&apply((), None, wrong(Some(urn)), &rules)), both);
-            assert_eq!(paths(&apply((), Some(&linked()), wrong(Some(urn)), &rules)), both);
-        }
-    }
-
-    #[test]
     fn a_postcode_that_cannot_be_read_does_not_hide_the_name_of_the_school() {
         let mut sent = crate::ParsedRecord::of(change(Some("100001"), None, None));
         sent.unread.insert(F::postcode);
@@ -263,17 +241,6 @@ mod tests {
         let leaves = change(Some("123456"), Some("A school"), Some("none"));
         let candidate = apply((), Some(&odd), leaves, &[URN, SCHOOL, NAME, POSTCODE]);
         assert_eq!(paths(&candidate), [F::postcode.into()]);
-    }
-
-    #[test]
-    fn what_an_update_changes_must_have_its_form() {
-        let own = Placement { school_id: None, urn: None, ..linked() };
-        let rules = [URN, SCHOOL, NAME, POSTCODE];
-        for (changes, field) in
-            [(change(Some("12345"), None, None), F::urn), (change(None, None, Some("M1")), F::postcode)]
-        {
-            assert_eq!(paths(&apply((), Some(&own), changes, &rules)), [field.into()]);
-        }
     }
 
     #[test]

@@ -67,14 +67,6 @@ const fn with_endpoints(available: &'static [Endpoint], deprecated: &'static [De
 }
 
 #[test]
-fn versions_that_say_the_same_do_not_differ() {
-    for difference in there_and_back(SAMPLE_VERSION) {
-        assert!(difference.is_empty(), "{difference:#?}");
-        assert!(difference.markdown().contains("Nothing is different"));
-    }
-}
-
-#[test]
 fn field_that_is_left_out_without_a_value_is_reported() {
     let [there, back] = there_and_back(with_degree(
         const {

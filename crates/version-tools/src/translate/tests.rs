@@ -65,20 +65,6 @@ fn codes(translation: &Translation) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn keys_are_renamed_in_their_order_and_in_nested_lists() {
-    let body =
-        json!({"data": {"last_name": "A", "given_names": "B", "colour": [1], "awards": [{"topic": "100485"}, 7]}});
-    let translation = onwards(&body);
-    let expected =
-        json!({"data": {"last_name": "A", "forenames": "B", "colour": [1], "diplomas": [{"topic": "100485"}, 7]}});
-    assert_eq!(translation.data.to_string(), expected.to_string());
-    let renames: Vec<_> =
-        translation.renames.iter().map(|rename| (rename.path.as_str(), rename.from.as_str(), rename.to)).collect();
-    assert_eq!(renames, [("given_names", "given_names", "forenames"), ("awards", "awards", "diplomas")]);
-    assert_eq!(translation.lost, []);
-}
-
-#[test]
 fn a_field_that_the_other_version_cannot_set_is_lost_with_its_value_and_null_is_not() {
     let translation = backwards(&json!({"data": {"forenames": "A", "iqts_country": "FR"}}));
     let [loss] = translation.lost.as_slice() else { panic!("{:?}", translation.lost) };
@@ -122,14 +108,6 @@ fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_on
     let differing = onwards(&json!({"forenames": "A", "given_names": "B"}));
     assert_eq!(differing.data, json!({"forenames": "B"}));
     assert_eq!((differing.lost[0].why, &differing.lost[0].value), (LossReason::NameTaken, &json!("A")));
-}
-
-#[test]
-fn unknown_names_are_reported_with_the_nearest_name() {
-    let translation = onwards(&json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
-    let reported: Vec<_> = translation.notices.iter().map(|notice| (notice.code, notice.nearest)).collect();
-    assert_eq!(reported[..2], [("unknown_name", Some("last_name")), ("name_of_target", None)]);
-    assert_eq!(translation.data, json!({"last_nam": "A", "iqts_country": "FR", "email": "a@b.cd"}));
 }
 
 #[test]
@@ -193,20 +171,6 @@ fn update_is_not_reported_for_a_rule_that_only_adds_an_exception() {
         translate(&update, from, to, &BodyKind::default(), context).notices.len()
     };
     assert_eq!((notices(older, newer), notices(newer, older)), (0, 1));
-}
-
-#[test]
-fn lists_and_arrays_are_translated_one_by_one() {
-    let list = json!({"data": [{"trainee_id": "x", "given_names": "A"}, {"trainee_id": "y", "given_names": "B"}], "meta": {"page": 1}});
-    let translation = onwards(&list);
-    assert_eq!(
-        translation.data,
-        json!({"data": [{"trainee_id": "x", "forenames": "A"}, {"trainee_id": "y", "forenames": "B"}], "meta": {"page": 1}})
-    );
-    assert_eq!(translation.renames[1].path, "[1].given_names");
-    let bodies = onwards(&json!([{"data": {"given_names": "A"}}, {"given_names": "B"}, 7]));
-    assert_eq!(bodies.data, json!([{"data": {"forenames": "A"}}, {"forenames": "B"}, 7]));
-    assert_eq!(codes(&bodies), [("no_data", "[2].data")]);
 }
 
 #[test]
