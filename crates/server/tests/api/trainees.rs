@@ -8,7 +8,6 @@ mod creating;
 mod duplicates;
 mod enhanced_errors;
 mod error_entries;
-mod fields;
 mod messages;
 mod missing_data;
 mod mistakes_together;

@@ -162,24 +162,6 @@ fn values_beside_a_known_school_are_ignored_however_long_they_are() {
 }
 
 #[test]
-fn a_wrong_placement_is_refused_by_its_field() {
-    every_version(|api| {
-        let trainee = bare(api);
-        let path = format!("{}/placements", trainee.path());
-        for (data, field) in [
-            (json!({ "urn": "123456" }), "name"),
-            (json!({ "name": " ", "urn": "990001" }), "name"),
-            (json!({ "name": "x".repeat(256) }), "name"),
-            (json!({ "name": "A school", "urn": "12345" }), "urn"),
-            (json!({ "name": "A school", "postcode": "nowhere" }), "postcode"),
-        ] {
-            assert_eq!(refused(api, "POST", &path, data), field);
-        }
-        add(api, &trainee, "placements", json!({ "name": "x".repeat(255) }));
-    });
-}
-
-#[test]
 fn a_degree_lives_and_goes() {
     every_version(|api| {
         let trainee = bare(api);
@@ -250,28 +232,11 @@ fn a_degree_is_one_of_the_united_kingdom_or_of_another_country() {
 }
 
 #[test]
-fn a_wrong_degree_is_refused_by_its_field() {
+fn one_wrong_code_of_a_degree_is_one_problem() {
     every_version(|api| {
         let trainee = bare(api);
         let path = format!("{}/degrees", trainee.path());
-        let with = |key: &str, value: Value| {
-            let mut data = uk(2020);
-            data[key] = value;
-            data
-        };
         for (data, field) in [
-            (with("subject", json!("000000")), "subject"),
-            (with("subject", Value::Null), "subject"),
-            (with("uk_degree", Value::Null), "uk_degree"),
-            (with("grade", json!("77")), "grade"),
-            (with("graduation_year", json!("1966")), "graduation_year"),
-            (with("graduation_year", json!(2028)), "graduation_year"),
-            (with("graduation_year", json!("last")), "graduation_year"),
-            (json!({ "subject": "100485", "country": "FR", "graduation_year": 2020 }), "non_uk_degree"),
-            (
-                json!({ "subject": "100485", "country": "QQ", "non_uk_degree": "083", "graduation_year": 2020 }),
-                "country",
-            ),
             // One bad code is one problem, whatever kind of degree it makes.
             (
                 json!({ "subject": "100485", "country": "GB", "uk_degree": "083", "grade": "zz", "graduation_year": 2020 }),
@@ -284,9 +249,6 @@ fn a_wrong_degree_is_refused_by_its_field() {
             ),
         ] {
             assert_eq!(refused(api, "POST", &path, data), field);
-        }
-        for year in [1967, 2027] {
-            add(api, &trainee, "degrees", uk(year));
         }
         assert_eq!(api.send("POST", &path, json!({})).is(422).errors()[0].1.split(' ').next(), Some("data"));
     });

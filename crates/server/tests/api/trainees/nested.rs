@@ -81,65 +81,11 @@ fn each_problem_of_a_degree_is_reported_at_its_position() {
 }
 
 #[test]
-fn a_year_of_graduation_is_within_sixty_years_of_the_next_one() {
-    every_version(|api| {
-        let place = place(api, F::degrees, 1, input::<Degree>(api.version, D::graduation_year));
-        for (number, (year, accepted)) in [
-            ("1967", true),
-            ("2027", true),
-            ("2019-07-31", true),
-            ("1966", false),
-            ("2028", false),
-            ("soon", false),
-            ("20", false),
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            let mut fields = HOME;
-            fields[3] = (D::graduation_year, year);
-            let body = degrees(api, &[&fields]).with(F::last_name, format!("Person {number}"));
-            let reply = api.send("POST", "/trainees", body);
-            if accepted {
-                reply.is(201);
-            } else {
-                assert_eq!(reply.status, 422, "{year}");
-                reply.problems(&[place.as_str()]);
-            }
-        }
-    });
-}
-
-#[test]
 fn the_same_degree_twice_is_refused_as_invalid() {
     every_version(|api| {
         let with_institution = [HOME.as_slice(), &[(D::institution, "0117")]].concat();
         let reply = api.send("POST", "/trainees", degrees(api, &[&HOME, &ABROAD, &with_institution]));
         reply.problems(&[format!("{} 3", input::<domain::Trainee>(api.version, F::degrees)).as_str()]);
-    });
-}
-
-#[test]
-fn a_placement_needs_a_name_unless_its_school_is_known() {
-    every_version(|api| {
-        let name = input::<Placement>(api.version, P::name);
-        let with = |fields: &[(P, &str)]| {
-            api.send(
-                "POST",
-                "/trainees",
-                api.example().with(F::placements, json!([record::<Placement>(api.version, fields)])),
-            )
-        };
-        let place = |field| place(api, F::placements, 1, input::<Placement>(api.version, field));
-        with(&[(P::urn, "123456")]).problems(&[&place(P::name)]);
-        with(&[(P::urn, "900010")]).problems(&[&place(P::name)]);
-        with(&[(P::urn, "990001"), (P::name, "")]).problems(&[&place(P::name)]);
-        with(&[(P::postcode, "SW1A 1AA")]).problems(&[&place(P::name)]);
-        with(&[(P::urn, "12345"), (P::name, "A school")]).problems(&[&place(P::urn)]);
-        with(&[(P::name, "A school"), (P::postcode, "nowhere")]).problems(&[&place(P::postcode)]);
-        with(&[(P::name, "x".repeat(256).as_str())]).problems(&[&place(P::name)]);
-        let unknown = api.shown(&with(&[(P::urn, "123456"), (P::name, "A school")]).is(201));
-        assert_eq!(unknown.value(F::placements)[0][name], "A school");
     });
 }
 

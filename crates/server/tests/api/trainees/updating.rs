@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Placement, PlacementField as P, TraineeField as F};
+use domain::TraineeField as F;
 use serde_json::{Value, json};
 
-use crate::api::support::{Body, REQUIRED, every_version, record, requires};
+use crate::api::support::{Body, REQUIRED, every_version, requires};
 
 const METHODS: [&str; 2] = ["PUT", "PATCH"];
 
@@ -41,17 +41,6 @@ fn an_update_that_changes_nothing_leaves_the_record_as_it_was() {
             let reply = api.send(method, &created.path(), unknown_only).is(200);
             assert_eq!(reply.warnings().len(), 1);
             assert_eq!(*reply.data(), created.data);
-        }
-    });
-}
-
-#[test]
-fn a_trainee_who_is_not_there_cannot_be_changed() {
-    every_version(|api| {
-        for method in METHODS {
-            let body = Body::new(api.version).with(F::email, "new@example.com");
-            let reply = api.send(method, "/trainees/3xampleTra1neeWh01sNotTh", body);
-            assert!(reply.error(404, "NotFound").contains("trainee"));
         }
     });
 }
@@ -150,36 +139,6 @@ fn all_problems_of_an_update_are_reported_and_nothing_is_stored() {
 }
 
 #[test]
-fn first_names_can_have_60_characters_of_any_script() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        let longest = "é李".repeat(30);
-        let body = Body::new(api.version).with(F::first_names, longest.clone());
-        api.update(created.id(), body).has(&[(F::first_names, json!(longest))]);
-        let body = Body::new(api.version).with(F::first_names, format!("{longest}x"));
-        let reply = api.send("PUT", &created.path(), body);
-        assert!(reply.problems(&["first_names"])[0].contains("60"));
-    });
-}
-
-#[test]
-fn nested_lists_are_not_applied_and_the_client_is_warned() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        let placement = record::<Placement>(api.version, &[(P::urn, "990001")]);
-        for method in METHODS {
-            let body = Body::new(api.version).with(F::placements, json!([placement])).with(F::degrees, json!([{}]));
-            let reply = api.send(method, &created.path(), body).is(200);
-            assert_eq!(*reply.data(), created.data);
-            let warnings = reply.warnings().join("\n");
-            for list in [F::placements, F::degrees] {
-                assert!(warnings.contains(api.version.inputs.trainee.name_of(list).unwrap()), "{warnings}");
-            }
-        }
-    });
-}
-
-#[test]
 fn an_update_with_read_only_fields_alone_changes_nothing_and_the_client_is_warned() {
     every_version(|api| {
         let created = api.create(api.example());
@@ -248,16 +207,5 @@ fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_wa
         api.update(created.id(), plan);
         let reply = api.send("PATCH", &created.path(), Body::new(api.version).with(F::itt_start_date, "2026-09-01"));
         assert!(reply.is(200).warnings().is_empty());
-    });
-}
-
-#[test]
-fn two_disabilities_of_one_meaning_are_refused_on_the_second() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        let body = Body::new(api.version).with(F::disability3, "58");
-        api.send("PATCH", &created.path(), body).problems(&["disability3"]);
-        let body = Body::new(api.version).with(F::disability1, "98").with(F::disability2, "99");
-        api.update(created.id(), body).has(&[(F::disability2, json!("99"))]);
     });
 }

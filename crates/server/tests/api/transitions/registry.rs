@@ -174,38 +174,6 @@ fn a_reinstated_trainee_is_in_training_and_can_pause_again() {
     });
 }
 
-#[test]
-fn a_reinstated_trainee_can_end_the_training_on_another_day() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        carry_out(api, &created, Action::Defer).is(200);
-        let until = |end: &str| {
-            let date = Some("2026-10-05".parse().unwrap());
-            RegistryAction::Reinstate(Reinstatement { date, itt_end_date: Some(end.parse().unwrap()) })
-        };
-        let refused = attempt(api.register, created.id(), &until("2032-01-01")).unwrap_err();
-        assert_eq!(refused.to_string(), "itt_end_date must be in 2031 or earlier");
-        after(api, &created, &until("2028-02-29")).has(&[(F::itt_end_date, json!("2028-02-29"))]);
-    });
-}
-
-#[test]
-fn before_the_deferral_begins_only_the_state_of_a_reinstated_trainee_changes() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        let deferral = json!({ "data": { "defer_date": "2026-10-06" } });
-        api.send("POST", &format!("{}/defer", created.path()), deferral).is(200);
-        let outcome =
-            attempt(api.register, created.id(), &RegistryAction::Reinstate(Reinstatement::default())).unwrap();
-        assert!(outcome.changed);
-        api.read(created.id()).has(&[
-            (F::state, json!("submitted_for_trn")),
-            (F::reinstate_date, Value::Null),
-            (F::submitted_for_trn_at, created.value(F::submitted_for_trn_at).clone()),
-        ]);
-    });
-}
-
 /// The dates of what the registry does come after those of the server, also where its own clock is behind.
 #[test]
 fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {

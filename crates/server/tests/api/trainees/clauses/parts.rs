@@ -98,6 +98,7 @@ fn every_clause_about_degrees() {
             (uk(&[("graduation_year", json!("2027"))]), None),
             (uk(&[("graduation_year", json!("2028"))]), Some("graduation_year")),
             (uk(&[("graduation_year", json!("last"))]), Some("graduation_year")),
+            (uk(&[("graduation_year", json!("20"))]), Some("graduation_year")),
             (foreign(&[]), None),
             (foreign(&[("grade", json!("02"))]), None),
             (foreign(&[("grade", json!("77"))]), Some("grade")),

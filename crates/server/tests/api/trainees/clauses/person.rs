@@ -57,6 +57,8 @@ fn every_length_has_its_limit_in_characters() {
         Case("8 digits", vec![(F::application_id, json!("12345678"))], Named(F::application_id)),
         Case("a letter", vec![(F::application_id, json!("12a"))], Named(F::application_id)),
         Case("a sign", vec![(F::application_id, json!(-12))], Named(F::application_id)),
+        Case("a fraction", vec![(F::application_id, json!("1.5"))], Named(F::application_id)),
+        Case("wide digits", vec![(F::application_id, json!("１２"))], Named(F::application_id)),
         Case("any text", vec![(F::ni_number, json!("QQ 12 34 56 C or so"))], Accepted),
     ];
     try_all(&cases.chain(others).collect::<Vec<_>>());
@@ -76,6 +78,10 @@ fn a_trainee_has_an_age() {
         born("100 today", "1926-10-05", false),
         born("100 yesterday", "1926-10-04", true),
         born("no day", "1999-02-29", true),
+        born("no month", "2000-13-01", true),
+        born("the day first", "05/10/2000", true),
+        born("without hyphens", "20001005", true),
+        born("a year", "2000", true),
         born("a date-time", "1999-04-12T10:00:00Z", false),
     ]);
 }
@@ -105,11 +111,16 @@ fn every_code_is_in_its_list() {
     let unknown = lists.iter().map(|field| Case("unknown", vec![(*field, json!("zz"))], Named(*field)));
     let others = [
         Case("no leading zero", vec![(F::study_mode, json!(1))], Named(F::study_mode)),
+        Case("two leading zeros", vec![(F::study_mode, json!("001"))], Named(F::study_mode)),
+        Case("a space", vec![(F::study_mode, json!(" 01"))], Named(F::study_mode)),
+        Case("a sign", vec![(F::study_mode, json!(-31))], Named(F::study_mode)),
         Case("a number", vec![(F::itt_aim, json!(202))], Accepted),
+        Case("a word", vec![(F::sex, json!("female"))], Named(F::sex)),
         Case("no nationality", vec![(F::nationality, json!("XM"))], Named(F::nationality)),
         Case("another British one", vec![(F::nationality, json!("JE"))], Accepted),
         Case("lower case", vec![(F::nationality, json!("gb"))], Named(F::nationality)),
         Case("a range of elsewhere", vec![(F::course_age_range, json!("99801"))], Named(F::course_age_range)),
+        Case("a range of elsewhere", vec![(F::course_age_range, json!("99803"))], Named(F::course_age_range)),
     ];
     try_all(&unknown.chain(others).collect::<Vec<_>>());
 }
@@ -131,6 +142,9 @@ fn an_address_has_the_form_of_one() {
         address("a@-b.uk", true),
         address("a@b.u", true),
         address("zoë@example.com", true),
+        address("!#$%&'*+/=?^_{}~-|`@example.com", false),
+        address("a@ex--ample.com", true),
+        address("a@exa_mple.com", true),
     ]);
 }
 

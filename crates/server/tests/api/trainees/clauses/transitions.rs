@@ -36,6 +36,9 @@ fn every_clause_about_withdrawals() {
             (good().with_withdrawal(W::reasons, Value::Null), Some(W::reasons)),
             (good().with_withdrawal(W::reasons, json!([])), Some(W::reasons)),
             (good().with_withdrawal(W::reasons, json!("did_not_make_progress")), Some(W::reasons)),
+            (good().with_withdrawal(W::reasons, json!([7])), Some(W::reasons)),
+            (good().with_withdrawal(W::reasons, json!({ "reason": "bored" })), Some(W::reasons)),
+            (good().with_withdrawal(W::reasons, json!(true)), Some(W::reasons)),
             (reasons("trainee", json!(["mandatory_reasons"])), Some(W::reasons)),
             (reasons("provider", json!(["mandatory_reasons", "did_not_make_progress"])), None),
             (reasons("provider", json!(["trainee_workload_issues", "nothing"])), Some(W::reasons)),
@@ -51,7 +54,13 @@ fn every_clause_about_withdrawals() {
                     .with_withdrawal(W::another_reason, json!(["Moved"])),
                 Some(W::another_reason),
             ),
+            (
+                reasons("trainee", json!(["trainee_chose_to_withdraw_another_reason"]))
+                    .with_withdrawal(W::another_reason, " \n "),
+                Some(W::another_reason),
+            ),
             (reasons("trainee", json!(["safeguarding_concerns"])), Some(W::safeguarding_concern_reasons)),
+            (reasons("provider", json!(["safeguarding_concerns"])), Some(W::safeguarding_concern_reasons)),
             (
                 reasons("provider", json!(["safeguarding_concerns"]))
                     .with_withdrawal(W::safeguarding_concern_reasons, json!(["Some"])),
