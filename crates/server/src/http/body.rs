@@ -269,23 +269,6 @@ mod tests {
 
     use super::*;
 
-    fn content_type(value: &'static str) -> HeaderMap {
-        [(CONTENT_TYPE, HeaderValue::from_static(value))].into_iter().collect()
-    }
-
-    #[test]
-    fn json_by_any_of_its_names_is_json() {
-        for value in ["application/json", "Application/JSON; charset=utf-8", "application/vnd.register+json"] {
-            assert!(is_json(&content_type(value)), "{value}");
-        }
-        assert!(is_json(&HeaderMap::new()));
-        for value in
-            ["text/json", "application/x-www-form-urlencoded", "application/jsonp", "application/+json", "json", ""]
-        {
-            assert!(!is_json(&content_type(value)), "{value}");
-        }
-    }
-
     fn reader() -> BodyReader {
         BodyReader::new(Duration::from_secs(1))
     }

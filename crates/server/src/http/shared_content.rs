@@ -177,13 +177,4 @@ mod tests {
             assert!(to_bytes(response.into_body()).await.unwrap().is_empty());
         }
     }
-
-    #[test]
-    fn content_that_was_compressed_at_build_time_has_a_plain_form() {
-        let text = "part of the program ".repeat(100);
-        let gzip: &'static [u8] = compression::gzip_thoroughly(text.as_bytes()).unwrap().leak();
-        let content = SharedContent::compressed(gzip);
-        assert_eq!(content.gzip().unwrap().as_ptr(), gzip.as_ptr());
-        assert_eq!(content.plain(), text.as_bytes());
-    }
 }

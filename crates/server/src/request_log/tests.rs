@@ -223,11 +223,3 @@ fn what_the_store_will_never_take_does_not_stand_in_the_way() {
     flush(&log, &store).unwrap();
     assert_eq!(logged(&store), ["r2"]);
 }
-
-#[test]
-fn a_log_that_is_off_logs_nothing() {
-    let database = Database::fresh();
-    let store = store(&database);
-    flush(&RequestLog::off(), &store).unwrap();
-    assert_eq!(logged(&store), Vec::<String>::new());
-}

@@ -266,12 +266,3 @@ fn what_a_server_counted_is_there_when_it_has_stopped() {
         assert_eq!(told["providers"][0]["requests"], 2, "{label}");
     }
 }
-
-#[test]
-fn a_share_is_a_number_of_percents() {
-    let place = Workplace::new();
-    for share in ["101", "-1", "ten"] {
-        let ended = place.run(&["serve", "--shadow-share", share], None);
-        assert_eq!(ended.status(), 2, "{share}: {}", ended.stderr());
-    }
-}

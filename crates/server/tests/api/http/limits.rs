@@ -114,7 +114,9 @@ fn pages_report_the_remaining_quota_of_an_address() {
     let refused = (0..2 * STRANGERS).map(|_| form()).find(|page| page.status == 429).unwrap();
     assert_eq!(refused.header("ratelimit-policy"), Some("\"address\";q=60;w=60"));
     assert!(refused.header("ratelimit").unwrap().starts_with("\"address\";r=0;t="));
-    assert!(refused.header("retry-after").is_some());
+    assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
+    assert!(refused.text.contains("too many requests"));
+    register.request("GET", "/docs/migrate").page().is(200);
 }
 
 /// What a header says of the client, in the request of this number.

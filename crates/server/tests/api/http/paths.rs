@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use adapter_kit::Label;
 use domain::TraineeField as F;
 use serde_json::json;
-use server::versions::{REMOVED, SERVED};
+use server::versions::SERVED;
 
 use crate::api::support::{Register, Response, every_version};
 
@@ -43,21 +43,6 @@ fn a_version_that_never_was_is_not_found_and_those_that_are_served_are_listed() 
     ] {
         let reply = register.request(method, &path).send();
         assert_eq!(reply.error(404, "NotFound"), message, "{path}");
-    }
-}
-
-#[test]
-fn a_version_that_was_removed_is_gone_and_says_which_are_served() {
-    let register = Register::start();
-    for label in REMOVED.iter().map(|removed| removed.label) {
-        for (method, path) in [("GET", ""), ("GET", "/info"), ("POST", "/trainees"), ("DELETE", "/anything/at/all")] {
-            let reply = register.request(method, &format!("/api/{label}{path}")).send();
-            let message = reply.error(410, "Gone");
-            assert!(SERVED.iter().all(|version| message.contains(&version.label.to_string())), "{message}");
-            let newest = SERVED.iter().map(|version| version.label).max().unwrap();
-            let link = reply.header("link").unwrap();
-            assert!(link.contains(&format!("/api/{newest}")) && link.contains("rel=\"successor-version\""), "{link}");
-        }
     }
 }
 
@@ -117,14 +102,6 @@ fn a_method_that_the_path_does_not_have_is_answered_with_those_it_has() {
             }
         }
         assert_eq!(api.read(created.id()).data, created.data);
-    });
-}
-
-#[test]
-fn options_says_what_a_path_accepts() {
-    every_version(|api| {
-        let reply = api.request("OPTIONS", "/trainees/x").send().is(204);
-        assert_eq!(allowed(&reply), BTreeSet::from(["GET", "HEAD", "PUT", "PATCH", "OPTIONS"]));
     });
 }
 

@@ -34,6 +34,16 @@ fn created(api: &Api<'_>) -> [String; 3] {
     [path, placement, degree]
 }
 
+fn new_degree(api: &Api<'_>) -> Value {
+    let fields = [
+        (DegreeField::subject, "100485"),
+        (DegreeField::country, "FR"),
+        (DegreeField::non_uk_degree, "083"),
+        (DegreeField::graduation_year, "2019"),
+    ];
+    json!({ "data": record::<domain::Degree>(api.version, &fields) })
+}
+
 #[test]
 fn what_a_client_has_already_is_not_sent_again() {
     every_version(|api| {
@@ -69,14 +79,7 @@ fn a_reply_to_a_write_has_the_tag_of_the_record_that_it_shows() {
         let placement = format!("{path}/placements/{}", placed.data()["placement_id"].as_str().unwrap());
         assert_eq!(placed.header("etag"), Some(&*tag_of(api, &placement)));
         // The reply is a list of one, and the degree is what can be changed next.
-        let degree = [
-            (DegreeField::subject, "100485"),
-            (DegreeField::country, "FR"),
-            (DegreeField::non_uk_degree, "083"),
-            (DegreeField::graduation_year, "2019"),
-        ];
-        let degree = json!({ "data": record::<domain::Degree>(api.version, &degree) });
-        let degree = api.send("POST", &format!("{path}/degrees"), degree).is(201);
+        let degree = api.send("POST", &format!("{path}/degrees"), new_degree(api)).is(201);
         let degree_path = format!("{path}/degrees/{}", degree.data()[0]["degree_id"].as_str().unwrap());
         assert_eq!(degree.header("etag"), Some(&*tag_of(api, &degree_path)));
         let grade = json!({ "data": record::<domain::Degree>(api.version, &[(DegreeField::grade, "01")]) });
@@ -159,19 +162,12 @@ fn a_change_that_was_meant_for_another_state_of_the_record_is_refused() {
         let nested = |fields: Value| json!({ "data": fields });
         let name = nested(record::<domain::Placement>(version, &[(PlacementField::name, "Oak School")]));
         let grade = nested(record::<domain::Degree>(version, &[(DegreeField::grade, "01")]));
-        let new_degree = [
-            (DegreeField::subject, "100485"),
-            (DegreeField::country, "FR"),
-            (DegreeField::non_uk_degree, "083"),
-            (DegreeField::graduation_year, "2019"),
-        ];
-        let new_degree = nested(record::<domain::Degree>(version, &new_degree));
         let name_of_trainee = Value::from(Body::new(version).with(F::last_name, "Newname"));
         let cases: [(&str, String, Value, &str, u16); 8] = [
             ("PUT", trainee.clone(), name_of_trainee.clone(), &trainee, 200),
             ("PATCH", trainee.clone(), Body::new(version).with(F::sex, "10").into(), &trainee, 200),
             ("POST", format!("{trainee}/placements"), name.clone(), &trainee, 201),
-            ("POST", format!("{trainee}/degrees"), new_degree, &trainee, 201),
+            ("POST", format!("{trainee}/degrees"), new_degree(api), &trainee, 201),
             ("PUT", placement.clone(), name, &placement, 200),
             ("PATCH", degree.clone(), grade, &degree, 200),
             ("DELETE", degree.clone(), Value::Null, &degree, 200),
@@ -266,13 +262,7 @@ fn a_record_is_added_although_its_request_demands_that_there_is_none() {
         let trainee = api.shown(&adding("/trainees", api.example().into())).path();
         let placement = record::<domain::Placement>(api.version, &[(PlacementField::name, "Oak School")]);
         adding(&format!("{trainee}/placements"), json!({ "data": placement }));
-        let degree = [
-            (DegreeField::subject, "100485"),
-            (DegreeField::country, "FR"),
-            (DegreeField::non_uk_degree, "083"),
-            (DegreeField::graduation_year, "2019"),
-        ];
-        adding(&format!("{trainee}/degrees"), json!({ "data": record::<domain::Degree>(api.version, &degree) }));
+        adding(&format!("{trainee}/degrees"), new_degree(api));
         let again = api.request("POST", "/trainees").header("If-None-Match", "*").json(api.example()).send();
         again.is(409);
     });

@@ -177,17 +177,6 @@ fn a_body_can_have_256_kib_and_no_more() {
 }
 
 #[test]
-fn too_many_forms_are_refused_on_the_page() {
-    let register = Register::start();
-    let (from, to) = oldest_and_newest();
-    let refused = (0..80).map(|_| rewrite(&register, &from, &to, "detect", "{}")).find(|page| page.status == 429);
-    let refused = refused.unwrap();
-    assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
-    assert!(refused.text.contains("too many requests"));
-    get(&register, "/docs/migrate").is(200);
-}
-
-#[test]
 fn the_guide_of_a_removed_version_says_what_is_left() {
     let register = Register::start();
     let (oldest, newest) = oldest_and_newest();

@@ -240,26 +240,6 @@ fn fields_of_a_response_are_ignored_whatever_their_value() {
 }
 
 #[test]
-fn ethnic_group_and_background_set_the_ethnicity_that_they_match() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        let pair = |group: &str, background: &str| {
-            Body::new(api.version).with(F::ethnic_group, group).with(F::ethnic_background, background)
-        };
-        let matched = api.update(created.id(), pair("asian_ethnic_group", "Chinese"));
-        matched.has(&[(F::ethnicity, json!("101")), (F::ethnic_background, json!("Chinese"))]);
-
-        let reply = api.send("PATCH", &created.path(), pair("asian_ethnic_group", "African")).is(200);
-        let warnings = reply.warnings().join("\n");
-        assert!(warnings.contains("ethnic_group") || warnings.contains("ethnic_background"), "{warnings}");
-        api.shown(&reply).has(&[(F::ethnicity, json!("101"))]);
-
-        let both = pair("asian_ethnic_group", "Chinese").with(F::ethnicity, "120");
-        api.update(created.id(), both).has(&[(F::ethnicity, json!("120")), (F::ethnic_background, json!("African"))]);
-    });
-}
-
-#[test]
 fn nested_lists_on_an_update_are_reported_and_refused_to_a_strict_client() {
     every_version(|api| {
         let created = api.create(api.example());
