@@ -89,16 +89,6 @@ mod tests {
     use crate::sample_version::TODAY;
 
     #[test]
-    fn the_normal_form_of_a_normal_form_is_itself() {
-        let sample = Sample::new(1, 300, TODAY).unwrap();
-        for trainee in &sample.untidy {
-            let once = as_stored(trainee, &sample.organisations, Lists::embedded());
-            assert_eq!(as_stored(&once, &sample.organisations, Lists::embedded()), once);
-            assert_eq!(as_read(&once), once);
-        }
-    }
-
-    #[test]
     fn stored_record_is_in_normal_form() {
         let sample = Sample::new(2, 300, TODAY).unwrap();
         for trainee in &sample.stored {

@@ -174,8 +174,8 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
 
 #[cfg(test)]
 mod tests {
-    use adapter_kit::version::{AllInputs, Shapes};
-    use adapter_kit::{VersionField, inputs, shape};
+    use adapter_kit::shape;
+    use adapter_kit::version::Shapes;
 
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, check_version};
@@ -190,33 +190,5 @@ mod tests {
         )
         .unwrap_err();
         assert_eq!((failure.check, failure.field.as_str()), ("every_record_serialises", "last_name"));
-    }
-
-    #[test]
-    fn an_input_that_is_shown_under_another_name_is_found() {
-        const CROSSED: Inputs<Trainee> =
-            inputs! { Trainee, TraineeField: given_names = last_name, last_name = first_names };
-        let failure = check_version(
-            every_record_serialises,
-            ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION },
-        );
-        assert_eq!(failure.unwrap_err().field, "given_names");
-    }
-
-    #[test]
-    fn a_field_that_cannot_be_written_is_found() {
-        const BROKEN_DOCUMENT: VersionField<Trainee> =
-            VersionField::new("No JSON.", Kind::Document, |_, _| Value::Document("{".into()));
-        const SHAPE: Shape<Trainee> = shape! { Trainee, TraineeField:
-            given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3, training_route,
-            course_subject_1, course_age_range, itt_start_date, itt_end_date, trainee_start_date, placements, degrees,
-            failure => BROKEN_DOCUMENT,
-        };
-        let failure = check_version(
-            every_record_serialises,
-            ApiVersion { shapes: Shapes { trainee: SHAPE, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION },
-        )
-        .unwrap_err();
-        assert!(failure.fault.starts_with("cannot be written"), "{failure}");
     }
 }
