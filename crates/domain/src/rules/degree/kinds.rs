@@ -78,13 +78,22 @@ fn a_uk_degree_stays_whole_or_becomes_foreign_whole() {
     leaves(&stored, &[to_france, as_bachelor], &moved);
     leaves(&stored, &[to_france, as_bachelor, (F::uk_degree, None), (F::institution, None)], &moved);
     leaves(&stored, &[to_france, as_bachelor, (F::uk_degree, Some("083"))], &moved);
+    // The whole record is sent back, with another country.
+    let whole = [(F::institution, Some("0117")), (F::uk_degree, Some("083")), (F::grade, Some("02"))];
+    leaves(&stored, &[&whole[..], &[to_france, as_bachelor]].concat(), &moved);
+    leaves(&moved, &[(F::grade, None)], &foreign());
+    // A grade in words is not recorded, even by itself.
+    leaves(&stored, &[(F::other_grade, Some("Very good"))], &stored);
     leaves(&stored, &[(F::uk_degree, Some("001")), as_bachelor], &Degree { uk_degree: text("001"), ..uk() });
     refused(&stored, &[to_france], &[F::non_uk_degree]);
     refused(&stored, &[as_bachelor], &[F::country]);
     refused(&stored, &[as_bachelor, (F::uk_degree, None)], &[F::country]);
     refused(&stored, &[(F::uk_degree, None)], &[F::uk_degree]);
     refused(&stored, &[(F::uk_degree, None), (F::grade, None)], &[F::uk_degree, F::grade]);
+    refused(&stored, &[(F::grade, None)], &[F::grade]);
     refused(&stored, &[(F::country, Some("QQ"))], &[F::country]);
+    // A wrong type is one problem.
+    refused(&stored, &[(F::country, Some("GB")), (F::uk_degree, Some("zz"))], &[F::uk_degree]);
 }
 
 #[test]
@@ -130,6 +139,11 @@ fn a_degree_between_the_kinds_is_made_whole_by_its_next_change() {
     refused(&untyped, &[graded], &[F::uk_degree]);
     refused(&untyped, &[(F::institution, None)], &[F::uk_degree]);
     leaves(&untyped, &[(F::uk_degree, Some("083"))], &uk());
+    leaves(&mixed, &[(F::country, Some("GB"))], &Degree { institution: None, ..uk() });
+    // An import may lack a grade, which is demanded when the kind changes.
+    let ungraded = Degree { grade: None, ..uk() };
+    let elsewhere = Degree { institution: text("0149"), ..ungraded.clone() };
+    leaves(&ungraded, &[(F::institution, Some("0149"))], &elsewhere);
     leaves(&mixed, &[graded], &Degree { grade: text("01"), ..foreign() });
     leaves(&mixed, &[(F::institution, Some("0149"))], &Degree { institution: text("0149"), ..uk() });
     leaves(&in_northern_ireland, &[graded], &Degree { grade: text("01"), ..uk() });
