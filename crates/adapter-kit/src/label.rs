@@ -90,13 +90,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn label_round_trips() {
-        for text in ["v2025.0", "v2026.1", "v2027.10-rc", "v1.0-pre"] {
-            assert_eq!(text.parse::<Label>().unwrap().to_string(), text);
-        }
-    }
-
-    #[test]
     fn other_strings_are_rejected() {
         for text in ["", "2025.0", "v2025", "v2025.", "v2025.00", "v2025.0-beta", "v2025.+1", "v99999.0", "v2025.0-"] {
             assert_eq!(text.parse::<Label>(), Err(InvalidLabel), "{text}");

@@ -10,25 +10,14 @@ mod cluster {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use diesel::connection::SimpleConnection as _;
-    use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query, sql_types::BigInt};
+    use diesel::Connection as _;
     use postgres_client::PostgresConnection;
-    use test_support::{Cluster, Database, Kind, Settings, Tool, has_tools};
+    use test_support::{Cluster, Kind, Settings, Tool, has_tools};
 
     /// The environment variable that is set for the process to be killed.
     const CHILD: &str = "REGISTER_TEST_CHILD";
     /// How long a server may take to end.
     const END_TIMEOUT: Duration = Duration::from_secs(120);
-
-    #[derive(QueryableByName)]
-    struct Count {
-        #[diesel(sql_type = BigInt)]
-        count: i64,
-    }
-
-    fn count(connection: &mut PostgresConnection, from: &str) -> i64 {
-        sql_query(format!("SELECT count(*) AS count FROM {from}")).get_result::<Count>(connection).unwrap().count
-    }
 
     /// The folder of a server, which its URLs name.
     fn folder(url: &str) -> PathBuf {
@@ -58,21 +47,6 @@ mod cluster {
         drop(cluster);
         assert!(!folder.exists());
         assert!(PostgresConnection::establish(&url).is_err());
-    }
-
-    #[test]
-    fn a_server_that_was_stopped_at_once_has_what_it_acknowledged() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
-            return;
-        }
-        let mut cluster = Cluster::start(Settings::Durable);
-        let mut connection = PostgresConnection::establish(&cluster.url("postgres")).unwrap();
-        connection.batch_execute("CREATE TABLE kept (n INT); INSERT INTO kept VALUES (1)").unwrap();
-        cluster.stop_immediately();
-        assert!(connection.batch_execute("SELECT 1").is_err());
-        cluster.start_again();
-        let mut connection = PostgresConnection::establish(&cluster.url("postgres")).unwrap();
-        assert_eq!(count(&mut connection, "kept"), 1);
     }
 
     #[test]
@@ -106,22 +80,5 @@ mod cluster {
         loop {
             thread::park();
         }
-    }
-
-    #[test]
-    fn a_database_goes_although_somebody_is_connected() {
-        if Kind::of_this_run() != Kind::Postgres {
-            return;
-        }
-        let database = Database::fresh_on(Kind::Postgres);
-        let other = Database::fresh_on(Kind::Postgres);
-        let mut connection = PostgresConnection::establish(database.url()).unwrap();
-        let mut watcher = PostgresConnection::establish(other.url()).unwrap();
-        let (_, name) = database.url().split_once('?').map_or(database.url(), |(url, _)| url).rsplit_once('/').unwrap();
-        let there = format!("pg_database WHERE datname = '{name}'");
-        assert_eq!(count(&mut watcher, &there), 1);
-        drop(database);
-        assert_eq!(count(&mut watcher, &there), 0);
-        assert!(connection.batch_execute("SELECT 1").is_err());
     }
 }

@@ -56,22 +56,6 @@ fn one(field: &str, code: &'static str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn a_write_that_lacks_what_only_the_other_version_demands_is_refused_there() {
-    assert_eq!(create(&json!({"data": {"given_names": "A"}})), one("email", "blank"));
-    assert_eq!(create(&json!({"data": {"given_names": "A", "email": "a@b.cd"}})), []);
-}
-
-#[test]
-fn an_update_is_decided_on_the_record_as_it_was() {
-    let before = Trainee { first_names: Some("A".to_owned()), email: Some("a@b.cd".to_owned()), ..Trainee::default() };
-    let update =
-        |trainee: &Trainee| found(Endpoint::UpdateTrainee, Some(trainee), &json!({"data": {"email": null}})).unwrap();
-    assert_eq!(update(&before), one("email", "blank"));
-    let after = Trainee { email: None, ..before };
-    assert_eq!(update(&after), [], "on the record as it is afterwards, nothing is seen");
-}
-
-#[test]
 fn a_value_without_a_place_in_the_other_version_is_found() {
     let body = json!({"data": {"given_names": "A", "email": "a@b.cd", "date_of_birth": "1999-04-12"}});
     assert_eq!(create(&body), one("date_of_birth", NOT_SET));
