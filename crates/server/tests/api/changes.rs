@@ -14,6 +14,9 @@ use crate::api::support::client::Response;
 use crate::api::support::register::UKPRN;
 use crate::api::support::{Api, Body, Register, every_version, newest, others_than};
 
+/// Changes that each of the writers beside a copy makes.
+const CHANGES_OF_WRITER: usize = 100;
+
 /// A copy of the trainees of a provider, as whoever follows the changes has it.
 #[derive(Default)]
 struct Mirror {
@@ -346,12 +349,9 @@ fn copies_that_are_made_beside_writers_are_right_in_the_end() {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let write = |writer: usize| {
-            let (api, ids, done) = (&api, &ids, &done);
+            let (api, ids) = (&api, &ids);
             scope.spawn(move || {
-                for at in 0.. {
-                    if done.load(Ordering::Relaxed) {
-                        break;
-                    }
+                for at in 0..CHANGES_OF_WRITER {
                     let id = &ids[(at * 7 + writer * 13) % ids.len()];
                     match at % 9 {
                         0 => drop(api.create(api.example().with(F::last_name, format!("Writer {writer} {at}")))),
@@ -385,11 +385,10 @@ fn copies_that_are_made_beside_writers_are_right_in_the_end() {
             })
             .into_iter()
             .collect();
-        thread::sleep(Duration::from_secs(4));
-        done.store(true, Ordering::Relaxed);
         for writer in writers {
             writer.join().unwrap();
         }
+        done.store(true, Ordering::Relaxed);
         for follower in followers {
             let mut mirror = follower.join().unwrap();
             // A change may have been made after the last look.
