@@ -89,7 +89,6 @@ pub fn code(text: &str) -> Result<String, InvalidFilter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::versions::SERVED;
 
     #[test]
     fn a_status_or_a_class_of_them_is_read() {
@@ -97,26 +96,5 @@ mod tests {
         for text in ["", "xx", "0xx", "6xx", "4x", "99", "600", "-1", "four"] {
             assert_eq!(statuses(text), Err(InvalidFilter::Statuses), "{text}");
         }
-    }
-
-    #[test]
-    fn a_time_and_an_endpoint_are_read() {
-        assert_eq!(time("2026-10-05").map(|at| at.to_rfc3339()).as_deref(), Ok("2026-10-05T00:00:00+00:00"));
-        assert_eq!(time("yesterday"), Err(InvalidFilter::Time));
-        for known in Endpoint::ALL {
-            assert_eq!(endpoint(&known.to_string()).as_deref(), Ok(known.to_string().as_str()));
-        }
-        assert_eq!(endpoint("POST /nothing"), Err(InvalidFilter::Endpoint));
-    }
-
-    #[test]
-    fn version_and_code_must_be_known() {
-        let newest = versions::all().newest().unwrap().version.label.to_string();
-        assert_eq!(version(&newest), Ok(newest));
-        for text in ["", "v9", "v1999.0"] {
-            let Err(InvalidFilter::Version(unknown)) = version(text) else { panic!("{text} is a version") };
-            assert_eq!(unknown.known, SERVED.iter().map(|version| version.label).collect::<Vec<_>>(), "{text}");
-        }
-        assert_eq!((code("blank"), code("nonsense")), (Ok("blank".to_owned()), Err(InvalidFilter::Code)));
     }
 }

@@ -75,23 +75,11 @@ pub fn for_the_log() -> RequestId {
 mod tests {
     use std::collections::HashSet;
 
-    use actix_web::http::header::HeaderValue;
-
     use super::*;
 
     #[test]
-    fn an_identifier_is_taken_when_it_is_well_formed_and_made_otherwise() {
-        let chosen = |sent: &'static str| chosen(&[(HEADER, HeaderValue::from_static(sent))].into_iter().collect());
-        let longest = Box::leak("x".repeat(MAX_LENGTH).into_boxed_str());
-        for sent in ["a", "abc-DEF_123.4", longest] {
-            assert_eq!(&*chosen(sent), sent);
-        }
-        let too_long = Box::leak("x".repeat(MAX_LENGTH + 1).into_boxed_str());
-        for sent in ["", "a b", "a\"b", "a/b", "status=200", too_long] {
-            let made = chosen(sent);
-            assert!(*made != *sent && !made.is_empty() && *made != *NONE, "{sent}: {made}");
-        }
-        let made: HashSet<_> = (0..3 * DRAWN_AT_ONCE).map(|_| super::chosen(&HeaderMap::new())).collect();
+    fn identifiers_that_are_made_differ() {
+        let made: HashSet<_> = (0..3 * DRAWN_AT_ONCE).map(|_| chosen(&HeaderMap::new())).collect();
         assert_eq!(made.len(), 3 * DRAWN_AT_ONCE);
     }
 

@@ -188,20 +188,3 @@ impl Form {
 pub(super) fn too_large() -> String {
     format!("The body is too large: it can have {} KiB at most", MAX_BODY_BYTES / 1_024)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn everything_that_is_wrong_is_said_at_once_in_the_order_of_the_form() {
-        let mut form = Form::read(b"from=v1.2-beta&to=v1998.7&kind=hat&body=%7B%0A%22a%22%3A");
-        assert!(form.translation_request(crate::versions::all()).is_none());
-        let faults: Vec<_> = form.faults.values().map(String::as_str).collect();
-        let [from, to, kind, body] = faults.as_slice() else { panic!("{faults:?}") };
-        assert_eq!(*from, "Choose the version that the body is of");
-        assert_eq!(*to, "Choose the version that you want it in: v1998.7 is not served");
-        assert!(kind.starts_with("Choose what the body is"));
-        assert!(body.contains("line 2 column 4"), "{body}");
-    }
-}

@@ -147,7 +147,6 @@ fn c_len(text: &str, at: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::versions;
 
     fn entry(title: &str, text: &str) -> Entry {
         Entry {
@@ -178,20 +177,5 @@ mod tests {
         let long = entry("a", &format!("{} b {}", "é".repeat(300), "é".repeat(300))).excerpt(" b ");
         assert!(long.before.starts_with("… ") && long.after.ends_with(" …") && long.found == "b");
         assert_eq!(entry("a", "text").excerpt("a").after, "text");
-    }
-
-    #[test]
-    fn every_version_finds_its_fields_codes_and_problems() {
-        let lists = Lists::embedded();
-        for served in versions::all().iter() {
-            let index = Index::of(served, versions::all(), lists);
-            let name = served.version.inputs.trainee.name_of(domain::TraineeField::course_subject_1).unwrap();
-            let found = |query: &str| index.find(query).into_iter().map(Entry::address).collect::<Vec<_>>();
-            let label = served.version.label;
-            assert_eq!(found(name)[0], format!("/docs/{label}/contract#{name}"));
-            assert!(found("no_such_funding").contains(&format!("/docs/{label}/problems#no_such_funding")));
-            assert!(found("100511").contains(&format!("/docs/{label}/reference-data/course_subject#100511")));
-            assert!(found("Open University")[0].starts_with(&format!("/docs/{label}/reference-data/institution#")));
-        }
     }
 }

@@ -199,39 +199,6 @@ fn a_degree_lives_and_goes() {
 }
 
 #[test]
-fn a_degree_is_one_of_the_united_kingdom_or_of_another_country() {
-    every_version(|api| {
-        let trainee = bare(api);
-        let foreign = add(
-            api,
-            &trainee,
-            "degrees",
-            json!({ "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": 2018 }),
-        );
-        assert_eq!((&foreign["country"], &foreign["institution_uuid"]), (&json!("FR"), &Value::Null));
-        let other = add(
-            api,
-            &trainee,
-            "degrees",
-            json!({ "subject": "100485", "country": "XF", "uk_degree": "083", "grade": "01", "institution": "nowhere",
-                "graduation_year": 2018 }),
-        );
-        assert_eq!((&other["country"], &other["institution"]), (&Value::Null, &Value::Null));
-        assert!(other["institution_uuid"].is_string());
-        // Another kind is another kind, with what it needs.
-        let one = format!("{}/degrees/{}", trainee.path(), foreign["degree_id"].as_str().unwrap());
-        let reply = api.send("PATCH", &one, json!({ "data": { "institution": "0133" } })).is(422);
-        let named: Vec<_> = reply.errors().iter().map(|(_, message)| message.split(' ').next().unwrap()).collect();
-        assert_eq!(named, ["uk_degree", "grade"]);
-        let changed = api
-            .send("PATCH", &one, json!({ "data": { "institution": "0133", "uk_degree": "001", "grade": "01" } }))
-            .is(200);
-        assert_eq!(changed.data()["institution"], "0149");
-        assert_eq!(changed.data()["non_uk_degree"], Value::Null);
-    });
-}
-
-#[test]
 fn one_wrong_code_of_a_degree_is_one_problem() {
     every_version(|api| {
         let trainee = bare(api);

@@ -155,17 +155,6 @@ fn organisations_are_linked_or_not_applicable() {
             (F::employing_school_urn, Value::Null),
             (F::employing_school_not_applicable, json!(true)),
         ]);
-        let unknown = api
-            .example()
-            .with(F::date_of_birth, "1997-04-12")
-            .with(F::training_partner_urn, "123456")
-            .with(F::employing_school_urn, "654321");
-        let name = |field| api.version.shapes.trainee.name_of(field).unwrap();
-        let places = [name(F::training_partner_urn), name(F::employing_school_urn)];
-        let refused = api.send("POST", "/trainees", unknown);
-        let messages = refused.problems(&places);
-        assert!(messages[0].contains("123456") && messages[0].contains(api.version.vocabulary.training_partner));
-        assert!(messages[1].contains("654321"));
     });
 }
 

@@ -101,14 +101,6 @@ fn who_differs_in_first_names_and_address_is_somebody_else() {
 }
 
 #[test]
-fn names_without_letters_or_digits_do_not_match_each_other() {
-    every_version(|api| {
-        api.create(api.example().with(F::first_names, "---").with(F::email, "one@example.com"));
-        api.create(api.example().with(F::first_names, "...").with(F::email, "two@example.com"));
-    });
-}
-
-#[test]
 fn who_differs_in_birth_route_last_name_or_academic_year_is_somebody_else() {
     every_version(|api| {
         api.create(api.example());
@@ -183,14 +175,6 @@ fn another_providers_trainee_does_not_count() {
         let other = api.register.other_provider(api.version);
         let theirs = other.create(other.example());
         is_duplicate(&other, other.example(), &[&theirs]);
-    });
-}
-
-#[test]
-fn an_invalid_duplicate_is_invalid() {
-    every_version(|api| {
-        api.create(api.example());
-        api.send("POST", "/trainees", api.example().with(F::email, "nothing")).problems(&["email"]);
     });
 }
 

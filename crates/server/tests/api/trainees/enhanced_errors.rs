@@ -5,7 +5,7 @@ use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeFi
 use serde_json::{Map, Value, json};
 
 use crate::api::support::bodies::input;
-use crate::api::support::{Api, Body, Request, Response, every_version, record, version};
+use crate::api::support::{Api, Body, Request, Response, every_version, record};
 use crate::api::trainees::ten_mistakes::{body_and_places, paths};
 
 /// A request from a client that asks for problems by field.
@@ -38,15 +38,6 @@ fn list(api: &Api<'_>, list: F) -> &'static str {
 fn degree(api: &Api<'_>, subject: &str, year: &str) -> Value {
     let fields = [(D::uk_degree, "083"), (D::subject, subject), (D::grade, "02"), (D::graduation_year, year)];
     record::<Degree>(api.version, &fields)
-}
-
-#[test]
-fn each_version_nests_as_its_contract_says() {
-    for (label, expected) in
-        [("v2025.0", NestedErrors::Flat), ("v2026.0", NestedErrors::Nested), ("v2026.1", NestedErrors::Nested)]
-    {
-        assert_eq!(version(label).nested_errors, expected, "{label}");
-    }
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Bodies without `data`.
 
-use serde_json::json;
-
 use crate::api::support::every_version;
 
 /// Bodies that are JSON, or nothing at all, and have no record in `data`.
@@ -43,14 +41,5 @@ fn a_body_without_data_is_one_problem_whatever_its_form() {
             api.request(method, path).send().problems(&["data"]);
         }
         assert_eq!(api.read(created.id()).data, created.data);
-    });
-}
-
-#[test]
-fn data_of_nothing_but_unknown_names_is_data() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        let reply = api.send("PUT", &created.path(), json!({ "data": { "colour": null } })).is(200);
-        assert_eq!(*reply.data(), created.data);
     });
 }

@@ -1,6 +1,6 @@
 //! Placements and degrees that are created with a trainee.
 
-use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
+use domain::{Degree, DegreeField as D, TraineeField as F};
 use serde_json::{Value, json};
 
 use crate::api::support::bodies::input;
@@ -24,30 +24,6 @@ const HOME: [(D, &str); 4] =
     [(D::uk_degree, "083"), (D::subject, "100485"), (D::grade, "02"), (D::graduation_year, "2021")];
 const ABROAD: [(D, &str); 4] =
     [(D::non_uk_degree, "083"), (D::subject, "100485"), (D::country, "FR"), (D::graduation_year, "2021")];
-
-#[test]
-fn a_degree_is_of_the_united_kingdom_or_of_another_country() {
-    every_version(|api| {
-        for (number, country) in ["GB", "XF", "XG", "XH", "XI", "XK"].into_iter().enumerate() {
-            let fields = [HOME.as_slice(), &[(D::country, country)]].concat();
-            let created = api.create(degrees(api, &[&fields]).with(F::last_name, format!("Person {number}")));
-            assert_eq!(of_degree(api, &created, D::country), Value::Null, "{country}");
-            assert!(of_degree(api, &created, D::institution_uuid).is_string());
-        }
-        let created = api.create(degrees(api, &[&ABROAD]));
-        for (field, value) in [
-            (D::country, json!("FR")),
-            (D::non_uk_degree, json!("083")),
-            (D::uk_degree, Value::Null),
-            (D::uk_degree_uuid, Value::Null),
-            (D::institution, Value::Null),
-            (D::institution_uuid, Value::Null),
-            (D::grade, Value::Null),
-        ] {
-            assert_eq!(of_degree(api, &created, field), value, "{field:?}");
-        }
-    });
-}
 
 #[test]
 fn some_codes_of_a_degree_are_replaced() {
@@ -86,16 +62,5 @@ fn the_same_degree_twice_is_refused_as_invalid() {
         let with_institution = [HOME.as_slice(), &[(D::institution, "0117")]].concat();
         let reply = api.send("POST", "/trainees", degrees(api, &[&HOME, &ABROAD, &with_institution]));
         reply.problems(&[format!("{} 3", input::<domain::Trainee>(api.version, F::degrees)).as_str()]);
-    });
-}
-
-#[test]
-fn a_known_school_keeps_its_name_and_the_client_is_warned() {
-    every_version(|api| {
-        let name = input::<Placement>(api.version, P::name);
-        let placement = record::<Placement>(api.version, &[(P::urn, "990001"), (P::name, "Another name")]);
-        let reply = api.send("POST", "/trainees", api.example().with(F::placements, json!([placement]))).is(201);
-        assert_eq!(api.shown(&reply).value(F::placements)[0][name], "Barley Mow Junior School");
-        assert!(reply.warnings().len() == 1 && reply.warnings()[0].contains(name), "{:?}", reply.warnings());
     });
 }

@@ -54,27 +54,6 @@ fn a_record_that_is_sent_back_whole_with_one_number_changed_links_the_partner_of
 }
 
 #[test]
-fn one_blank_key_alone_removes_the_link() {
-    every_version(|api| {
-        let created = api.create(api.example());
-        for field in [F::training_partner_urn, F::training_partner_ukprn] {
-            links(
-                &api.update(created.id(), Body::new(api.version).with(F::training_partner_urn, SCHOOL.0)),
-                SCHOOL.0,
-                SCHOOL.1,
-            );
-            let removed = api.update(created.id(), Body::new(api.version).with(field, Value::Null));
-            links(&removed, Value::Null, Value::Null);
-        }
-        for number in ["900000", "900010", "900020", "900030"] {
-            api.update(created.id(), Body::new(api.version).with(F::training_partner_urn, SCHOOL.0));
-            let removed = api.update(created.id(), Body::new(api.version).with(F::training_partner_urn, number));
-            links(&removed, Value::Null, Value::Null);
-        }
-    });
-}
-
-#[test]
 fn one_blank_key_alone_removes_the_link_to_a_partner_without_that_number() {
     every_version(|api| {
         let created = api.create(api.example());

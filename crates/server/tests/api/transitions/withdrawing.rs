@@ -148,15 +148,3 @@ fn the_day_can_be_the_first_one_one_in_the_future_or_a_date_and_time() {
         }
     });
 }
-
-#[test]
-fn a_record_that_was_added_in_error_is_withdrawn_before_the_start() {
-    every_version(|api| {
-        let created = api.create(api.example().with(F::itt_start_date, "2027-01-11"));
-        let body = Body::withdrawal(api.version)
-            .with_withdrawal(W::trigger, "provider")
-            .with_withdrawal(W::reasons, json!(["record_added_in_error"]));
-        let reply = api.send("POST", &path(&created), body).is(200);
-        api.shown(&reply).has(&[(F::state, json!("withdrawn")), (F::withdrawal_date, json!("2026-10-01"))]);
-    });
-}
