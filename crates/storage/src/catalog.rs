@@ -27,6 +27,23 @@ pub(crate) struct Reference {
     pub(crate) key: String,
 }
 
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+pub(crate) struct Column {
+    #[diesel(sql_type = Text)]
+    pub(crate) name: String,
+    /// The type as the database names it, in lower case.
+    #[diesel(sql_type = Text)]
+    pub(crate) sql_type: String,
+}
+
+impl Column {
+    /// Whether the column has timestamps.
+    pub(crate) fn is_timestamp(&self) -> bool {
+        self.sql_type.starts_with("timestamp")
+    }
+}
+
 /// A reference to a row that is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orphan {
@@ -101,6 +118,18 @@ pub(crate) fn other_schema_with(
     let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
     let query = diesel::sql_query(OTHER_SCHEMA).bind::<Text, _>(table);
     Ok(query.get_result::<Name>(inner).optional()?.map(|found| found.name))
+}
+
+/// The columns of a table in the order of their names. The table must be one of [`tables`].
+pub(crate) fn columns(connection: &mut DatabaseConnection, table: &str) -> Result<Vec<Column>, StorageError> {
+    let query = connection.either(
+        format!(
+            "SELECT attname::text AS name, format_type(atttypid, NULL) AS sql_type FROM pg_attribute \
+             WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attname::text COLLATE \"C\""
+        ),
+        format!("SELECT name, lower(type) AS sql_type FROM pragma_table_info('{table}') ORDER BY name"),
+    );
+    Ok(diesel::sql_query(query).load::<Column>(connection)?)
 }
 
 /// How many rows a table has. The name must be one of [`tables`].

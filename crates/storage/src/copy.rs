@@ -1,11 +1,10 @@
 //! Copies a whole register from one database to another, whichever of the two each is.
 //!
-//! Rows go over as they are, keys included, table by table in the order in which tables refer to each other, and within a
-//! table in the order of the keys. Each batch is one transaction, so the last key that the target holds says how far the
-//! copy has come, and the same call goes on there. What the target's own triggers derive is not copied.
-//!
-//! Knows nothing of what rows mean.
+//! Rows are copied unchanged, keys included. Tables are ordered by their references (`tables.rs`), rows by their keys. One
+//! statement inserts a batch (`rows.rs`), so the last key in the target shows how far the copy has come, and the same call
+//! continues after that key. Rows that the target's own triggers derive are not copied.
 
+mod rows;
 mod sequences;
 pub(crate) mod tables;
 mod verify;
@@ -20,7 +19,8 @@ use crate::error::StorageError;
 use crate::store::migrations::{Goal, bring_to, refuse_newer, require_current};
 use crate::tokens::Environment;
 use crate::{catalog, change_generation, environment};
-use tables::{Copied, Visitor, visit_all};
+use rows::{Key, TableAccess, key_of, show_key};
+use tables::{COPIED, CopiedTable};
 pub use verify::Difference;
 
 /// The table that stands in a target from the beginning of a copy to its end. While it is there, nothing else opens the
@@ -28,7 +28,7 @@ pub use verify::Difference;
 const IN_PROGRESS: &str = "copy_in_progress";
 
 /// Rows in one transaction.
-const BATCH: i64 = 500;
+const BATCH: usize = 500;
 
 /// Why a register was not copied.
 #[derive(Debug, thiserror::Error)]
@@ -113,23 +113,31 @@ pub fn copy(
     mut report_step: impl FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
     let (mut source, environment) = open_source(from, requested)?;
-    let target_connections = Connections::to(to).map_err(CopyError::Target)?;
-    let mut target = target_connections.establish().map_err(CopyError::Target)?;
+    let target_connections = Connections::to(to).map_err(of_target)?;
+    let mut target = target_connections.establish().map_err(of_target)?;
     prepare(&mut target, environment)?;
 
-    source.begin(Access::Read).map_err(|error| CopyError::Source(error.into()))?;
-    let mut transfer = Transfer { source: &mut source, target: &mut target, report_step: &mut report_step };
-    let rows = count_all(transfer.source).map_err(CopyError::Source)?;
-    (transfer.report_step)(Step::Begun { rows });
-    let outcome = visit_all(&mut transfer).and_then(|()| sequences::align(transfer.source, transfer.target));
-    source.roll_back().map_err(|error| CopyError::Source(error.into()))?;
-    outcome?;
+    // On an error the connection is dropped, which ends its transaction.
+    source.begin(Access::Read).map_err(of_source)?;
+    report_step(Step::Begun { rows: count_all(&mut source).map_err(of_source)? });
+    for table in COPIED {
+        copy_rows(&mut source, &mut target, table, &mut report_step)?;
+    }
+    source.roll_back().map_err(of_source)?;
 
     let report = verify::compare(&mut source, &mut target, &mut report_step)?;
     if report.differences.is_empty() {
-        open_target(&mut target).and_then(|()| target_connections.mark_created()).map_err(CopyError::Target)?;
+        open_target(&mut target).and_then(|()| target_connections.mark_created()).map_err(of_target)?;
     }
     Ok(report)
+}
+
+fn of_source(error: impl Into<StorageError>) -> CopyError {
+    CopyError::Source(error.into())
+}
+
+fn of_target(error: impl Into<StorageError>) -> CopyError {
+    CopyError::Target(error.into())
 }
 
 /// Lets others open a target that is complete. Its changes are of another generation.
@@ -142,21 +150,27 @@ fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
 
 /// Opens the database to copy from, which stays as it is.
 fn open_source(url: &str, requested: Option<Environment>) -> Result<(DatabaseConnection, Environment), CopyError> {
-    let connections = Connections::to(url).map_err(CopyError::Source)?;
+    let connections = Connections::to(url).map_err(of_source)?;
     let mut source = connections.establish_existing().map_err(|error| {
         if let StorageError::Absent(file) = error { CopyError::Absent(file) } else { CopyError::Source(error) }
     })?;
-    let outcome = is_unfinished(&mut source).and_then(|unfinished| {
-        if unfinished {
-            return Err(StorageError::UnfinishedCopy);
-        }
-        require_current(&mut source, &connections.display_name())?;
-        let environment = environment::recorded(&mut source)?.ok_or(StorageError::EnvironmentNotRecorded)?;
-        environment::require_same(Some(environment), requested)?;
-        Ok(environment)
-    });
-    let environment = outcome.map_err(CopyError::Source)?;
+    let environment = require_source(&mut source, &connections.display_name(), requested).map_err(of_source)?;
     Ok((source, environment))
+}
+
+/// Fails unless the database holds a whole register with the present schema. Returns its environment.
+fn require_source(
+    source: &mut DatabaseConnection,
+    name: &str,
+    requested: Option<Environment>,
+) -> Result<Environment, StorageError> {
+    if is_unfinished(source)? {
+        return Err(StorageError::UnfinishedCopy);
+    }
+    require_current(source, name)?;
+    let environment = environment::recorded(source)?.ok_or(StorageError::EnvironmentNotRecorded)?;
+    environment::require_same(Some(environment), requested)?;
+    Ok(environment)
 }
 
 /// Whether the database is the target of a copy that has not come to its end.
@@ -166,38 +180,31 @@ pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool,
 
 /// Brings a new target's schema up to date and marks it; refuses one that holds a register.
 fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<(), CopyError> {
-    if is_unfinished(target).map_err(CopyError::Target)? {
-        return refuse_newer(target).map_err(CopyError::Target);
+    if is_unfinished(target).map_err(of_target)? {
+        return refuse_newer(target).map_err(of_target);
     }
-    bring_to(target, Goal::Newest).map_err(CopyError::Target)?;
-    target.begin(Access::Write).map_err(|error| CopyError::Target(error.into()))?;
-    let outcome = mark(target, environment);
-    match outcome {
-        Ok(()) => target.commit().map_err(|error| CopyError::Target(error.into())),
-        Err(refusal) => {
-            // The connection is not used again.
-            let _ = target.roll_back();
-            Err(refusal)
-        }
-    }
+    bring_to(target, Goal::Newest).map_err(of_target)?;
+    // On an error the connection is dropped, which ends its transaction.
+    target.begin(Access::Write).map_err(of_target)?;
+    mark(target, environment)?;
+    target.commit().map_err(of_target)
 }
 
 fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyError> {
     // An empty register has settings of its own, which make room for those of the source.
     let settings = tables::SETTINGS;
     for table in tables::copied().filter(|table| *table != settings) {
-        let rows = catalog::count(target, table).map_err(CopyError::Target)?;
+        let rows = catalog::count(target, table).map_err(of_target)?;
         if rows > 0 {
             return Err(CopyError::NotEmpty { table, rows });
         }
     }
-    match environment::recorded(target).map_err(CopyError::Target)? {
+    match environment::recorded(target).map_err(of_target)? {
         Some(to) if to != from => return Err(CopyError::OtherEnvironment { from, to }),
         Some(_) | None => {}
     }
-    target
-        .batch_execute(&format!("DELETE FROM {settings}; CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)"))
-        .map_err(|error| CopyError::Target(error.into()))
+    let marker = format!("DELETE FROM {settings}; CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)");
+    target.batch_execute(&marker).map_err(of_target)
 }
 
 fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
@@ -208,55 +215,48 @@ fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
     Ok(all)
 }
 
-/// Brings over one table after the other.
-struct Transfer<'a> {
-    source: &'a mut DatabaseConnection,
-    target: &'a mut DatabaseConnection,
-    report_step: &'a mut dyn FnMut(Step),
+/// Copies the rows that the target does not have yet, then the last key that the source has given.
+fn copy_rows(
+    source: &mut DatabaseConnection,
+    target: &mut DatabaseConnection,
+    table: &'static CopiedTable,
+    report_step: &mut dyn FnMut(Step),
+) -> Result<(), CopyError> {
+    let read = TableAccess::new(source, table).map_err(of_source)?;
+    let write = TableAccess::new(target, table).map_err(of_target)?;
+    let mut last = find_last_copied(source, &read, target, &write)?;
+    if last.is_some() {
+        let rows = catalog::count(target, table.name).map_err(of_target)?;
+        report_step(Step::Copied(u64::try_from(rows).unwrap_or_default()));
+    }
+    loop {
+        let rows = read.page(source, last.as_ref()).map_err(of_source)?;
+        let Some(row) = rows.last() else { break };
+        last = Some(key_of(table, row));
+        write.insert(target, &rows).map_err(of_target)?;
+        report_step(Step::Copied(rows.len() as u64));
+    }
+    if read.has_sequence
+        && let Some(key) = sequences::last_key(source, table.name).map_err(of_source)?
+    {
+        sequences::set_last_key(target, table.name, key).map_err(of_target)?;
+    }
+    Ok(())
 }
 
-impl Visitor for Transfer<'_> {
-    type Error = CopyError;
-
-    fn visit<R: Copied>(&mut self) -> Result<(), CopyError> {
-        let mut last = self.resume::<R>()?;
-        loop {
-            let rows = R::page(self.source, last.as_ref(), BATCH).map_err(|error| CopyError::Source(error.into()))?;
-            let Some(row) = rows.last() else { return Ok(()) };
-            last = Some(row.key());
-            self.write(&rows).map_err(CopyError::Target)?;
-            (self.report_step)(Step::Copied(rows.len() as u64));
-        }
+/// The last key in the target. Fails unless the row is the same in the source.
+fn find_last_copied(
+    source: &mut DatabaseConnection,
+    read: &TableAccess,
+    target: &mut DatabaseConnection,
+    write: &TableAccess,
+) -> Result<Option<Key>, CopyError> {
+    let Some(row) = write.last(target).map_err(of_target)? else { return Ok(None) };
+    let key = key_of(read.table, &row);
+    if read.find(source, &key).map_err(of_source)?.as_ref() != Some(&row) {
+        return Err(CopyError::AnotherCopy { table: read.table.name, key: show_key(read.table, key) });
     }
-}
-
-impl Transfer<'_> {
-    /// The last key that the target holds already. Its row must be that of the source.
-    fn resume<R: Copied>(&mut self) -> Result<Option<R::Key>, CopyError> {
-        let Some(row) = R::last(self.target).map_err(|error| CopyError::Target(error.into()))? else {
-            return Ok(None);
-        };
-        let key = row.key();
-        let there = R::find(self.source, &key).map_err(|error| CopyError::Source(error.into()))?;
-        if there.as_ref() != Some(&row) {
-            return Err(CopyError::AnotherCopy { table: R::TABLE, key: R::shown(&key) });
-        }
-        let rows = catalog::count(self.target, R::TABLE).map_err(CopyError::Target)?;
-        (self.report_step)(Step::Copied(u64::try_from(rows).unwrap_or_default()));
-        Ok(Some(key))
-    }
-
-    fn write<R: Copied>(&mut self, rows: &[R]) -> Result<(), StorageError> {
-        self.target.begin(Access::Write)?;
-        match R::insert(self.target, rows) {
-            Ok(()) => Ok(self.target.commit()?),
-            Err(error) => {
-                // The connection is not used again.
-                let _ = self.target.roll_back();
-                Err(error.into())
-            }
-        }
-    }
+    Ok(Some(key))
 }
 
 #[cfg(test)]

@@ -16,8 +16,8 @@ use crate::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT, 
 use crate::environment;
 use crate::error::StorageError;
 use crate::schema::{
-    ProviderRow, changes, idempotency_locks, lock_stripes, placement_schools, providers, register_settings, replies,
-    schools, tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
+    changes, idempotency_locks, lock_stripes, placement_schools, providers, register_settings, replies, schools,
+    tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
 };
 use crate::store::Store;
 
@@ -160,8 +160,8 @@ fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
         )+};
     }
     look_for!(tokens, schools, training_partners, trainees, placement_schools, trainee_counts, trainee_change_counts);
-    look_for!(changes, replies, lock_stripes, idempotency_locks, register_settings);
-    providers::table.select(providers::all_columns).first::<ProviderRow>(connection).optional()?;
+    look_for!(changes, replies, lock_stripes, idempotency_locks, register_settings, providers);
+    providers::table.select(providers::id).first::<i64>(connection).optional()?;
     Ok(())
 }
 

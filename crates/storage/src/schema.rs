@@ -3,69 +3,11 @@
 //! Columns are text, integer, bool, date and timestamp: what both databases know; timestamps are UTC. The record of a trainee
 //! is a JSON document.
 //!
-//! Each table that holds data of its own has a row type with all its columns, by which it is copied (`copy/tables.rs`). A
-//! table that is not copied, because the database derives it from others or only locks its rows, is declared by
-//! `diesel::table!` alone.
-//!
 //! Whatever is `Insertable` binds its nulls (`treat_none_as_default_value = false`). Otherwise diesel leaves their columns out
 //! of the statement, and each connection would keep a prepared statement for every set of columns for ever.
 
-use chrono::{NaiveDate, NaiveDateTime};
-use diesel::sql_types::{BigInt, Bool, Date, Integer, Json, Nullable, Text, Timestamp};
-
-use crate::document::JsonText;
-
-/// The value of a column in a row, by the SQL type of the column.
-pub(crate) trait ColumnValue {
-    type Value;
-}
-
-macro_rules! column_values {
-    ($($sql:ty => $value:ty,)+) => {
-        $(
-            impl ColumnValue for $sql {
-                type Value = $value;
-            }
-            impl ColumnValue for Nullable<$sql> {
-                type Value = Option<$value>;
-            }
-        )+
-    };
-}
-column_values! {
-    BigInt => i64,
-    Integer => i32,
-    Text => String,
-    Bool => bool,
-    Date => NaiveDate,
-    Timestamp => NaiveDateTime,
-    Json => JsonText,
-}
-
-macro_rules! table_with_row {
-    ($table:ident ($($key:ident),+) as $row:ident { $($column:ident -> $outer:ident $(<$inner:ident>)?,)+ }) => {
-        diesel::table! {
-            $table ($($key),+) {
-                $($column -> $outer $(<$inner>)?,)+
-            }
-        }
-
-        #[doc = concat!("A whole row of the table `", stringify!($table), "`.")]
-        #[derive(Debug, Clone, PartialEq, diesel::Queryable, diesel::Insertable)]
-        #[diesel(table_name = $table, treat_none_as_default_value = false)]
-        pub(crate) struct $row {
-            $(pub(crate) $column: <$outer $(<$inner>)? as ColumnValue>::Value,)+
-        }
-
-        impl $row {
-            /// The names of the columns.
-            pub(crate) const COLUMNS: &'static [&'static str] = &[$(stringify!($column),)+];
-        }
-    };
-}
-
-table_with_row! {
-    providers (id) as ProviderRow {
+diesel::table! {
+    providers (id) {
         id -> BigInt,
         ukprn -> Text,
         name -> Text,
@@ -74,8 +16,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    tokens (id) as TokenRow {
+diesel::table! {
+    tokens (id) {
         id -> BigInt,
         provider_id -> BigInt,
         name -> Text,
@@ -89,8 +31,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    schools (id) as SchoolRow {
+diesel::table! {
+    schools (id) {
         id -> BigInt,
         urn -> Text,
         name -> Text,
@@ -99,8 +41,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    training_partners (id) as TrainingPartnerRow {
+diesel::table! {
+    training_partners (id) {
         id -> BigInt,
         urn -> Nullable<Text>,
         ukprn -> Nullable<Text>,
@@ -108,8 +50,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    trainees (id) as TraineeRow {
+diesel::table! {
+    trainees (id) {
         id -> BigInt,
         provider_id -> BigInt,
         trainee_id -> Text,
@@ -134,8 +76,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    placement_schools (school_id, trainee_key) as PlacementSchoolRow {
+diesel::table! {
+    placement_schools (school_id, trainee_key) {
         school_id -> BigInt,
         trainee_key -> BigInt,
     }
@@ -165,8 +107,8 @@ diesel::table! {
     }
 }
 
-table_with_row! {
-    changes (id) as ChangeRow {
+diesel::table! {
+    changes (id) {
         id -> BigInt,
         trainee_key -> BigInt,
         changed_at -> Timestamp,
@@ -179,8 +121,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    replies (provider_id, idempotency_key) as ReplyRow {
+diesel::table! {
+    replies (provider_id, idempotency_key) {
         provider_id -> BigInt,
         idempotency_key -> Text,
         request_digest -> Text,
@@ -191,8 +133,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    erasures (id) as ErasureRow {
+diesel::table! {
+    erasures (id) {
         id -> BigInt,
         provider_id -> BigInt,
         trainee_id -> Text,
@@ -203,8 +145,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    usage_by_day (id) as UsageRow {
+diesel::table! {
+    usage_by_day (id) {
         id -> BigInt,
         day -> Date,
         token_id -> BigInt,
@@ -219,8 +161,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    shadow_checks (id) as ShadowCheckRow {
+diesel::table! {
+    shadow_checks (id) {
         id -> BigInt,
         day -> Date,
         token_id -> BigInt,
@@ -231,8 +173,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    shadow_problems (id) as ShadowProblemRow {
+diesel::table! {
+    shadow_problems (id) {
         id -> BigInt,
         day -> Date,
         token_id -> BigInt,
@@ -244,8 +186,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    request_log (provider_id, accepted, answered_at, id) as RequestLogRow {
+diesel::table! {
+    request_log (provider_id, accepted, answered_at, id) {
         id -> BigInt,
         provider_id -> BigInt,
         accepted -> Bool,
@@ -276,8 +218,8 @@ diesel::table! {
     }
 }
 
-table_with_row! {
-    users (id) as UserRow {
+diesel::table! {
+    users (id) {
         id -> BigInt,
         provider_id -> Nullable<BigInt>,
         role -> Text,
@@ -292,8 +234,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    invitations (id) as InvitationRow {
+diesel::table! {
+    invitations (id) {
         id -> BigInt,
         digest -> Text,
         provider_id -> Nullable<BigInt>,
@@ -306,8 +248,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    sign_in_sessions (id) as SignInSessionRow {
+diesel::table! {
+    sign_in_sessions (id) {
         id -> BigInt,
         digest -> Text,
         user_id -> BigInt,
@@ -317,8 +259,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    sign_in_attempts (id) as SignInAttemptRow {
+diesel::table! {
+    sign_in_attempts (id) {
         id -> BigInt,
         digest -> Text,
         browser_digest -> Text,
@@ -328,8 +270,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    sign_in_choices (id) as SignInChoiceRow {
+diesel::table! {
+    sign_in_choices (id) {
         id -> BigInt,
         digest -> Text,
         browser_digest -> Text,
@@ -343,8 +285,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    activity_log (id) as ActivityRow {
+diesel::table! {
+    activity_log (id) {
         id -> BigInt,
         acted_at -> Timestamp,
         user_id -> Nullable<BigInt>,
@@ -358,8 +300,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    imports (id) as ImportRow {
+diesel::table! {
+    imports (id) {
         id -> BigInt,
         imported_at -> Timestamp,
         kind -> Text,
@@ -375,8 +317,8 @@ table_with_row! {
     }
 }
 
-table_with_row! {
-    register_settings (name) as RegisterSettingRow {
+diesel::table! {
+    register_settings (name) {
         name -> Text,
         value -> Text,
     }

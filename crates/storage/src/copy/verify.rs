@@ -1,12 +1,12 @@
 //! Compares two registers row by row.
 
-use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt;
 
-use super::tables::{Copied, Visitor, visit_all};
-use super::{BATCH, CopyError, CopyReport, Step};
+use super::rows::{Key, Row, TableAccess, key_of, show_key};
+use super::tables::{COPIED, CopiedTable};
+use super::{BATCH, CopyError, CopyReport, Step, of_source, of_target};
 use crate::connection::{Access, DatabaseConnection};
-use crate::error::StorageError;
 
 /// A row that is not the same in source and target. It is named by its key and holds nothing of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,88 +47,63 @@ pub(super) fn compare(
     target: &mut DatabaseConnection,
     report_step: &mut dyn FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
-    source.begin(Access::Read).map_err(|error| CopyError::Source(error.into()))?;
-    target.begin(Access::Read).map_err(|error| CopyError::Target(error.into()))?;
-    let mut comparison = Comparison { source, target, report_step, report: CopyReport::default() };
-    let outcome = visit_all(&mut comparison);
-    let Comparison { source, target, report, .. } = comparison;
-    source.roll_back().map_err(|error| CopyError::Source(error.into()))?;
-    target.roll_back().map_err(|error| CopyError::Target(error.into()))?;
-    outcome.map(|()| report)
+    source.begin(Access::Read).map_err(of_source)?;
+    target.begin(Access::Read).map_err(of_target)?;
+    let mut report = CopyReport::default();
+    for table in COPIED {
+        let rows = compare_rows(source, target, table, &mut report.differences, report_step)?;
+        report.rows.push((table.name, rows));
+    }
+    source.roll_back().map_err(of_source)?;
+    target.roll_back().map_err(of_target)?;
+    Ok(report)
 }
 
-struct Comparison<'a> {
-    source: &'a mut DatabaseConnection,
-    target: &'a mut DatabaseConnection,
-    report_step: &'a mut dyn FnMut(Step),
-    report: CopyReport,
-}
-
-impl Visitor for Comparison<'_> {
-    type Error = CopyError;
-
-    fn visit<R: Copied>(&mut self) -> Result<(), CopyError> {
-        let mut source = Rows::<R>::default();
-        let mut target = Rows::<R>::default();
-        let mut rows = 0;
-        loop {
-            let one = source.peek(self.source).map_err(CopyError::Source)?;
-            let other = target.peek(self.target).map_err(CopyError::Target)?;
-            let order = match (one, other) {
-                (None, None) => break,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(one), Some(other)) => one.cmp(&other),
+/// Compares one table. Returns how many rows the source has.
+fn compare_rows(
+    source: &mut DatabaseConnection,
+    target: &mut DatabaseConnection,
+    table: &'static CopiedTable,
+    differences: &mut Vec<Difference>,
+    report_step: &mut dyn FnMut(Step),
+) -> Result<u64, CopyError> {
+    let source_access = TableAccess::new(source, table).map_err(of_source)?;
+    let target_access = TableAccess::new(target, table).map_err(of_target)?;
+    let mut after = None;
+    let mut rows = 0;
+    loop {
+        let source_page = source_access.page(source, after.as_ref()).map_err(of_source)?;
+        let target_page = target_access.page(target, after.as_ref()).map_err(of_target)?;
+        // A full page ends at its last key. Keys behind the end are compared with the next pages.
+        let full_pages = [&source_page, &target_page].into_iter().filter(|page| page.len() == BATCH);
+        let end = full_pages.filter_map(|page| page.last()).map(|row| key_of(table, row)).min();
+        let mut pairs: BTreeMap<Key, (Option<Row>, Option<Row>)> = BTreeMap::new();
+        for row in source_page {
+            let key = key_of(table, &row);
+            pairs.entry(key).or_default().0 = Some(row);
+        }
+        for row in target_page {
+            let key = key_of(table, &row);
+            pairs.entry(key).or_default().1 = Some(row);
+        }
+        if let Some(end) = &end {
+            pairs.retain(|key, _| key <= end);
+        }
+        let compared = pairs.values().filter(|(row, _)| row.is_some()).count() as u64;
+        rows += compared;
+        report_step(Step::Compared(compared));
+        for (key, pair) in pairs {
+            let kind = match pair {
+                (Some(_), None) => DifferenceKind::Missing,
+                (None, _) => DifferenceKind::Extra,
+                (row, other) if row != other => DifferenceKind::Unequal,
+                _ => continue,
             };
-            let one = if order.is_le() { source.take() } else { None };
-            let other = if order.is_ge() { target.take() } else { None };
-            if one.is_some() {
-                rows += 1;
-                (self.report_step)(Step::Compared(1));
-            }
-            self.report.differences.extend(difference(one.as_ref(), other.as_ref()));
+            differences.push(Difference { table: table.name, key: show_key(table, key), kind });
         }
-        self.report.rows.push((R::TABLE, rows));
-        Ok(())
-    }
-}
-
-fn difference<R: Copied>(source: Option<&R>, target: Option<&R>) -> Option<Difference> {
-    let (row, kind) = match (source, target) {
-        (Some(one), Some(other)) => (one, (one != other).then_some(DifferenceKind::Unequal)?),
-        (Some(one), None) => (one, DifferenceKind::Missing),
-        (None, Some(other)) => (other, DifferenceKind::Extra),
-        (None, None) => return None,
-    };
-    Some(Difference { table: R::TABLE, key: R::shown(&row.key()), kind })
-}
-
-/// The rows of one table in the order of their keys, a batch at a time.
-struct Rows<R: Copied> {
-    batch: std::vec::IntoIter<R>,
-    last: Option<R::Key>,
-    ended: bool,
-}
-
-impl<R: Copied> Default for Rows<R> {
-    fn default() -> Self {
-        Self { batch: Vec::new().into_iter(), last: None, ended: false }
-    }
-}
-
-impl<R: Copied> Rows<R> {
-    /// The key of the next row; reads the next batch when the last one is used up.
-    fn peek(&mut self, connection: &mut DatabaseConnection) -> Result<Option<R::Key>, StorageError> {
-        if self.batch.as_slice().is_empty() && !self.ended {
-            let rows = R::page(connection, self.last.as_ref(), BATCH)?;
-            self.ended = rows.is_empty();
-            self.last = rows.last().map(Copied::key);
-            self.batch = rows.into_iter();
+        if end.is_none() {
+            return Ok(rows);
         }
-        Ok(self.batch.as_slice().first().map(Copied::key))
-    }
-
-    fn take(&mut self) -> Option<R> {
-        self.batch.next()
+        after = end;
     }
 }

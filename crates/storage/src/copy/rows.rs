@@ -1,0 +1,195 @@
+//! Reads and writes the rows of any table as JSON objects, by the columns in the database's catalogue.
+//!
+//! Both databases represent a row by the same object: numbers and booleans are integers, and all other values are text. A
+//! timestamp is text as diesel writes it to SQLite, a document is its text, byte for byte. A batch of rows is inserted by one
+//! statement with one parameter, which both databases expand by their own JSON functions.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use diesel::result::Error as DieselError;
+use diesel::sql_types::Text;
+use serde::{Deserialize, Serialize};
+
+use super::tables::{CopiedTable, POSITION_COLUMN};
+use crate::catalog::{self, Column};
+use crate::connection::DatabaseConnection;
+use crate::error::StorageError;
+
+/// How timestamps are written to SQLite. Their order as text is their order in time.
+const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Value {
+    Integer(i64),
+    Text(String),
+}
+
+/// The values of a row by the names of the columns.
+pub(super) type Row = BTreeMap<String, Option<Value>>;
+
+/// The values of the key columns, in the order of [`CopiedTable::key`].
+pub(super) type Key = Vec<Option<Value>>;
+
+/// One of the copied tables in one database, with the SQL that reads and writes its rows.
+pub(super) struct TableAccess {
+    pub(super) table: &'static CopiedTable,
+    /// Whether keys come from a sequence.
+    pub(super) has_sequence: bool,
+    timestamps: Vec<String>,
+    select: String,
+    key_columns: Vec<String>,
+    /// The values of a key in the parameter of the statement.
+    key_values: Vec<String>,
+    insert: String,
+}
+
+#[derive(QueryableByName)]
+struct JsonRow {
+    #[diesel(sql_type = Text)]
+    json: String,
+}
+
+impl TableAccess {
+    pub(super) fn new(connection: &mut DatabaseConnection, table: &'static CopiedTable) -> Result<Self, StorageError> {
+        let name = table.name;
+        let columns = catalog::columns(connection, name)?;
+        let (mut names, mut pairs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for column in &columns {
+            names.push(format!("\"{}\"", column.name));
+            pairs.push(format!("'{}', {}", column.name, read_expression(connection, column)));
+            values.push(write_expression(connection, column));
+        }
+        let (names, pairs, values) = (names.join(", "), pairs.join(", "), values.join(", "));
+        let (mut key_columns, mut key_values) = (Vec::new(), Vec::new());
+        for (index, key) in table.key.iter().enumerate() {
+            let sql_type = columns.iter().find(|column| column.name == *key).map_or("", |column| &column.sql_type);
+            let is_text_of_postgres = connection.either(true, false) && sql_type == "text";
+            // SQLite compares bytes anyway.
+            key_columns.push(format!("\"{key}\"{}", if is_text_of_postgres { " COLLATE \"C\"" } else { "" }));
+            key_values.push(
+                connection
+                    .either(format!("($1::json ->> {index})::{sql_type}"), format!("json_extract($1, '$[{index}]')")),
+            );
+        }
+        Ok(Self {
+            table,
+            has_sequence: columns.iter().any(|column| column.name == "id"),
+            timestamps: columns.into_iter().filter(Column::is_timestamp).map(|column| column.name).collect(),
+            select: connection.either(
+                format!("SELECT json_build_object({pairs})::text AS json FROM \"{name}\""),
+                format!("SELECT json_object({pairs}) AS json FROM \"{name}\""),
+            ),
+            key_columns,
+            key_values,
+            insert: connection.either(
+                format!(
+                    "INSERT INTO \"{name}\" ({names}) \
+                     SELECT {values} FROM json_populate_recordset(NULL::\"{name}\", $1::json)"
+                ),
+                format!("INSERT INTO \"{name}\" ({names}) SELECT {values} FROM json_each($1)"),
+            ),
+        })
+    }
+
+    /// The rows after a key in the order of the keys, at most [`super::BATCH`].
+    pub(super) fn page(
+        &self,
+        connection: &mut DatabaseConnection,
+        after: Option<&Key>,
+    ) -> Result<Vec<Row>, StorageError> {
+        self.load(connection, after.map(|key| (">", key)), "ASC", super::BATCH)
+    }
+
+    /// The row with the greatest key.
+    pub(super) fn last(&self, connection: &mut DatabaseConnection) -> Result<Option<Row>, StorageError> {
+        Ok(self.load(connection, None, "DESC", 1)?.pop())
+    }
+
+    pub(super) fn find(&self, connection: &mut DatabaseConnection, key: &Key) -> Result<Option<Row>, StorageError> {
+        Ok(self.load(connection, Some(("=", key)), "ASC", 1)?.pop())
+    }
+
+    /// Inserts all rows or none.
+    pub(super) fn insert(&self, connection: &mut DatabaseConnection, rows: &[Row]) -> Result<(), StorageError> {
+        let rows = serde_json::to_string(rows).map_err(not_a_row)?;
+        diesel::sql_query(&self.insert).bind::<Text, _>(rows).execute(connection)?;
+        Ok(())
+    }
+
+    fn load(
+        &self,
+        connection: &mut DatabaseConnection,
+        compared: Option<(&str, &Key)>,
+        direction: &str,
+        limit: usize,
+    ) -> Result<Vec<Row>, StorageError> {
+        let (select, columns, values) = (&self.select, self.key_columns.join(", "), self.key_values.join(", "));
+        let condition =
+            compared.map(|(operator, _)| format!("WHERE ({columns}) {operator} ({values})")).unwrap_or_default();
+        let order = self.key_columns.join(&format!(" {direction}, "));
+        let query = format!("{select} {condition} ORDER BY {order} {direction} LIMIT {limit}");
+        let mut query = diesel::sql_query(query).into_boxed();
+        if let Some((_, key)) = compared {
+            query = query.bind::<Text, _>(serde_json::to_string(key).map_err(not_a_row)?);
+        }
+        let found = query.load::<JsonRow>(connection)?;
+        found.into_iter().map(|JsonRow { json }| self.parse(&json)).collect()
+    }
+
+    fn parse(&self, json: &str) -> Result<Row, StorageError> {
+        let mut row: Row = serde_json::from_str(json).map_err(not_a_row)?;
+        for name in &self.timestamps {
+            if let Some(Some(Value::Text(text))) = row.get_mut(name) {
+                let time = NaiveDateTime::parse_from_str(&text.replacen('T', " ", 1), TIMESTAMP_FORMAT);
+                *text = time.map_err(not_a_row)?.format(TIMESTAMP_FORMAT).to_string();
+            }
+        }
+        Ok(row)
+    }
+}
+
+pub(super) fn key_of(table: &CopiedTable, row: &Row) -> Key {
+    table.key.iter().map(|column| row.get(*column).cloned().flatten()).collect()
+}
+
+/// A key for a message. Leaves out the text that a client chose.
+pub(super) fn show_key(table: &CopiedTable, key: Key) -> String {
+    let shown = key.into_iter().map(|value| match value {
+        Some(Value::Integer(number)) => number.to_string(),
+        Some(Value::Text(text)) => text,
+        None => String::new(),
+    });
+    match (table.name, shown.collect::<Vec<_>>().as_slice()) {
+        ("replies", [provider, _]) => format!("{provider}/..."),
+        ("request_log", [provider, _, _, id]) => format!("{provider}/{id}"),
+        (_, key) => key.join("/"),
+    }
+}
+
+/// The SQL of a column's value in the object of a row.
+fn read_expression(connection: &DatabaseConnection, column: &Column) -> String {
+    let Column { name, sql_type } = column;
+    match (connection, sql_type.as_str()) {
+        _ if name == POSITION_COLUMN => "0".to_owned(),
+        (DatabaseConnection::Postgres(_), "boolean") => format!("\"{name}\"::integer"),
+        (DatabaseConnection::Postgres(_), "json") => format!("\"{name}\"::text"),
+        _ => format!("\"{name}\""),
+    }
+}
+
+/// The SQL of a column's value to insert. PostgreSQL has converted all values but documents to the types of the columns.
+fn write_expression(connection: &DatabaseConnection, column: &Column) -> String {
+    let Column { name, sql_type } = column;
+    match (connection, sql_type.as_str()) {
+        (DatabaseConnection::Postgres(_), "json") => format!("(\"{name}\" #>> '{{}}')::json"),
+        (DatabaseConnection::Postgres(_), _) => format!("\"{name}\""),
+        (DatabaseConnection::Sqlite(_), _) => format!("json_extract(json_each.value, '$.{name}')"),
+    }
+}
+
+fn not_a_row(error: impl std::error::Error + Send + Sync + 'static) -> StorageError {
+    DieselError::DeserializationError(Box::new(error)).into()
+}
