@@ -23,7 +23,6 @@ use self::exclusive::Exclusive;
 use self::part::Part;
 pub use self::restoring::{PreparedRestore, Restored, prepare_restore};
 use crate::connection::{Connections, DatabaseConnection};
-use crate::copy::tables;
 use crate::error::StorageError;
 use crate::store::migrations::{MIGRATIONS_TABLE, refuse_newer};
 use crate::tokens::Environment;
@@ -31,6 +30,9 @@ use crate::{catalog, environment};
 
 /// What SQLite appends to the name of a database for the files that it keeps beside it.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// The first table of the schema.
+const FIRST_TABLE: &str = "providers";
 
 /// The most links that are followed from one to another, as on Linux.
 const MAX_LINKS: usize = 40;
@@ -60,32 +62,17 @@ pub enum BackupError {
     #[error("{}: the disk of this folder has no space left; make room there", .0.display())]
     NoSpace(PathBuf),
     /// The file cannot be read or written.
-    #[error("{}: {source}", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("{}: {}", .0.display(), .1)]
+    File(PathBuf, #[source] io::Error),
     /// The file is a database, but not a register.
     #[error("{} is not a database of this register", .0.display())]
     NotARegister(PathBuf),
-    /// The file is a database in use, or was copied from one: a part of it is in a file next to it.
-    #[error("{} is not whole: {} holds a part of it; use `trainee-register backup` to make a backup", .file.display(), .journal.display())]
-    NotWhole {
-        /// The file.
-        file: PathBuf,
-        /// The file next to it.
-        journal: PathBuf,
-    },
-    /// What the file holds is not sound.
-    #[error("{} is damaged: {what}", .file.display())]
-    Damaged {
-        /// The file.
-        file: PathBuf,
-        /// The first thing that was found.
-        what: String,
-    },
+    /// The file is a database in use, or was copied from one: the second file, next to it, holds a part of it.
+    #[error("{} is not whole: {} holds a part of it; use `trainee-register backup` to make a backup", .0.display(), .1.display())]
+    NotWhole(PathBuf, PathBuf),
+    /// The file is damaged, with the first fault that was found.
+    #[error("{} is damaged: {}", .0.display(), .1)]
+    Damaged(PathBuf, String),
     /// The file to write is the database that is to be read, or one of those beside it.
     #[error("{} belongs to the database that is to be backed up; choose another file", .0.display())]
     TargetIsSource(PathBuf),
@@ -95,18 +82,13 @@ pub enum BackupError {
     /// A server, or another program, has the database open.
     #[error("{} is in use; stop the server first", .0.display())]
     InUse(PathBuf),
-    /// Nobody can say whether a server, or another program, has the database open.
+    /// The file cannot be locked, so a server, or another program, may have the database open.
     #[error(
-        "cannot tell whether {} is in use: {source}; stop the server, and move the database with the files beside it away \
+        "cannot tell whether {} is in use: {}; stop the server, and move the database with the files beside it away \
          or give this program the right to lock them",
-        .path.display()
+        .0.display(), .1
     )]
-    UseUnknown {
-        /// The file that cannot be locked.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    UseUnknown(PathBuf, #[source] io::Error),
     /// The backup is of another environment than the database that it is to replace.
     #[error(
         "{} is a backup of a {backup} register, and {} is a {replaced} register: restore it to another database, or move \
@@ -126,12 +108,20 @@ pub enum BackupError {
 }
 
 impl BackupError {
-    /// The same error of writing to a folder, which it names where its disk is full.
-    fn of_folder(self, folder: &Path) -> Self {
-        let is_said_by_sqlite = matches!(self, Self::Storage(StorageError::NoSpace(_)));
-        let is_said_by_system =
-            matches!(&self, Self::File { source, .. } if source.kind() == io::ErrorKind::StorageFull);
-        if is_said_by_sqlite || is_said_by_system { Self::NoSpace(folder.to_owned()) } else { self }
+    /// Names the folder of the written file instead of the file where its disk is full.
+    fn with_folder(self, written: &Path) -> Self {
+        match self {
+            Self::File(_, source) if source.kind() == io::ErrorKind::StorageFull => {
+                Self::NoSpace(folder_of(written).into())
+            }
+            Self::Storage(StorageError::NoSpace(_)) => Self::NoSpace(folder_of(written).into()),
+            other => other,
+        }
+    }
+
+    /// Makes the error of reading or writing a file.
+    fn of_file(path: &Path) -> impl Fn(io::Error) -> Self {
+        move |source| Self::File(path.to_owned(), source)
     }
 }
 
@@ -159,31 +149,24 @@ pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environmen
         return Err(BackupError::Exists(to.to_owned()));
     }
     let target = follow_links(to);
-    let folder = folder_of(&target);
-    if !folder.exists() {
-        return Err(BackupError::NoFolder(folder.to_owned()));
+    if !folder_of(&target).exists() {
+        return Err(BackupError::NoFolder(folder_of(&target).to_owned()));
     }
-    // Asked before the work too, which may take minutes.
+    // Checked before the work too, which may take minutes.
     drop(lock_target(&target, to)?);
     let mut connection = connections.establish_existing()?;
     require_register(&mut connection, database)?;
     environment::require_same(environment::recorded(&mut connection)?, requested)?;
-    let DatabaseConnection::Sqlite(inner) = &mut connection else {
-        return Err(BackupError::NotARegister(database.to_owned()));
-    };
-    write(inner, to, &target, replace).map_err(|error| error.of_folder(folder_of(&target)))
+    write(&mut connection, to, &target, replace).map_err(|error| error.with_folder(&target))
 }
 
-/// Writes the backup that is called `shown` to its target.
-fn write(connection: &mut SqliteConnection, shown: &Path, target: &Path, replace: bool) -> Result<u64, BackupError> {
-    let part = Part::beside(target)?;
-    diesel::sql_query("VACUUM INTO ?")
-        .bind::<Text, _>(part.path().to_string_lossy())
-        .execute(connection)
-        .map_err(StorageError::from)?;
-    require_sound(part.path(), shown)?;
+/// Writes the backup, called `shown` in messages, to its target.
+fn write(connection: &mut DatabaseConnection, shown: &Path, target: &Path, replace: bool) -> Result<u64, BackupError> {
+    let part = part::create_beside(target)?;
+    let vacuum = diesel::sql_query("VACUUM INTO ?").bind::<Text, _>(part.file.path().to_string_lossy().into_owned());
+    vacuum.execute(connection).map_err(StorageError::from)?;
+    require_sound(part.file.path(), shown)?;
     let _held = lock_target(target, shown)?;
-    remove_journals(target)?;
     put_in_place(part, target, replace)
 }
 
@@ -247,55 +230,46 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Removes what SQLite would otherwise take for a part of the file that is put in the place of a database.
-fn remove_journals(database: &Path) -> Result<(), BackupError> {
-    JOURNALS.iter().try_for_each(|ending| remove(&beside(database, ending)))
-}
-
-fn remove(file: &Path) -> Result<(), BackupError> {
-    match std::fs::remove_file(file) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(BackupError::File { path: file.to_owned(), source: error })
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
-}
-
-/// Brings the file to the disk, then its name.
+/// Gives a finished file its name, after its content is on the disk, and brings the name to the disk. Returns its size in bytes.
 fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError> {
-    let failed = |source| BackupError::File { path: to.to_owned(), source };
+    let failed = BackupError::of_file(to);
     let Part { file, journals: _journals } = part;
-    file.as_file().sync_all().map_err(failed)?;
-    let outcome = if replace { file.persist(to) } else { file.persist_noclobber(to) };
-    let file = outcome.map_err(|error| {
-        let is_there = error.error.kind() == io::ErrorKind::AlreadyExists;
-        if is_there { BackupError::Exists(to.to_owned()) } else { failed(error.error) }
+    file.as_file().sync_all().map_err(&failed)?;
+    // SQLite would take the files beside the replaced database for parts of the new one.
+    for journal in JOURNALS.map(|ending| beside(to, ending)) {
+        match std::fs::remove_file(&journal) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(BackupError::File(journal, error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    let persisted = if replace { file.persist(to) } else { file.persist_noclobber(to) };
+    let file = persisted.map_err(|error| match error.error.kind() {
+        io::ErrorKind::AlreadyExists => BackupError::Exists(to.to_owned()),
+        _ => failed(error.error),
     })?;
-    File::open(folder_of(to)).and_then(|folder| folder.sync_all()).map_err(failed)?;
-    Ok(file.metadata().map_err(failed)?.len())
+    File::open(folder_of(to)).and_then(|folder| folder.sync_all()).map_err(&failed)?;
+    Ok(file.metadata().map_err(&failed)?.len())
 }
 
 /// Fails unless the database is a register with a schema that this program knows.
 fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<(), BackupError> {
     let found = catalog::tables(connection)?;
-    // The first table that the first migration makes.
-    let first = tables::copied().next().unwrap_or_default();
-    if [MIGRATIONS_TABLE, first].iter().any(|table| !found.iter().any(|name| name == table)) {
+    if [MIGRATIONS_TABLE, FIRST_TABLE].iter().any(|table| !found.iter().any(|name| name == table)) {
         return Err(BackupError::NotARegister(file.to_owned()));
     }
     Ok(refuse_newer(connection)?)
 }
 
-/// Fails unless the file is a whole register; `shown` is what to call it.
+/// Fails unless the file, called `shown` in messages, is a whole register.
 fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
-    let damaged = |what: String| BackupError::Damaged { file: shown.to_owned(), what };
-    let opened = SqliteConnection::establish(&file.to_string_lossy());
-    let mut connection = DatabaseConnection::Sqlite(opened.map_err(StorageError::Connection)?);
+    let damaged = |fault: String| BackupError::Damaged(shown.to_owned(), fault);
+    let mut connection = DatabaseConnection::Sqlite(open(file)?);
     // SQLite says here that a file is no database, or that its first page makes no sense.
-    let found = catalog::damage(&mut connection).map_err(|error| {
-        if let StorageError::DatabaseFault(reason) = error { damaged(reason.to_string()) } else { error.into() }
+    let faults = catalog::damage(&mut connection).map_err(|error| match error {
+        StorageError::DatabaseFault(reason) => damaged(reason.to_string()),
+        other => other.into(),
     })?;
-    if let Some(first) = found.into_iter().next() {
+    if let Some(first) = faults.into_iter().next() {
         return Err(damaged(first));
     }
     require_register(&mut connection, shown)?;
@@ -305,6 +279,11 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
         }
     }
     Ok(())
+}
+
+/// Opens a database file as it is.
+fn open(file: &Path) -> Result<SqliteConnection, StorageError> {
+    SqliteConnection::establish(&file.to_string_lossy()).map_err(StorageError::Connection)
 }
 
 #[cfg(test)]
@@ -318,12 +297,12 @@ mod tests {
         let full =
             DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new("database or disk is full".to_owned()));
         let path = PathBuf::from("/var/backups/register.db");
-        let of_file = |kind| BackupError::File { path: path.clone(), source: io::Error::from(kind) };
+        let of_file = |kind: io::ErrorKind| BackupError::File(path.clone(), kind.into());
         for error in [StorageError::from(full).into(), of_file(io::ErrorKind::StorageFull)] {
-            let BackupError::NoSpace(folder) = error.of_folder(folder_of(&path)) else { panic!("no full disk") };
+            let BackupError::NoSpace(folder) = error.with_folder(&path) else { panic!("no full disk") };
             assert_eq!(folder, Path::new("/var/backups"));
         }
-        let other = of_file(io::ErrorKind::PermissionDenied).of_folder(folder_of(&path));
-        assert!(matches!(other, BackupError::File { .. }));
+        let other = of_file(io::ErrorKind::PermissionDenied).with_folder(&path);
+        assert!(matches!(other, BackupError::File(..)));
     }
 }

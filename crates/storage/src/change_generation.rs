@@ -118,16 +118,6 @@ pub(crate) fn renew(connection: &mut DatabaseConnection) -> Result<(), StorageEr
     Ok(())
 }
 
-/// Gives a register that has no key the one of another.
-pub(crate) fn keep_key(connection: &mut DatabaseConnection, key: &str) -> Result<(), StorageError> {
-    write(connection, KEY, key)
-}
-
-/// The key in hex, where there is one.
-pub(crate) fn key(connection: &mut DatabaseConnection) -> Result<Option<String>, StorageError> {
-    if has_positions(connection)? { read(connection, KEY) } else { Ok(None) }
-}
-
 fn new(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
     Ok(format!("{} {}", random::<GENERATION_BYTES>()?, server(connection)?))
 }

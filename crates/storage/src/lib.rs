@@ -44,7 +44,6 @@ mod testing;
 mod timestamps;
 pub mod tokens;
 pub mod trainees;
-mod unfinished;
 pub mod usage;
 pub mod users;
 mod writer;

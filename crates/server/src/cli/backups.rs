@@ -65,9 +65,6 @@ impl Restore {
         if restored.environment.is_none() {
             eprintln!("{}", StorageError::EnvironmentNotRecorded);
         }
-        if restored.removed_former_tables {
-            eprintln!("the tables of the older program were removed: trainees cannot be erased from them");
-        }
         again.map_or(Ok(()), output::line)
     }
 }

@@ -166,15 +166,6 @@ fn a_file_beside_an_absent_database_does_not_come_back_with_a_backup() {
 }
 
 #[test]
-fn a_database_that_cannot_be_opened_can_be_replaced() {
-    let (place, file) = with_backup();
-    place.write("register.db", "no database at all, but longer than the header of one would be, as it should be here");
-    let restored = place.run(&["restore", "--force"], Some(&file));
-    assert_eq!(restored.status(), 0, "{}", restored.stderr());
-    assert!(place.run(&["provider", "list"], None).stdout().contains("10000001"));
-}
-
-#[test]
 fn only_the_owner_can_read_a_database_a_backup_and_what_is_restored_from_it() {
     let (place, file) = with_backup();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
@@ -340,43 +331,6 @@ fn what_is_no_sound_backup_of_a_register_is_not_restored() {
     place.write("half.db-wal", "the rest");
     assert_refused(&place, &["restore", "--force"], &file, "is not whole");
     assert_refused(&place, &["restore", "--force"], &place.path("absent.db"), "no such file");
-}
-
-#[test]
-fn an_older_backup_is_brought_up_to_date_and_stays_as_it_is() {
-    let (place, file) = with_backup();
-    let on = format!("sqlite://{}", file.display());
-    assert_eq!(
-        place.run(&["migrate", "--force", "--to", "2026-01-05-000002", "--database-url", &on], None).status(),
-        0
-    );
-    let older = std::fs::read(&file).unwrap();
-    let restored = place.run(&["restore", "--force"], Some(&file));
-    assert_eq!(restored.status(), 0, "{}", restored.stderr());
-    assert!(std::fs::read(&file).unwrap() == older);
-    // It is from before the environment was recorded, and has a provider.
-    let migrated = place.run(&["migrate", "--environment", "sandbox"], None);
-    assert_eq!((migrated.status(), migrated.stdout()), (0, ""));
-    assert!(place.run(&["provider", "list"], None).stdout().contains("10000001"));
-}
-
-#[test]
-fn for_postgresql_the_command_to_use_is_named_without_the_password() {
-    let place = Workplace::on_sqlite();
-    for (command, tool, database) in [
-        ("backup", "pg_dump --format=custom", "'postgres://me@host/register'"),
-        (
-            "restore",
-            "createdb --maintenance-db='postgres://me@host/postgres' --owner='me'",
-            "'postgres://me@host/register_restored'",
-        ),
-    ] {
-        let arguments = [command, "--database-url", "postgres://me:secret@host/register"];
-        let told = place.run(&arguments, Some(&place.path("backup.dump")));
-        assert_eq!((told.status(), told.stdout()), (1, ""));
-        assert!(told.stderr().contains(tool) && told.stderr().contains(database), "{}", told.stderr());
-        assert!(!told.stderr().contains("secret"));
-    }
 }
 
 /// Runs the commands that a refusal names.

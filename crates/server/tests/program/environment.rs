@@ -253,16 +253,3 @@ fn a_restored_register_is_of_the_environment_of_its_backup() {
     refuses(&sandbox.run(&["restore", "--force"], Some(&file)), "is a backup of a production register, and");
     assert_eq!(texts(&sandbox.url(), "SELECT trainee_id AS text FROM trainees"), before);
 }
-
-#[test]
-fn a_backup_from_before_the_record_is_restored_without_one() {
-    let place = Workplace::on_sqlite();
-    with_trainees(&place, "sandbox");
-    succeeds(place.run(&["migrate", "--force", "--to", "2026-11-21-000006"], None));
-    let file = place.path("backup.db");
-    succeeds(place.run(&["backup"], Some(&file)));
-    let other = Workplace::on_sqlite();
-    let restored = succeeds(other.run(&["restore", "--environment", "production"], Some(&file)));
-    assert!(restored.stderr().contains("`trainee-register migrate --environment production`"), "{}", restored.stderr());
-    assert_eq!(texts(&other.url(), RECORD), [""; 0]);
-}

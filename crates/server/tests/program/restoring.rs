@@ -82,19 +82,6 @@ fn a_killed_restore_brings_nobody_back() {
 }
 
 #[test]
-fn a_backup_from_before_the_documents_brings_nobody_back() {
-    let (place, backup, id) = with_backup_of_erased();
-    let on = format!("sqlite://{}", backup.display());
-    done(place.run(&["migrate", "--to", "2026-11-22-000008", "--force", "--database-url", &on], None));
-    let restored = place.run(&["restore", "--force"], Some(&backup));
-    assert!(restored.stderr().contains("the tables of the older program were removed"), "{}", restored.stderr());
-    assert_eq!(done(restored), "erased     1\nunchanged  0\nrefused    0\n");
-    assert_erased(&place, &id);
-    done(place.run(&["restore", "--force"], Some(&backup)));
-    assert_erased(&place, &id);
-}
-
-#[test]
 fn a_restore_that_would_lose_an_erasure_replaces_nothing() {
     let (place, backup, id) = with_backup_of_erased();
     // An erasure of another provider than the one that the backup has the trainee of.

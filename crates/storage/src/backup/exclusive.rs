@@ -1,6 +1,6 @@
 //! Takes a SQLite database for this program alone, so that it can be replaced.
 //!
-//! SQLite says whether anybody has a database open, unless the file is too damaged to be opened, or gone. A server that
+//! SQLite says whether a program has a database open, unless the file is too damaged to be opened, or gone. A server that
 //! opened it before has it open all the same. Then the locks that each connection holds on its files are queried directly.
 
 use std::fs::File;
@@ -8,54 +8,42 @@ use std::io;
 use std::path::Path;
 
 use diesel::connection::SimpleConnection as _;
-use diesel::{Connection as _, SqliteConnection};
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
-use super::{BackupError, beside};
+use super::{BackupError, beside, open};
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 
-/// A database that nobody else has open, until this is dropped.
-pub(super) enum Exclusive {
-    /// SQLite holds the lock.
-    Connection { connection: Box<DatabaseConnection> },
-    /// The file is locked; nothing where there is no file.
-    File { _file: Option<File> },
+/// A database that no other program has open, until this is dropped.
+pub(super) struct Exclusive {
+    /// Holds SQLite's lock; `None` where there is no database, or SQLite cannot use it.
+    pub(super) connection: Option<DatabaseConnection>,
+    /// Holds the lock where SQLite cannot.
+    _file: Option<File>,
 }
 
-impl Exclusive {
-    /// A connection to the database; `None` where there is no database, or SQLite cannot use it.
-    pub(super) fn connection(&mut self) -> Option<&mut DatabaseConnection> {
-        match self {
-            Self::Connection { connection } => Some(connection),
-            Self::File { .. } => None,
-        }
-    }
-}
-
-/// Takes the database, with all that its journal holds brought into its one file where SQLite can read it.
+/// Takes the database. Brings all content of its journal into its one file where SQLite can read it.
 ///
 /// # Errors
 ///
-/// [`BackupError::InUse`] when anybody has it open, [`BackupError::UseUnknown`] when nobody can say.
+/// [`BackupError::InUse`] when another program has it open, [`BackupError::UseUnknown`] when that cannot be known.
 pub(super) fn acquire(database: &Path) -> Result<Exclusive, BackupError> {
     // In WAL mode each connection holds a lock on this file too, also when the database itself was moved or removed since.
-    // The lock is given back at once: it is SQLite that may need it next.
+    // The lock is released at once: SQLite may need it next.
     drop(lock(&beside(database, "-shm"), database)?);
-    if let Some(connection) = acquire_by_sqlite(database)? {
-        return Ok(Exclusive::Connection { connection: Box::new(DatabaseConnection::Sqlite(connection)) });
-    }
-    Ok(Exclusive::File { _file: lock(database, database)? })
+    let connection = acquire_by_sqlite(database)?;
+    let file = if connection.is_none() { lock(database, database)? } else { None };
+    Ok(Exclusive { connection, _file: file })
 }
 
 /// `None` when there is no database, or SQLite cannot use it.
-fn acquire_by_sqlite(database: &Path) -> Result<Option<SqliteConnection>, BackupError> {
+fn acquire_by_sqlite(database: &Path) -> Result<Option<DatabaseConnection>, BackupError> {
     if !database.is_file() {
         return Ok(None);
     }
-    let Ok(mut connection) = SqliteConnection::establish(&database.to_string_lossy()) else { return Ok(None) };
-    // A connection in WAL mode holds a lock for as long as it is open, and the mode cannot be left while anybody has one.
+    let Ok(mut connection) = open(database) else { return Ok(None) };
+    // A connection in WAL mode holds a lock for as long as it is open, and the mode cannot be left while another one has it.
     for statement in ["PRAGMA busy_timeout = 0", "PRAGMA journal_mode = DELETE", "BEGIN EXCLUSIVE"] {
         match connection.batch_execute(statement).map_err(StorageError::from) {
             Ok(()) => {}
@@ -63,22 +51,21 @@ fn acquire_by_sqlite(database: &Path) -> Result<Option<SqliteConnection>, Backup
             Err(_) => return Ok(None),
         }
     }
-    Ok(Some(connection))
+    Ok(Some(DatabaseConnection::Sqlite(connection)))
 }
 
 /// Locks the whole of a file, which conflicts with each lock of SQLite's; `None` when there is no file. The lock ends when
 /// the file is closed.
 fn lock(file: &Path, database: &Path) -> Result<Option<File>, BackupError> {
-    let unknown = |source| BackupError::UseUnknown { path: file.to_owned(), source };
     let opened = match File::options().read(true).write(true).open(file) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unknown(error)),
+        Err(error) => return Err(BackupError::UseUnknown(file.to_owned(), error)),
     };
     match fcntl_lock(&opened, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(opened)),
         // Which of the two it is differs between systems.
         Err(Errno::AGAIN | Errno::ACCESS) => Err(BackupError::InUse(database.to_owned())),
-        Err(error) => Err(unknown(error.into())),
+        Err(error) => Err(BackupError::UseUnknown(file.to_owned(), error.into())),
     }
 }

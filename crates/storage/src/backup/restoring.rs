@@ -8,18 +8,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection as _;
-use diesel::{Connection as _, SqliteConnection};
 
 use super::part::Part;
 use super::{
-    BackupError, beside, exclusive, folder_of, follow_links, postgres, put_in_place, remove_journals,
-    require_no_folder, require_sound,
+    BackupError, beside, exclusive, folder_of, follow_links, open, part, postgres, put_in_place, require_no_folder,
+    require_sound,
 };
-use crate::connection::{Connections, DatabaseConnection};
+use crate::connection::Connections;
 use crate::environment::Unrecorded;
 use crate::erasure::Erasure;
 use crate::error::StorageError;
-use crate::store::migrations::{Conversion, Goal, SchemaChange, SetUp, convert, finish, set_up};
+use crate::store::migrations::{Goal, SchemaChange, SetUp, set_up};
 use crate::store::{Store, StoreOptions};
 use crate::tokens::Environment;
 use crate::{change_generation, copy, environment, erasure, owner_only, providers};
@@ -36,8 +35,6 @@ pub struct Restored {
     pub schema: SchemaChange,
     /// Its environment; nothing when the backup holds trainees and does not record it.
     pub environment: Option<Environment>,
-    /// Whether the tables of before the conversion to documents were removed: trainees cannot be erased from those.
-    pub removed_former_tables: bool,
 }
 
 /// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the database is as it was.
@@ -80,40 +77,47 @@ pub fn prepare_restore(
     if !from.is_file() {
         return Err(BackupError::Absent(from.to_owned()));
     }
-    for ending in ["-wal", "-journal"] {
-        let journal = beside(from, ending);
+    for journal in ["-wal", "-journal"].map(|ending| beside(from, ending)) {
         if journal.metadata().is_ok_and(|file| file.len() > 0) {
-            return Err(BackupError::NotWhole { file: from.to_owned(), journal });
+            return Err(BackupError::NotWhole(from.to_owned(), journal));
         }
     }
     if database.exists() && !replace {
         return Err(BackupError::Exists(database.to_owned()));
     }
     let database = follow_links(database);
-    let prepared = prepare_copy(&connections, &database, from, replace, requested);
-    prepared.map_err(|error| error.of_folder(folder_of(&database)))
+    let folder = folder_of(&database);
+    owner_only::create_folder(folder)
+        .map_err(|source| BackupError::File(folder.to_owned(), source).with_folder(&database))?;
+    let mut copy = part::create_beside(&database).map_err(|error| error.with_folder(&database))?;
+    let prepared = prepare_copy(&mut copy, &connections, &database, from, requested);
+    let (restored, erasures) = prepared.map_err(|error| error.with_folder(&database))?;
+    Ok(PreparedRestore { copy, connections, database, replace, restored, erasures })
 }
 
-/// A copy is looked at and brought up to date, so that the backup stays as it is.
+/// Checks a copy of the backup and brings it up to date, so that the backup itself stays unchanged. Returns also the erasures
+/// of the database that is to be replaced.
 fn prepare_copy(
+    copy: &mut Part,
     connections: &Connections,
     database: &Path,
     from: &Path,
-    replace: bool,
     requested: Option<Environment>,
-) -> Result<PreparedRestore, BackupError> {
-    let folder = folder_of(database);
-    owner_only::create_folder(folder).map_err(|source| BackupError::File { path: folder.to_owned(), source })?;
-    let mut copy = Part::beside(database)?;
-    let failed = |source| BackupError::File { path: from.to_owned(), source };
-    io::copy(&mut File::open(from).map_err(failed)?, &mut copy.file).map_err(failed)?;
-    require_sound(copy.path(), from)?;
-    let mut restored = Connections::to(&url_of(&copy))?.establish()?;
+) -> Result<(Restored, Result<Vec<Erasure>, StorageError>), BackupError> {
+    let failed = BackupError::of_file(from);
+    io::copy(&mut File::open(from).map_err(&failed)?, &mut copy.file).map_err(&failed)?;
+    require_sound(copy.file.path(), from)?;
+    let mut restored = Connections::to(&url_of(copy))?.establish()?;
     if copy::is_unfinished(&mut restored)? {
         return Err(StorageError::UnfinishedCopy.into());
     }
     let mut in_use = connections.establish_existing();
-    let replaced = recorded_in(&mut in_use, environment::recorded)?;
+    let recorded = in_use.as_mut().map(environment::recorded);
+    if let Ok(Err(StorageError::Busy)) = recorded {
+        return Err(StorageError::Busy.into());
+    }
+    // A database that cannot be read does not restrict the environment.
+    let replaced = recorded.ok().and_then(Result::ok).flatten();
     environment::require_same(replaced, requested)?;
     if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
         && backup != replaced
@@ -121,50 +125,24 @@ fn prepare_copy(
         let (file, database) = (from.to_owned(), database.to_owned());
         return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
     }
-    // The cursors that the database gave out are outdated then, and not forged.
-    let key = match change_generation::key(&mut restored)? {
-        None => recorded_in(&mut in_use, change_generation::key)?,
-        Some(_) => None,
-    };
-    let SetUp { schema, environment, conversion } =
-        set_up(&mut restored, Goal::NewestUnconverted, requested.or(replaced), Unrecorded::Keep)?;
-    convert(&mut restored, |_| {})?;
+    let SetUp { schema, environment, .. } =
+        set_up(&mut restored, Goal::Newest, requested.or(replaced), Unrecorded::Keep)?;
+    // Rejects the cursors that the replaced database gave out.
     change_generation::renew(&mut restored)?;
-    if let Some(key) = key {
-        change_generation::keep_key(&mut restored, &key)?;
-    }
-    let mut removed_former_tables = false;
     let erasures = match in_use {
         Ok(mut in_use) => {
             let erasures = erasure::recorded_in(&mut in_use);
             if erasures.as_ref().is_ok_and(|erasures| !erasures.is_empty()) {
                 providers::add_those_of_erasures(&mut restored, &mut in_use)?;
-                finish(&mut restored)?;
-                removed_former_tables = conversion != Conversion::Finished;
             }
             erasures
         }
         Err(StorageError::Absent(_)) => Ok(Vec::new()),
         Err(error) => Err(error),
     };
-    if let Err(StorageError::Busy) = erasures {
-        return Err(StorageError::Busy.into());
-    }
-    let restored = Restored { schema, environment, removed_former_tables };
-    let (connections, database) = (connections.clone(), database.to_owned());
-    Ok(PreparedRestore { copy, connections, database, replace, restored, erasures })
-}
-
-/// What the database that is to be replaced records; nothing where there is none, or it cannot be read any more. Fails where it can
-/// be read later.
-fn recorded_in<T>(
-    in_use: &mut Result<DatabaseConnection, StorageError>,
-    read: impl FnOnce(&mut DatabaseConnection) -> Result<Option<T>, StorageError>,
-) -> Result<Option<T>, StorageError> {
-    let Ok(in_use) = in_use else { return Ok(None) };
-    match read(in_use) {
-        Err(StorageError::Busy) => Err(StorageError::Busy),
-        recorded => Ok(recorded.ok().flatten()),
+    match erasures {
+        Err(StorageError::Busy) => Err(StorageError::Busy.into()),
+        erasures => Ok((Restored { schema, environment }, erasures)),
     }
 }
 
@@ -186,31 +164,29 @@ impl PreparedRestore {
     /// [`BackupError`].
     pub fn put_in_place(self) -> Result<Restored, BackupError> {
         let Self { copy, connections, database, replace, restored, erasures } = self;
-        close(copy.path())?;
+        close(copy.file.path())?;
         // Held until the new file has the name, so that nobody begins to use the old one.
         let mut held = exclusive::acquire(&database)?;
-        if let (Ok(known), Some(connection)) = (erasures, held.connection())
+        if let (Ok(known), Some(connection)) = (erasures, &mut held.connection)
             && erasure::recorded_in(connection)? != known
         {
             // Somebody has erased a trainee meanwhile.
             return Err(BackupError::InUse(database));
         }
-        remove_journals(&database)?;
-        put_in_place(copy, &database, replace).map_err(|error| error.of_folder(folder_of(&database)))?;
+        put_in_place(copy, &database, replace).map_err(|error| error.with_folder(&database))?;
         connections.mark_created()?;
         Ok(restored)
     }
 }
 
 fn url_of(copy: &Part) -> String {
-    format!("sqlite://{}", copy.path().display())
+    format!("sqlite://{}", copy.file.path().display())
 }
 
 /// Brings all that was written to a database into its one file. The connections of a store that was dropped may still be
 /// closing, on threads of their own.
 fn close(database: &Path) -> Result<(), StorageError> {
-    let opened = SqliteConnection::establish(&database.to_string_lossy());
-    let mut connection = opened.map_err(StorageError::Connection)?;
+    let mut connection = open(database)?;
     let deadline = Instant::now() + CLOSING_TIME;
     loop {
         // This mode cannot be entered while another connection is open, and SQLite does not wait for it.
