@@ -47,12 +47,6 @@ pub enum ErasureError {
     /// What would be kept as the ground names the person.
     #[error(transparent)]
     Ground(#[from] InvalidGround),
-    /// Trainees stand in the tables of an older program as well.
-    #[error(
-        "the register keeps the tables of an older program, which hold the person too: remove them first, with all \
-         servers stopped, by `trainee-register migrate --finish`"
-    )]
-    FormerTables,
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -71,9 +65,6 @@ impl JobError for ErasureError {
 ///
 /// [`ErasureError`].
 pub fn plan(session: &mut Session<'_>, ukprn: &str, trainee_id: &str, ground: &str) -> Result<Planned, ErasureError> {
-    if session.keeps_former_tables()? {
-        return Err(ErasureError::FormerTables);
-    }
     let history = session.history_of(trainee_id)?.filter(|history| history.ukprn == ukprn);
     let history = history.ok_or(ErasureError::UnknownTrainee)?;
     if history.erasure.is_none() {
@@ -110,9 +101,6 @@ fn erase(
     order: &ErasureOrder,
     by: &str,
 ) -> Result<Outcome, ErasureError> {
-    if session.keeps_former_tables()? {
-        return Err(ErasureError::FormerTables);
-    }
     let cause = Cause::of(OPERATION).by(by);
     let owner = session.open_trainee(trainee_id, cause)?.map(|owner| owner.provider().ukprn.clone());
     if owner.is_some_and(|owner| owner != ukprn) {

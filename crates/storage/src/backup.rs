@@ -24,7 +24,7 @@ use self::part::Part;
 pub use self::restoring::{PreparedRestore, Restored, prepare_restore};
 use crate::connection::{Connections, DatabaseConnection};
 use crate::error::StorageError;
-use crate::store::migrations::{MIGRATIONS_TABLE, refuse_newer};
+use crate::store::migrations::{MIGRATIONS_TABLE, refuse_unknown};
 use crate::tokens::Environment;
 use crate::{catalog, environment};
 
@@ -257,7 +257,12 @@ fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<
     if [MIGRATIONS_TABLE, FIRST_TABLE].iter().any(|table| !found.iter().any(|name| name == table)) {
         return Err(BackupError::NotARegister(file.to_owned()));
     }
-    Ok(refuse_newer(connection)?)
+    refuse_unknown(connection).map_err(|error| match error {
+        StorageError::LayoutBeforeRelease { .. } => {
+            StorageError::LayoutBeforeRelease { database: file.display().to_string() }.into()
+        }
+        error => error.into(),
+    })
 }
 
 /// Fails unless the file, called `shown` in messages, is a whole register.

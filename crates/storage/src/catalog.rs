@@ -132,6 +132,15 @@ pub(crate) fn columns(connection: &mut DatabaseConnection, table: &str) -> Resul
     Ok(diesel::sql_query(query).load::<Column>(connection)?)
 }
 
+/// The path of a SQLite file, or the name of a PostgreSQL database.
+pub(crate) fn database_name(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
+    let query = connection.either(
+        "SELECT current_database()::text AS name",
+        "SELECT file AS name FROM pragma_database_list WHERE name = 'main'",
+    );
+    Ok(diesel::sql_query(query).get_result::<Name>(connection)?.name)
+}
+
 /// How many rows a table has. The name must be one of [`tables`].
 pub(crate) fn count(connection: &mut DatabaseConnection, table: &str) -> Result<i64, StorageError> {
     let query = diesel::sql_query(format!("SELECT count(*) AS \"rows\" FROM \"{table}\""));

@@ -9,7 +9,7 @@
 use data_encoding::HEXLOWER;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Text};
+use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 
 use crate::connection::DatabaseConnection;
@@ -29,14 +29,14 @@ pub(crate) const KEY_BYTES: usize = 32;
 const GENERATION_BYTES: usize = 8;
 
 impl Session<'_> {
-    /// The key that seals the cursors of this register; `None` where the schema is that of an older program.
+    /// The key that seals the cursors of this register.
     ///
     /// # Errors
     ///
-    /// When the database does not answer.
-    pub fn cursor_key(&mut self) -> Result<Option<[u8; KEY_BYTES]>, StorageError> {
+    /// [`StorageError::CorruptSetting`] when there is none, or it is no key; otherwise when the database does not answer.
+    pub fn cursor_key(&mut self) -> Result<[u8; KEY_BYTES], StorageError> {
         let key = read(self.connection, KEY)?.and_then(|hex| HEXLOWER.decode(hex.as_bytes()).ok());
-        Ok(key.and_then(|bytes| bytes.try_into().ok()))
+        key.and_then(|bytes| bytes.try_into().ok()).ok_or(StorageError::CorruptSetting { name: KEY })
     }
 }
 
@@ -65,16 +65,12 @@ impl Generation {
 
 /// Whether [`record`] would record something; changes nothing.
 pub(crate) fn is_due(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    if !has_positions(connection)? {
-        return Ok(false);
-    }
     let server = server(connection)?;
     let is_of_server = |generation: String| generation.split_once(' ').is_some_and(|(_, of)| of == server);
     Ok(read(connection, KEY)?.is_none() || !read(connection, GENERATION)?.is_some_and(is_of_server))
 }
 
-/// Records a key and a generation where there are none, or the generation is that of another server; nothing when the schema
-/// has no room for them. Must run in the transaction that brings the schema to its goal.
+/// Records a key and a generation where there are none, or the generation is that of another server. Must run in the transaction that brings the schema to its goal.
 pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     if !is_due(connection)? {
         return Ok(());
@@ -94,17 +90,10 @@ pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageE
 
 /// Says whether a transaction that changes trainees must be committed in time on PostgreSQL. One that changes all of them, while
 /// no server runs, may take longer.
-pub(crate) fn limit_time_of_changes(connection: &mut DatabaseConnection, is_limited: bool) -> Result<(), StorageError> {
+fn limit_time_of_changes(connection: &mut DatabaseConnection, is_limited: bool) -> Result<(), StorageError> {
     if connection.is_remote() {
         let verb = if is_limited { "ENABLE" } else { "DISABLE" };
-        connection.batch_execute(&format!(
-            "DO $$ BEGIN \
-                 IF EXISTS (SELECT FROM pg_trigger \
-                            WHERE tgname = 'trainees_refuse_late_change' AND tgrelid = 'trainees'::regclass) THEN \
-                     ALTER TABLE trainees {verb} TRIGGER trainees_refuse_late_change; \
-                 END IF; \
-             END $$"
-        ))?;
+        connection.batch_execute(&format!("ALTER TABLE trainees {verb} TRIGGER trainees_refuse_late_change"))?;
     }
     Ok(())
 }
@@ -126,22 +115,6 @@ fn random<const BYTES: usize>() -> Result<String, StorageError> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
     Ok(HEXLOWER.encode(&bytes))
-}
-
-#[derive(QueryableByName)]
-struct Columns {
-    #[diesel(sql_type = BigInt)]
-    columns: i64,
-}
-
-/// Whether trainees have positions.
-pub(crate) fn has_positions(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    let query = connection.either(
-        "SELECT count(*) AS columns FROM information_schema.columns \
-         WHERE table_schema = current_schema() AND table_name = 'trainees' AND column_name = 'changed_in'",
-        "SELECT count(*) AS columns FROM pragma_table_info('trainees') WHERE name = 'changed_in'",
-    );
-    Ok(diesel::sql_query(query).get_result::<Columns>(connection)?.columns > 0)
 }
 
 #[derive(QueryableByName)]

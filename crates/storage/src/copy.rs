@@ -16,7 +16,7 @@ use diesel::connection::SimpleConnection as _;
 
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
-use crate::store::migrations::{Goal, bring_to, refuse_newer, require_current};
+use crate::store::migrations::{Goal, bring_to, refuse_unknown, require_current};
 use crate::tokens::Environment;
 use crate::{catalog, change_generation, environment};
 use rows::{Key, TableAccess, key_of, show_key};
@@ -181,7 +181,7 @@ pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool,
 /// Brings a new target's schema up to date and marks it; refuses one that holds a register.
 fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<(), CopyError> {
     if is_unfinished(target).map_err(of_target)? {
-        return refuse_newer(target).map_err(of_target);
+        return refuse_unknown(target).map_err(of_target);
     }
     bring_to(target, Goal::Newest).map_err(of_target)?;
     // On an error the connection is dropped, which ends its transaction.

@@ -56,7 +56,7 @@ pub fn require_same(recorded: Option<Environment>, requested: Option<Environment
     }
 }
 
-/// The environment that a database records; also asks one whose schema has no room for it.
+/// The environment that a database records; `None` also where it holds no register.
 pub(crate) fn recorded(connection: &mut DatabaseConnection) -> Result<Option<Environment>, StorageError> {
     if !has_settings(connection)? {
         return Ok(None);
@@ -74,7 +74,7 @@ fn read(connection: &mut DatabaseConnection) -> Result<Option<Environment>, Stor
 }
 
 /// Compares the recorded environment with the requested one, or records one where there is none: the requested one, otherwise
-/// sandbox. Returns what is recorded then; nothing when the schema has no room for it.
+/// sandbox. Returns what is recorded then.
 ///
 /// Must run in the transaction that brings the schema to its goal.
 pub(crate) fn resolve(
@@ -85,9 +85,6 @@ pub(crate) fn resolve(
     if let Some(environment) = recorded(connection)? {
         require_same(Some(environment), requested)?;
         return Ok(Some(environment));
-    }
-    if !has_settings(connection)? {
-        return Ok(None);
     }
     let environment = match (is_in_use(connection)?, unrecorded, requested) {
         (false, _, requested) => requested.unwrap_or(Environment::Sandbox),
@@ -105,7 +102,7 @@ pub(crate) fn resolve(
 
 /// Whether [`resolve`] would record an environment, or refuse to; changes nothing.
 pub(crate) fn is_due(connection: &mut DatabaseConnection, unrecorded: Unrecorded) -> Result<bool, StorageError> {
-    if !has_settings(connection)? || read(connection)?.is_some() {
+    if read(connection)?.is_some() {
         return Ok(false);
     }
     Ok(!is_in_use(connection)?
@@ -117,14 +114,11 @@ pub(crate) fn is_due(connection: &mut DatabaseConnection, unrecorded: Unrecorded
 
 /// Whether [`record_schema`] would record something; changes nothing.
 pub(crate) fn schema_is_due(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(has_settings(connection)? && require_known_schema(connection)? != Some(document::SCHEMA))
+    Ok(require_known_schema(connection)? != Some(document::SCHEMA))
 }
 
-/// Records which set of fields the documents hold, unless a newer one is recorded; nothing when the schema has no room for it.
+/// Records which set of fields the documents hold, unless a newer one is recorded.
 pub(crate) fn record_schema(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    if !has_settings(connection)? {
-        return Ok(());
-    }
     let recorded = require_known_schema(connection)?;
     let number = document::SCHEMA.to_string();
     match recorded {

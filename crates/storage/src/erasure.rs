@@ -16,11 +16,8 @@ use crate::session::{ProviderSession, Session};
 /// What the history says of an erasure.
 pub const OPERATION: &str = "trainee erase";
 
-/// The table, to look for it in a register of an older program.
+/// The table, to look for it in a database that need not hold a register.
 const TABLE: &str = "erasures";
-
-/// How the names of the tables of an older program begin.
-const FORMER_TABLES: &str = "former_";
 
 /// The erasure of a trainee.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +78,7 @@ pub(crate) fn among(connection: &mut DatabaseConnection, ids: &[&str]) -> Result
     Ok(found.load::<String>(connection)?.into_iter().collect())
 }
 
-/// The erasures that a database records, oldest first; none where its schema has no room for them.
+/// The erasures that a database records, oldest first; none where it holds no register.
 pub(crate) fn recorded_in(connection: &mut DatabaseConnection) -> Result<Vec<Erasure>, StorageError> {
     if !catalog::tables(connection)?.iter().any(|table| table == TABLE) {
         return Ok(Vec::new());
@@ -100,15 +97,6 @@ impl Session<'_> {
         let rows = rows().order((erasures::erased_at, erasures::id)).load::<Row>(self.connection)?;
         let is_wanted = |one: &Erasure| ukprn.is_none_or(|ukprn| one.ukprn == ukprn);
         Ok(rows.into_iter().map(erasure).filter(is_wanted).collect())
-    }
-
-    /// Whether the register keeps the tables of an older program, in which trainees stand as well.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn keeps_former_tables(&mut self) -> Result<bool, StorageError> {
-        Ok(catalog::tables(self.connection)?.iter().any(|table| table.starts_with(FORMER_TABLES)))
     }
 
     /// The erasure of a trainee of whatever provider; `None` when the trainee was not erased.

@@ -194,14 +194,11 @@ pub enum StorageError {
         /// The first migration that it lacks.
         migration: String,
     },
-    /// Trainees are yet to be converted to documents.
-    #[error(
-        "{trainees} trainees are stored as an older program stored them: stop all servers, make a backup, then convert them \
-         with `trainee-register migrate`"
-    )]
-    NotConverted {
-        /// How many.
-        trainees: i64,
+    /// The database has tables of a register that no released program has made.
+    #[error("{database} has a layout from before the first release and cannot be used: start with an empty database")]
+    LayoutBeforeRelease {
+        /// What to call the database.
+        database: String,
     },
     /// Documents hold fields that the program does not know.
     #[error(
@@ -354,7 +351,7 @@ impl StorageError {
             | Self::NoRegister { .. }
             | Self::OtherSchema { .. }
             | Self::SchemaOlder { .. }
-            | Self::NotConverted { .. }
+            | Self::LayoutBeforeRelease { .. }
             | Self::RecordsNewer { .. }
             | Self::BrokenReferences { .. }
             | Self::OtherEnvironment { .. }

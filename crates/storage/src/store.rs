@@ -41,7 +41,7 @@ use crate::probe::Probe;
 use crate::session::Session;
 use crate::store::last_fault::LastFault;
 use crate::store::look_ups::LookUps;
-pub use crate::store::migrations::{Conversion, Goal, Pending, Progress, SchemaChange, SetUp};
+pub use crate::store::migrations::{Goal, Pending, SchemaChange, SetUp};
 use crate::store::pool::JobPool;
 pub use crate::store::reclaim::Reclaim;
 pub use crate::writer::WriterStats;

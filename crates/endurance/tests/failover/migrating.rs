@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use super::machine::{Form, Host, on_own_machine, run};
+use super::machine::{Form, Host, on_own_machine};
 use super::postgres::{Postgres, REGISTER, psql};
 use super::scenario::wait;
-use super::site::{Server, program};
+use super::site::Server;
 
-/// A migration before the newest one, which changes the trainees.
-const BEFORE: &str = "2026-11-22-000008";
 /// How long the transaction is open, in seconds.
 const OPEN: u64 = 20;
 
@@ -18,9 +16,8 @@ fn a_server_waits_for_a_transaction_that_is_in_the_way_of_its_migration() {
     on_own_machine(Form::FullOnly, test, |machine| {
         let postgres = Postgres::start(machine, &[], &[]);
         let url = postgres.url();
-        run(program(machine, &url).args(["migrate", "--force", "--to", BEFORE]));
         let mut transaction = psql(machine, Host::Node(0), REGISTER, Duration::from_secs(2 * OPEN));
-        let statements = format!("LOCK TABLE trainees IN ROW EXCLUSIVE MODE; SELECT pg_sleep({OPEN})");
+        let statements = format!("CREATE TABLE providers (id BIGINT); SELECT pg_sleep({OPEN}); DROP TABLE providers");
         let mut transaction = transaction.args(["--single-transaction", "-c", &statements]).spawn().unwrap();
         wait(1);
         let server = Server::launch(machine, &url, 0);

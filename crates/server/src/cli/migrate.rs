@@ -1,11 +1,10 @@
 //! The command that moves the schema.
 
 use clap::Args;
-use indicatif::ProgressBar;
 use storage::backup;
 use storage::environment::Unrecorded;
 use storage::error::StorageError;
-use storage::store::{Conversion, Goal, Progress, Store, StoreOptions};
+use storage::store::{Goal, Store, StoreOptions};
 
 use super::{CommandError, Database};
 use crate::cli::output;
@@ -14,7 +13,7 @@ use crate::cli::output;
 pub(super) struct Migrate {
     #[command(flatten)]
     database: Database,
-    /// Go to this migration, such as 2026-01-05-000002, and take back those behind it
+    /// Go to this migration, such as 2026-11-26-000001, and take back those behind it
     ///
     /// This is the way back to an older program, whose last migration it is; do it with the newer one, and make a backup
     /// first. No server may run: a SQLite database in use is refused. What only the migrations that are taken back have room
@@ -24,17 +23,12 @@ pub(super) struct Migrate {
     /// Drop tables that hold records on the way back; the records are lost
     #[arg(long, env = "REGISTER_MIGRATE_FORCE", requires = "to")]
     force: bool,
-    /// Remove the tables in which an older program stored trainees, once they are converted
-    ///
-    /// Until then the tables take room on the disk, and nothing reads them. The way back is open afterwards too.
-    #[arg(long, env = "REGISTER_MIGRATE_FINISH", conflicts_with = "to")]
-    finish: bool,
     /// Only report what is pending, in one line; change nothing and lock nothing
     ///
     /// The exit status is 0 when the database is up to date, 3 when something is pending, and 1 when that cannot be
     /// determined, such as where there is no register. Without --environment it is no matter whether the environment is
     /// recorded.
-    #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with_all = ["to", "finish"])]
+    #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with = "to")]
     check: bool,
 }
 
@@ -49,7 +43,7 @@ impl Migrate {
             return self.check();
         }
         let goal = match self.to.as_deref() {
-            None => Goal::NewestUnconverted,
+            None => Goal::Newest,
             Some(to) if self.force => Goal::Migration(to),
             Some(to) => Goal::MigrationKeepingTables(to),
         };
@@ -64,16 +58,7 @@ impl Migrate {
         change.applied.iter().try_for_each(|name| output::line(format_args!("applied     {name}")))?;
         eprintln!("migrations applied: {}; taken back: {}", change.applied.len(), change.taken_back.len());
         if self.to.is_none() {
-            convert(&store)?;
-        }
-        if self.finish {
-            store.finish_conversion()?;
-            eprintln!("tables of older programs were removed");
-        } else if set_up.conversion != Conversion::Finished && self.to.is_none() {
-            eprintln!(
-                "the tables in which an older program stored trainees are kept: when all is well, remove them with \
-                 `trainee-register migrate --finish`"
-            );
+            store.remake_views()?;
         }
         match set_up.environment {
             Some(environment) => eprintln!("environment: {environment}"),
@@ -101,18 +86,4 @@ impl Migrate {
         output::line(format_args!("pending: {pending}"))?;
         Err(CommandError::Pending)
     }
-}
-
-/// Converts the trainees that an older program stored, with a bar that shows how far it has come.
-fn convert(store: &Store) -> Result<(), StorageError> {
-    let bar = ProgressBar::new(0);
-    store.convert(|step| match step {
-        Progress::Begun { trainees } => {
-            eprintln!("trainees to convert: {trainees}");
-            bar.set_length(u64::try_from(trainees).unwrap_or_default());
-        }
-        Progress::Converted(more) => bar.inc(u64::try_from(more).unwrap_or_default()),
-    })?;
-    bar.finish_and_clear();
-    Ok(())
 }

@@ -283,8 +283,8 @@ impl Serve {
         let state = AppState {
             admission: Admission::within(self.rate_limit(state.environment)),
             page_rate_limit: self.page_rate_limit(),
-            cursors: key.map_or_else(CursorKey::of_process, |key| CursorKey::of(&key)),
-            key_digests: key.map_or_else(KeyDigests::of_process, |key| KeyDigests::new(&key)),
+            cursors: CursorKey::of(&key),
+            key_digests: KeyDigests::new(&key),
             long_polls: LongPolls::of(limits.max_connections.get()),
             request_log: match self.request_log {
                 Switch::On => RequestLog::within(request_log::Bounds::default()),

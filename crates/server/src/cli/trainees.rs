@@ -241,7 +241,7 @@ fn erase_rows(
             Ok(Outcome::Erased(_)) => again.erased += 1,
             Ok(Outcome::Before(_) | Outcome::Recorded(_)) => again.unchanged += 1,
             Err(ErasureError::Storage(error)) => return Err(error.into()),
-            Err(error @ (ErasureError::UnknownTrainee | ErasureError::Ground(_) | ErasureError::FormerTables)) => {
+            Err(error @ (ErasureError::UnknownTrainee | ErasureError::Ground(_))) => {
                 again.refused.push(format!("trainee {trainee_id} of provider {ukprn}: {error}"));
             }
         }

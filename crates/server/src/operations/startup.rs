@@ -140,7 +140,7 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         StorageError::DatabaseEncoding { .. }
         | StorageError::SchemaNewer { .. }
         | StorageError::SchemaOlder { .. }
-        | StorageError::NotConverted { .. }
+        | StorageError::LayoutBeforeRelease { .. }
         | StorageError::RecordsNewer { .. }
         | StorageError::UnknownMigration { .. }
         | StorageError::RecordsWouldBeLost { .. }

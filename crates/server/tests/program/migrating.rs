@@ -1,4 +1,4 @@
-//! The schema forwards and back, and a database that a newer program has been at.
+//! The schema forwards and back, and databases that a newer program or one from before the first release has been at.
 
 use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
@@ -9,37 +9,69 @@ use server::versions;
 use test_support::{Database, Kind};
 
 use super::support::running::Running;
-use super::support::{Workplace, agent, execute, kinds};
+use super::support::{Workplace, agent, execute, kinds, texts};
 
 const UNKNOWN: &str = "INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000001')";
 
+/// The first migration.
+const REGISTER: &str = "2026-11-26-000001_register";
+/// A database to which no migration was applied yet.
+const UNMIGRATED: &str = "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, \
+                          run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)";
+
 #[test]
-fn the_schema_goes_back_to_what_an_older_program_knows_and_forth_again() {
+fn migrate_prints_what_it_applied_and_refuses_unknown_goals() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
-        let on = ["--database-url", database.url()];
-        let first = place.run(&[&["migrate"], &on[..]].concat(), None);
-        assert_eq!(first.status(), 0, "{}", first.stderr());
-        let names: Vec<_> =
-            first.stdout().lines().map(|line| line.strip_prefix("applied     ").unwrap().to_owned()).collect();
-        assert!(names.len() > 2 && names.is_sorted(), "{names:?}");
-        let added =
-            place.run(&[&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], &on[..]].concat(), None);
-        assert_eq!(added.status(), 0, "{}", added.stderr());
-
-        let back = place.run(&[&["migrate", "--force", "--to", &names[1]], &on[..]].concat(), None);
-        let expected: String = names[2..].iter().rev().map(|name| format!("taken back  {name}\n")).collect();
-        assert_eq!((back.status(), back.stdout()), (0, expected.as_str()), "{}", back.stderr());
-        // The register has a provider, so nobody may guess what it is.
-        let forth = place.run(&[&["migrate", "--environment", "sandbox"], &on[..]].concat(), None);
-        let expected: String = names[2..].iter().map(|name| format!("applied     {name}\n")).collect();
-        assert_eq!((forth.status(), forth.stdout()), (0, expected.as_str()));
-        let listed = place.run(&[&["provider", "list"], &on[..]].concat(), None);
-        assert!(listed.stdout().contains("10000001"), "{}", listed.stdout());
-
-        let unknown = place.run(&[&["migrate", "--force", "--to", "1999-01-01-000001"], &on[..]].concat(), None);
+        let run = |command: &[&str]| place.run(&[command, &["--database-url", database.url()]].concat(), None);
+        let applied = run(&["migrate"]);
+        let expected = format!("applied     {REGISTER}\n");
+        assert_eq!((applied.status(), applied.stdout()), (0, expected.as_str()), "{}", applied.stderr());
+        let at_goal = run(&["migrate", "--to", "2026-11-26-000001"]);
+        assert_eq!((at_goal.status(), at_goal.stdout()), (0, ""), "{}", at_goal.stderr());
+        let unknown = run(&["migrate", "--force", "--to", "1999-01-01-000001"]);
         assert_eq!((unknown.status(), unknown.stdout()), (1, ""));
-        assert!(unknown.stderr().contains(&names[0]), "{}", unknown.stderr());
+        assert!(unknown.stderr().contains(REGISTER), "{}", unknown.stderr());
+    }
+}
+
+#[test]
+fn database_of_a_layout_from_before_the_release_is_refused_and_left_alone() {
+    for kind in kinds() {
+        let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
+        let (url, other) = (database.url(), place.url());
+        let on = ["--database-url", url];
+        assert_eq!(place.run(&[&["migrate"], &on[..]].concat(), None).status(), 0);
+        let versions = "SELECT version AS text FROM __diesel_schema_migrations";
+        execute(url, "UPDATE __diesel_schema_migrations SET version = '20260105000001'");
+        let name = url.rsplit('/').next().unwrap().split('?').next().unwrap();
+        let assert_refused = |ended: &super::support::Ended, name: &str| {
+            assert_eq!((ended.status(), ended.stdout()), (1, ""), "{}", ended.stderr());
+            let expected = format!("{name} has a layout from before the first release and cannot be used");
+            assert_eq!(ended.stderr().matches(&expected).count(), 1, "{}", ended.stderr());
+        };
+        for command in [
+            &["migrate"][..],
+            &["migrate", "--check"],
+            &["migrate", "--to", "2026-11-26-000001"],
+            &["serve", "--listen", "127.0.0.1:0"],
+            &["check"],
+            &["provider", "list"],
+            &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"],
+        ] {
+            assert_refused(&place.run(&[command, &on[..]].concat(), None), name);
+        }
+        assert_eq!(place.run(&["migrate"], None).status(), 0);
+        for command in [["copy", "--from", url, "--to", &other], ["copy", "--from", &other, "--to", url]] {
+            assert_refused(&place.run(&command, None), name);
+        }
+        if let Some(file) = url.strip_prefix("sqlite://") {
+            assert_refused(&place.run(&["backup", on[0], on[1]], Some(&place.path("backup.db"))), name);
+            assert!(!place.path("backup.db").exists());
+            let file = std::path::Path::new(file);
+            assert_refused(&place.run(&["restore", "--force"], Some(file)), name);
+        }
+        assert_eq!(texts(url, versions), ["20260105000001"]);
     }
 }
 
@@ -55,7 +87,7 @@ fn no_command_changes_a_database_that_a_newer_program_has_been_at() {
         let (schools, other) = (schools.to_str().unwrap(), place.url());
         for command in [
             &["migrate"][..],
-            &["migrate", "--force", "--to", "2026-01-05-000002"],
+            &["migrate", "--force", "--to", "2026-11-26-000001"],
             &["serve", "--listen", "127.0.0.1:0"],
             &["check"],
             &["provider", "list"],
@@ -125,23 +157,15 @@ fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
         };
         let (status, stdout, stderr) = run(&["migrate", "--check"]);
         assert_eq!((status, stdout.as_str(), stderr.lines().count()), (1, "", 1), "{stderr}");
-        assert_eq!(run(&["migrate"]).0, 0);
-        assert_eq!(run(&["migrate", "--check"]), (0, "up to date\n".to_owned(), String::new()));
-        assert_eq!(run(&["migrate", "--force", "--to", "2026-11-23-000009"]).0, 0);
-        let pending = "pending: 2026-11-23-000010_lock_rows, 2026-11-24-000011_change_positions, \
-                       2026-11-24-000012_trainees_by_position, \
-                       2026-11-25-000013_archived_months, 2026-11-25-000014_changes_by_id_and_date, \
-                       2026-11-25-000015_changes_bound, 2026-11-25-000016_changes_until, 2026-11-25-000017_changes_by_month, \
-                       2026-11-25-000018_erasures, 2026-11-26-000019_users, 2026-11-26-000020_request_log, \
-                       2026-11-27-000021_sign_in_attempts, 2026-11-27-000022_imports, \
-                       2026-11-28-000023_counts_in_fewer_statements\n";
-        let pending = (3, pending.to_owned(), String::new());
+        execute(database.url(), UNMIGRATED);
+        let pending = format!("pending: {REGISTER}\n");
+        let pending = (3, pending, String::new());
         assert_eq!(run(&["migrate", "--check"]), pending);
         assert_eq!(run(&["migrate", "--check"]), pending, "the first look changed something");
+        assert_eq!(run(&["migrate"]).0, 0);
+        assert_eq!(run(&["migrate", "--check"]), (0, "up to date\n".to_owned(), String::new()));
         let (status, _, stderr) = run(&["migrate", "--check", "--environment", "production"]);
         assert!(status == 1 && stderr.contains("the environment of this register is sandbox"), "{stderr}");
-        assert_eq!(run(&["migrate"]).0, 0);
-        assert_eq!(run(&["migrate", "--check"]).0, 0);
         execute(database.url(), UNKNOWN);
         assert_eq!(run(&["migrate", "--check"]).0, 1);
     }
@@ -151,32 +175,12 @@ fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
 fn migrations_under_a_running_server_on_sqlite_are_not_taken_back() {
     let place = Workplace::on_sqlite();
     let server = place.serve(&[], None);
-    let refused = place.run(&["migrate", "--force", "--to", "2026-11-22-000008"], None);
+    let refused = place.run(&["migrate", "--force", "--to", "2026-11-26-000001"], None);
     assert_eq!((refused.status(), refused.stdout()), (1, ""));
     assert!(refused.stderr().contains("register.db is in use; stop the server first"), "{}", refused.stderr());
     assert_eq!(place.run(&["migrate", "--check"], None).stdout(), "up to date\n");
     server.stop();
-    assert_eq!(place.run(&["migrate", "--force", "--to", "2026-11-22-000008"], None).status(), 0);
-}
-
-#[test]
-fn tables_with_records_are_dropped_only_where_that_is_confirmed() {
-    for kind in kinds() {
-        let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
-        let run = |command: &[&str]| place.run(&[command, &["--database-url", database.url()]].concat(), None);
-        let back = ["migrate", "--to", "2026-11-25-000018"];
-        assert_eq!(run(&["migrate"]).status(), 0);
-        // No table that would be dropped has a row.
-        assert_eq!(run(&back).status(), 0);
-        assert_eq!(run(&["migrate"]).status(), 0);
-        // That is in the activity log.
-        assert_eq!(run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"]).status(), 0);
-        let refused = run(&back);
-        assert_eq!((refused.status(), refused.stdout()), (1, ""));
-        assert!(refused.stderr().contains("in the tables activity_log: make a backup"), "{}", refused.stderr());
-        assert_eq!(run(&["migrate", "--check"]).stdout(), "up to date\n");
-        assert_eq!(run(&["migrate", "--force", "--to", "2026-11-25-000018"]).status(), 0);
-    }
+    assert_eq!(place.run(&["migrate", "--force", "--to", "2026-11-26-000001"], None).status(), 0);
 }
 
 #[test]
@@ -186,15 +190,14 @@ fn server_waits_for_a_transaction_that_holds_what_a_migration_needs() {
     }
     let mut place = Workplace::on_sqlite();
     place.use_database(Database::fresh_on(Kind::Postgres));
-    assert_eq!(place.run(&["migrate"], None).status(), 0);
-    assert_eq!(place.run(&["migrate", "--force", "--to", "2026-11-22-000008"], None).status(), 0);
+    execute(&place.url(), UNMIGRATED);
     let mut writer = PostgresConnection::establish(&place.url()).unwrap();
-    writer.batch_execute("BEGIN; LOCK TABLE trainees IN ROW EXCLUSIVE MODE").unwrap();
+    writer.batch_execute("BEGIN; CREATE TABLE providers (id BIGINT)").unwrap();
     let mut server = Running::begin(&place, &[]);
     server.wait_for("a migration waits for a transaction of another program to end: waiting, ");
     // Another one finds out without waiting.
     let pending = place.run(&["migrate", "--check"], None);
     assert_eq!(pending.status(), 3, "{}", pending.stderr());
-    writer.batch_execute("COMMIT").unwrap();
+    writer.batch_execute("ROLLBACK").unwrap();
     server.wait_until_it_listens();
 }

@@ -125,7 +125,7 @@ fn prepare_copy(
         let (file, database) = (from.to_owned(), database.to_owned());
         return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
     }
-    let SetUp { schema, environment, .. } =
+    let SetUp { schema, environment } =
         set_up(&mut restored, Goal::Newest, requested.or(replaced), Unrecorded::Keep)?;
     // Rejects the cursors that the replaced database gave out.
     change_generation::renew(&mut restored)?;

@@ -3,12 +3,9 @@
 use test_support::{Database, kinds};
 
 use super::*;
-use crate::store::migrations::{Goal, SetUp, bring_to, set_up};
+use crate::store::migrations::{Goal, SetUp, set_up};
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, empty, filled};
-
-/// The last migration without a place for the record.
-const BEFORE: Goal<'_> = Goal::Migration("2026-11-21-000006_usage");
 
 const EVERY: [Unrecorded; 3] = [Unrecorded::RecordRequested, Unrecorded::Refuse, Unrecorded::Keep];
 
@@ -38,7 +35,7 @@ fn another_environment_than_the_recorded_one_is_refused_before_anything_changes(
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
-        for goal in [Goal::Newest, BEFORE] {
+        for goal in [Goal::Newest, Goal::Migration("2026-11-26-000001")] {
             let refused = set_up(&mut connection, goal, Some(Environment::Sandbox), Unrecorded::RecordRequested);
             assert!(
                 matches!(
@@ -56,11 +53,11 @@ fn another_environment_than_the_recorded_one_is_refused_before_anything_changes(
 }
 
 #[test]
-fn a_register_with_trainees_from_before_the_record_is_recorded_by_an_explicit_request_only() {
+fn a_register_with_trainees_and_no_record_is_recorded_by_an_explicit_request_only() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
-        bring_to(&mut connection, BEFORE).unwrap();
+        diesel::delete(register_settings::table.find(SETTING)).execute(&mut connection).unwrap();
         assert_eq!(recorded(&mut connection).unwrap(), None);
         for (requested, unrecorded) in [
             (None, Unrecorded::RecordRequested),
@@ -69,8 +66,7 @@ fn a_register_with_trainees_from_before_the_record_is_recorded_by_an_explicit_re
         ] {
             let refused = set_up(&mut connection, Goal::Newest, requested, unrecorded);
             assert!(matches!(refused, Err(StorageError::EnvironmentNotRecorded)), "{refused:?}");
-            // The schema is as old as it was.
-            assert!(!has_settings(&mut connection).unwrap());
+            assert_eq!(recorded(&mut connection).unwrap(), None);
         }
         let requested = Some(Environment::Production);
         assert_eq!(environment(set_up(&mut connection, Goal::Newest, requested, Unrecorded::Keep)), None);
@@ -83,11 +79,10 @@ fn a_register_with_trainees_from_before_the_record_is_recorded_by_an_explicit_re
 
 /// Its tokens are of one environment already.
 #[test]
-fn a_register_with_providers_only_from_before_the_record_is_recorded_by_an_explicit_request_only() {
+fn a_register_with_providers_only_and_no_record_is_recorded_by_an_explicit_request_only() {
     for kind in kinds() {
         let database = empty(kind);
         let mut connection = connect(database.url());
-        bring_to(&mut connection, BEFORE).unwrap();
         diesel::insert_into(providers::table)
             .values((
                 providers::ukprn.eq("10000001"),
@@ -104,16 +99,6 @@ fn a_register_with_providers_only_from_before_the_record_is_recorded_by_an_expli
         assert_eq!(environment(set_up(&mut connection, Goal::Newest, None, Unrecorded::Keep)), None);
         let set_up = set_up(&mut connection, Goal::Newest, requested, Unrecorded::RecordRequested);
         assert_eq!(environment(set_up), requested);
-    }
-}
-
-#[test]
-fn going_back_to_a_schema_without_the_record_needs_no_environment() {
-    for kind in kinds() {
-        let database = filled(kind, 3);
-        let mut connection = connect(database.url());
-        assert_eq!(environment(set_up(&mut connection, BEFORE, None, Unrecorded::RecordRequested)), None);
-        assert_eq!(recorded(&mut connection).unwrap(), None);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The partitions of the history on PostgreSQL: one for each month, made ahead of time.
 //!
-//! What was written before there were partitions is in the first one, and what belongs to no other in the default one: no write
-//! fails because a partition is missing. SQLite has no partitions.
+//! The first one has the months from before the register was made, and the default one what belongs to no other: no write fails
+//! because a partition is missing. SQLite has no partitions.
 
 use chrono::NaiveDateTime;
 use diesel::connection::SimpleConnection as _;
@@ -56,7 +56,7 @@ impl Partition {
     }
 }
 
-/// The partitions of the history; none on SQLite, and where the schema is that of an older program.
+/// The partitions of the history; none on SQLite.
 pub(crate) fn partitions(connection: &mut DatabaseConnection) -> Result<Vec<Partition>, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else { return Ok(Vec::new()) };
     Ok(diesel::sql_query(PARTITIONS_SQL).load(inner)?)

@@ -19,8 +19,6 @@ use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::history::{Month, partitions};
 use crate::store::migrations::apply::walk_migrations;
-pub(crate) use crate::store::migrations::document_conversion::convert;
-pub use crate::store::migrations::document_conversion::{Conversion, Progress};
 use crate::tokens::Environment;
 use crate::{catalog, change_generation, environment};
 
@@ -29,29 +27,19 @@ const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
 
 /// The table in which diesel records the migrations that are applied.
 pub(crate) const MIGRATIONS_TABLE: &str = "__diesel_schema_migrations";
+/// A table of every layout of a register.
+const TRAINEES: &str = "trainees";
 
 /// How far the schema is to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Goal<'a> {
-    /// To the newest migration of this program. A small register is converted to documents; a large one is refused.
+    /// To the newest migration of this program.
     Newest,
-    /// To the newest migration; a large register is left to be converted ([`crate::store::Store::convert`]).
-    NewestUnconverted,
-    /// To the migration of this name, such as `2026-01-05-000002_trainees` or its number alone. Those behind it are taken
+    /// To the migration of this name, such as `2026-11-26-000001_register` or its number alone. Those behind it are taken
     /// back, and what only they have room for is lost.
     Migration(&'a str),
     /// The same, unless a table with rows would be dropped by that.
     MigrationKeepingTables(&'a str),
-}
-
-impl<'a> Goal<'a> {
-    /// The name of the migration, where the goal is one of its own.
-    fn migration(self) -> Option<&'a str> {
-        match self {
-            Self::Newest | Self::NewestUnconverted => None,
-            Self::Migration(name) | Self::MigrationKeepingTables(name) => Some(name),
-        }
-    }
 }
 
 /// The migrations that were applied and taken back, by their names and in this order.
@@ -68,10 +56,8 @@ pub struct SchemaChange {
 pub struct SetUp {
     /// What became of its schema.
     pub schema: SchemaChange,
-    /// The recorded environment; nothing when the schema has no room for it, or nobody has said which one it is.
+    /// The recorded environment; `None` when the register is in use and records none.
     pub environment: Option<Environment>,
-    /// Whether all trainees are stored as documents.
-    pub conversion: Conversion,
 }
 
 /// The migrations of one database, in any order.
@@ -133,10 +119,8 @@ impl<'a> Migrator<'a> {
     }
 
     fn bring_schema_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
-        let is_done = self.retry_read(|connection, migrations| {
-            Ok(pending::migrations(connection, migrations, goal)?.is_empty()
-                && !document_conversion::is_due(document_conversion::state(connection)?, connection, goal)?)
-        })?;
+        let is_done = self
+            .retry_read(|connection, migrations| Ok(pending::migrations(connection, migrations, goal)?.is_empty()))?;
         if is_done {
             return Ok(SchemaChange::default());
         }
@@ -171,17 +155,13 @@ impl<'a> Migrator<'a> {
             {
                 return Ok(None);
             }
-            let conversion = document_conversion::state(connection)?;
-            if document_conversion::is_due(conversion, connection, goal)? {
-                return Ok(None);
-            }
             let environment = environment::recorded(connection)?;
-            Ok(Some(SetUp { schema: SchemaChange::default(), environment, conversion }))
+            Ok(Some(SetUp { schema: SchemaChange::default(), environment }))
         })?;
         if let Some(found) = found {
             return Ok(found);
         }
-        let (schema, (environment, conversion)) = self.migrate(
+        let (schema, environment) = self.migrate(
             goal,
             // Going back may drop the record.
             |connection| environment::require_same(environment::recorded(connection)?, requested),
@@ -189,10 +169,10 @@ impl<'a> Migrator<'a> {
                 let environment = environment::resolve(connection, requested, unrecorded)?;
                 environment::record_schema(connection)?;
                 change_generation::record(connection)?;
-                Ok((environment, document_conversion::state(connection)?))
+                Ok(environment)
             },
         )?;
-        Ok(SetUp { schema, environment, conversion })
+        Ok(SetUp { schema, environment })
     }
 
     /// Makes the partitions of the history for the present month and for those to come. Where somebody is in the way, a server does
@@ -217,7 +197,7 @@ impl<'a> Migrator<'a> {
         }
     }
 
-    /// What [`Migrator::set_up`] to the newest migration, and the conversion and the views that may follow it, would do.
+    /// What [`Migrator::set_up`] to the newest migration, and the views that may follow it, would do.
     /// Changes nothing, and takes no lock but those of reading.
     pub(crate) fn pending(
         &mut self,
@@ -227,19 +207,9 @@ impl<'a> Migrator<'a> {
         pending::find(self.connection, &self.migrations, requested, unrecorded)
     }
 
-    /// Removes the tables of before the conversion to documents; nothing when that was done.
-    pub(crate) fn finish(&mut self) -> Result<(), StorageError> {
-        match self.retry_read(|connection, _| document_conversion::state(connection))? {
-            Conversion::NotBegun | Conversion::Finished => Ok(()),
-            Conversion::Begun { .. } | Conversion::Converted => {
-                self.with_schema_lock(|connection, _| document_conversion::finish(connection))
-            }
-        }
-    }
-
     /// Makes the views over the documents anew, unless they show the fields of this program.
     pub(crate) fn remake_views(&mut self) -> Result<(), StorageError> {
-        if self.retry_read(|connection, _| views_are_current(connection))? {
+        if self.retry_read(|connection, _| views::are_current(connection))? {
             return Ok(());
         }
         self.with_schema_lock(|connection, _| views::make(connection))
@@ -260,17 +230,12 @@ impl<'a> Migrator<'a> {
                 before(connection)?;
                 let filled = match goal {
                     Goal::MigrationKeepingTables(_) => filled_tables(connection)?,
-                    Goal::Newest | Goal::NewestUnconverted | Goal::Migration(_) => Vec::new(),
+                    Goal::Newest | Goal::Migration(_) => Vec::new(),
                 };
-                if let Some(name) = goal.migration() {
-                    document_conversion::before_migrations(connection, name)?;
-                }
                 let walked = walk_migrations(connection, migrations, goal)?;
-                if !walked.change.applied.is_empty() && document_conversion::state(connection)? != Conversion::NotBegun
-                {
+                if !walked.change.applied.is_empty() {
                     views::make(connection)?;
                 }
-                document_conversion::after_migrations(connection, goal)?;
                 require_tables(connection, filled)?;
                 Ok((walked, after(connection)?))
             })?;
@@ -302,21 +267,8 @@ fn require_tables(connection: &mut DatabaseConnection, mut tables: Vec<String>) 
     if tables.is_empty() { Ok(()) } else { Err(StorageError::RecordsWouldBeLost { tables: tables.join(", ") }) }
 }
 
-/// Removes the tables of before the conversion to documents, of a database that nobody else uses.
-pub(crate) fn finish(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    Migrator::new(connection).finish()
-}
-
-/// Whether the views show the fields of this program, or there is nothing to show.
-fn views_are_current(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    match document_conversion::state(connection)? {
-        Conversion::NotBegun => Ok(true),
-        Conversion::Begun { .. } | Conversion::Converted | Conversion::Finished => views::are_current(connection),
-    }
-}
-
-/// Fails when the schema is ahead of this program; changes nothing.
-pub(crate) fn refuse_newer(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+/// Fails when the schema is ahead of this program, or of a layout from before the first release; changes nothing.
+pub(crate) fn refuse_unknown(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     missing(connection).map(drop)
 }
 
@@ -325,35 +277,24 @@ pub(crate) fn require_current(connection: &mut DatabaseConnection, name: &str) -
     require_register(connection, name)?;
     match missing(connection)?.into_iter().next() {
         Some(migration) => Err(StorageError::SchemaOlder { database: name.to_owned(), migration }),
-        None => {
-            environment::require_known_schema(connection)?;
-            require_converted(connection)
-        }
+        None => environment::require_known_schema(connection).map(drop),
     }
 }
 
-/// Fails unless migrations were applied to the database.
+/// Fails unless the database has tables of a register.
 pub(crate) fn require_register(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
     if has_register(connection)? { Ok(()) } else { Err(StorageError::NoRegister { database: name.to_owned() }) }
 }
 
-/// Whether migrations were applied to the database. Fails where there are trainees in another schema: a register that was
-/// made here would hide the records of that one.
+/// Whether the database has tables of a register, of whatever layout. Fails where there are trainees in another schema: a
+/// register that was made here would hide the records of that one.
 fn has_register(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    if catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE) {
+    if catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE || table == TRAINEES) {
         return Ok(true);
     }
-    match catalog::other_schema_with(connection, "trainees")? {
+    match catalog::other_schema_with(connection, TRAINEES)? {
         Some(schema) => Err(StorageError::OtherSchema { schema }),
         None => Ok(false),
-    }
-}
-
-/// Fails while trainees have no document.
-pub(crate) fn require_converted(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    match document_conversion::state(connection)? {
-        Conversion::Begun { left } => Err(StorageError::NotConverted { trainees: left }),
-        Conversion::NotBegun | Conversion::Converted | Conversion::Finished => Ok(()),
     }
 }
 
@@ -365,10 +306,9 @@ fn missing(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageEr
 mod apply;
 #[cfg(test)]
 mod concurrency_tests;
-#[cfg(test)]
-mod conversion;
-mod document_conversion;
 mod locking;
+#[cfg(test)]
+mod next_migrations;
 mod non_transactional;
 mod pending;
 #[cfg(test)]

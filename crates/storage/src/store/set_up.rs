@@ -1,7 +1,7 @@
-//! Brings the schema of a register, and its records, to what the program needs.
+//! Brings the schema of a register to what the program needs.
 
 use super::Store;
-use super::migrations::{self, Goal, Migrator, Pending, Progress, SetUp};
+use super::migrations::{self, Goal, Migrator, Pending, SetUp};
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy;
 use crate::environment::Unrecorded;
@@ -63,26 +63,14 @@ impl Store {
         Ok(set_up)
     }
 
-    /// Converts the trainees that are stored as an older program stored them, a batch in a transaction, and makes the views
-    /// over the records anew. What was converted stays when this is interrupted. Blocks; no server may run.
+    /// Makes the views over the records again, unless they show the fields of this program. Blocks.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn convert(&self, progress: impl FnMut(Progress)) -> Result<(), StorageError> {
+    pub fn remake_views(&self) -> Result<(), StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        migrations::convert(&mut connection, progress)?;
         Migrator::with_connections(&mut connection, &self.connections).remake_views()
-    }
-
-    /// Removes the tables in which an older program stored trainees. Blocks; no server may run.
-    ///
-    /// # Errors
-    ///
-    /// [`StorageError::NotConverted`], or when the database does not answer.
-    pub fn finish_conversion(&self) -> Result<(), StorageError> {
-        let mut connection = self.connection_to_set_up()?;
-        Migrator::with_connections(&mut connection, &self.connections).finish()
     }
 
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {

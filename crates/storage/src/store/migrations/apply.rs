@@ -10,7 +10,8 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness;
 
-use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, has_register, views};
+use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, TRAINEES, has_register, views};
+use crate::catalog;
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 
@@ -45,13 +46,30 @@ pub(super) struct Walked {
     pub(super) stopped: bool,
 }
 
+/// The version of the first migration, which makes the whole register.
+const BASELINE: &str = "20261126000001";
+
 /// The versions that are applied. Unlike diesel's harness this does not make the table in which they stand.
+///
+/// # Errors
+///
+/// [`StorageError::LayoutBeforeRelease`] where there are tables that the first migration has not made.
 pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
     if !has_register(connection)? {
         return Ok(Vec::new());
     }
-    let query = diesel::sql_query(format!("SELECT version FROM {MIGRATIONS_TABLE} ORDER BY version"));
-    Ok(query.load::<Version>(connection)?.into_iter().map(|row| row.version).collect())
+    let tables = catalog::tables(connection)?;
+    let mut applied = Vec::new();
+    if tables.iter().any(|table| table == MIGRATIONS_TABLE) {
+        let query = diesel::sql_query(format!("SELECT version FROM {MIGRATIONS_TABLE} ORDER BY version"));
+        applied.extend(query.load::<Version>(connection)?.into_iter().map(|row| row.version));
+    }
+    let is_new = applied.is_empty() && !tables.iter().any(|table| table == TRAINEES);
+    if is_new || applied.iter().any(|version| version == BASELINE) {
+        Ok(applied)
+    } else {
+        Err(StorageError::LayoutBeforeRelease { database: catalog::database_name(connection)? })
+    }
 }
 
 /// Fails when a version is applied that is none of the migrations.
@@ -73,7 +91,7 @@ pub(super) fn known<DB: Backend>(migrations: Listed<DB>, applied: &[String]) -> 
 /// How many of the migrations are to be applied at the goal; the others are not.
 pub(super) fn kept<DB: Backend>(migrations: &Known<DB>, goal: Goal<'_>) -> Result<usize, StorageError> {
     match goal {
-        Goal::Newest | Goal::NewestUnconverted => Ok(migrations.len()),
+        Goal::Newest => Ok(migrations.len()),
         Goal::Migration(name) | Goal::MigrationKeepingTables(name) => Ok(1 + position(migrations, name)?),
     }
 }

@@ -8,21 +8,19 @@ use std::time::{Duration, Instant};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel_migrations::FileBasedMigrations;
-use tempfile::TempDir;
 use test_support::{Database, Kind, kinds};
 
+use super::next_migrations::{SHOES, folder, shoes, with_folder};
 use super::*;
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, filled};
 
 /// What others hold while somebody changes the schema.
 const LOCK_SQL: &str = "BEGIN; LOCK TABLE __diesel_schema_migrations IN SHARE UPDATE EXCLUSIVE MODE";
-/// The last migration before one that alters a table that servers write to.
-const BEFORE: Goal<'_> = Goal::Migration("2026-11-22-000008_changes_by");
 /// An index that is built while others write.
 const INDEX: &str = "2999-01-01-000002_trainees_by_test";
 const INDEX_SQL: &str = "CREATE INDEX CONCURRENTLY IF NOT EXISTS trainees_by_test ON trainees (created_at)";
+const INDEX_DOWN: &str = "DROP INDEX trainees_by_test";
 
 /// How long is waited, in milliseconds.
 fn policy(total: u64) -> RetryPolicy {
@@ -59,10 +57,9 @@ fn nothing_is_locked_where_nothing_is_pending() {
         let begun = Instant::now();
         let store = Store::open(database.url(), StoreOptions::default()).unwrap();
         let set_up = store.set_up(Goal::Newest, Some(Environment::Production), Unrecorded::RecordRequested).unwrap();
-        assert_eq!((set_up.environment, set_up.conversion), (Some(Environment::Production), Conversion::Finished));
+        assert_eq!(set_up.environment, Some(Environment::Production));
         assert_eq!(store.migrate().unwrap(), 0);
-        store.convert(|_| panic!("nothing is to be converted")).unwrap();
-        store.finish_conversion().unwrap();
+        store.remake_views().unwrap();
         let pending = Store::pending(database.url(), None, Unrecorded::Keep).unwrap();
         assert!(pending.is_empty(), "{pending}");
         assert!(begun.elapsed() < Duration::from_millis(900), "{kind:?}: {:?}", begun.elapsed());
@@ -80,17 +77,10 @@ fn what_is_pending_is_named_and_left_pending() {
         assert_eq!(names(database.url()), "");
         connection.batch_execute("DROP VIEW degree_fields; CREATE VIEW degree_fields AS SELECT 1 AS id").unwrap();
         assert_eq!(names(database.url()), "views");
-        bring_to(&mut connection, Goal::Migration("2026-11-22-000007")).unwrap();
+        let folder = shoes();
         let before = catalog::tables(&mut connection).unwrap();
-        let expected = "2026-11-22-000008_changes_by, 2026-11-23-000009_records, 2026-11-23-000010_lock_rows, \
-                        2026-11-24-000011_change_positions, 2026-11-24-000012_trainees_by_position, \
-                        2026-11-25-000013_archived_months, 2026-11-25-000014_changes_by_id_and_date, \
-                        2026-11-25-000015_changes_bound, 2026-11-25-000016_changes_until, \
-                        2026-11-25-000017_changes_by_month, \
-                        2026-11-25-000018_erasures, 2026-11-26-000019_users, 2026-11-26-000020_request_log, \
-                        2026-11-27-000021_sign_in_attempts, 2026-11-27-000022_imports, \
-                        2026-11-28-000023_counts_in_fewer_statements";
-        assert_eq!(names(database.url()), expected);
+        let pending = pending::find(&mut connection, &with_folder(folder.path()), None, Unrecorded::Keep).unwrap();
+        assert_eq!(pending.to_string(), SHOES);
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         let refused = Store::pending(database.url(), Some(Environment::Sandbox), Unrecorded::Keep).unwrap_err();
         assert!(matches!(refused, StorageError::OtherEnvironment { .. }), "{refused:?}");
@@ -133,20 +123,18 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
     }
     for hold in [LOCK_SQL, "BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2"] {
         let database = filled(Kind::Postgres, 3);
-        bring_to(&mut connect(database.url()), BEFORE).unwrap();
+        let folder = shoes();
         let mut other = connect(database.url());
         other.batch_execute(hold).unwrap();
         let mut connection = connect(database.url());
         let connections = Connections::to(database.url()).unwrap();
-        let refused = Migrator { policy: policy(300), ..Migrator::with_connections(&mut connection, &connections) }
-            .bring_to(Goal::Newest);
+        let work = Migrator::with_connections(&mut connection, &connections);
+        let refused =
+            Migrator { migrations: with_folder(folder.path()), policy: policy(300), ..work }.bring_to(Goal::Newest);
         assert!(matches!(refused, Err(StorageError::Busy)), "{hold}: {refused:?}");
-        assert_eq!(document_conversion::state(&mut connection).unwrap(), Conversion::NotBegun);
+        assert!(!catalog::tables(&mut connection).unwrap().iter().any(|table| table == "shoes"));
         let change = thread::scope(|scope| {
-            let waiting = scope.spawn(|| {
-                Migrator { policy: policy(20_000), ..Migrator::with_connections(&mut connection, &connections) }
-                    .bring_to(Goal::Newest)
-            });
+            let waiting = scope.spawn(|| go(database.url(), folder.path(), Goal::Newest));
             wait_for_waiter(&mut connect(database.url()));
             // Others go on meanwhile: they wait for one attempt at most.
             let mut server = connect(database.url());
@@ -159,58 +147,36 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
             other.batch_execute("COMMIT").unwrap();
             waiting.join().unwrap()
         });
-        let applied = change.unwrap().applied;
-        assert_eq!(applied[..2], ["2026-11-23-000009_records", "2026-11-23-000010_lock_rows"], "{hold}");
-        assert_eq!(applied.len(), 15, "{hold}");
+        assert_eq!(change.unwrap().applied, [SHOES], "{hold}");
     }
 }
 
 #[test]
 fn change_of_the_schema_waits_for_a_writer_of_sqlite() {
     let database = filled(Kind::Sqlite, 3);
-    bring_to(&mut connect(database.url()), BEFORE).unwrap();
+    let folder = shoes();
     let mut other = connect(database.url());
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
     let mut connection = connect(database.url());
     connection.batch_execute("PRAGMA busy_timeout = 20").unwrap();
     let change = thread::scope(|scope| {
-        let waiting = scope
-            .spawn(|| Migrator { policy: policy(20_000), ..Migrator::new(&mut connection) }.bring_to(Goal::Newest));
+        let waiting = scope.spawn(|| {
+            let migrations = with_folder(folder.path());
+            Migrator { migrations, policy: policy(20_000), ..Migrator::new(&mut connection) }.bring_to(Goal::Newest)
+        });
         thread::sleep(Duration::from_millis(300));
         assert!(!waiting.is_finished());
         other.batch_execute("COMMIT").unwrap();
         waiting.join().unwrap()
     });
-    assert_eq!(change.unwrap().applied.len(), 15);
-}
-
-/// A folder with migrations behind those of the program; what has a name with `_by_` runs outside a transaction.
-fn folder(migrations: &[(&str, &str)]) -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, up) in migrations {
-        let migration = folder.path().join(name);
-        fs::create_dir(&migration).unwrap();
-        fs::write(migration.join("up.sql"), up).unwrap();
-        let down = if name.contains("_by_") { "DROP INDEX trainees_by_test" } else { "SELECT 1" };
-        fs::write(migration.join("down.sql"), down).unwrap();
-        if name.contains("_by_") {
-            fs::write(migration.join("metadata.toml"), "run_in_transaction = false").unwrap();
-        }
-    }
-    folder
+    assert_eq!(change.unwrap().applied, [SHOES]);
 }
 
 fn go(url: &str, folder: &Path, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
-    let folder = folder.to_owned();
-    let postgres = move || {
-        let added: Vec<Box<dyn Migration<Pg>>> = FileBasedMigrations::from_path(&folder)?.migrations()?;
-        Ok(POSTGRES.migrations()?.into_iter().chain(added).collect())
-    };
     let connections = Connections::to(url).unwrap();
     let mut connection = connections.establish().unwrap();
-    let migrations = Migrations { postgres: Box::new(postgres), ..Migrations::embedded() };
     let work = Migrator::with_connections(&mut connection, &connections);
-    Migrator { migrations, policy: policy(20_000), ..work }.bring_to(goal)
+    Migrator { migrations: with_folder(folder), policy: policy(20_000), ..work }.bring_to(goal)
 }
 
 /// Whether the index is there, and valid.
@@ -229,7 +195,8 @@ fn migration_outside_a_transaction_divides_those_that_are_applied_together() {
     let database = filled(Kind::Postgres, 3);
     let mut connection = connect(database.url());
     let (one, last) = ("2999-01-01-000001_one", "2999-01-01-000003_last");
-    let broken = folder(&[(one, "CREATE TABLE one (id INTEGER)"), (INDEX, INDEX_SQL), (last, "SELECT broken")]);
+    let (up, down) = ("CREATE TABLE one (id INTEGER)", "SELECT 1");
+    let broken = folder(&[(one, up, down), (INDEX, INDEX_SQL, INDEX_DOWN), (last, "SELECT broken", down)]);
     let refused = go(database.url(), broken.path(), Goal::Newest).unwrap_err();
     assert!(matches!(refused, StorageError::Migration(_)), "{refused:?}");
     let applied = "SELECT version AS line FROM __diesel_schema_migrations WHERE version LIKE '2999%' ORDER BY version";
@@ -237,7 +204,8 @@ fn migration_outside_a_transaction_divides_those_that_are_applied_together() {
     assert_eq!(index(&mut connection), ["true"]);
     assert!(views::are_current(&mut connection).unwrap());
 
-    let mended = folder(&[(one, "SELECT broken"), (INDEX, "SELECT broken"), (last, "CREATE TABLE last (id INTEGER)")]);
+    let up = "CREATE TABLE last (id INTEGER)";
+    let mended = folder(&[(one, "SELECT broken", down), (INDEX, "SELECT broken", INDEX_DOWN), (last, up, down)]);
     assert_eq!(go(database.url(), mended.path(), Goal::Newest).unwrap().applied, [last]);
     let back = go(database.url(), mended.path(), Goal::Migration("2999-01-01-000001")).unwrap();
     assert_eq!(back.taken_back, [last, INDEX]);
@@ -250,7 +218,7 @@ fn index_is_built_once_while_others_write_however_many_servers_start() {
         return;
     }
     let database = filled(Kind::Postgres, 3);
-    let folder = folder(&[(INDEX, INDEX_SQL)]);
+    let folder = folder(&[(INDEX, INDEX_SQL, INDEX_DOWN)]);
     let mut long = connect(database.url());
     long.batch_execute("BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2").unwrap();
     let applied = thread::scope(|scope| {
@@ -276,7 +244,7 @@ fn index_whose_building_was_interrupted_is_built_again() {
         return;
     }
     let database = filled(Kind::Postgres, 3);
-    let folder = folder(&[(INDEX, INDEX_SQL)]);
+    let folder = folder(&[(INDEX, INDEX_SQL, INDEX_DOWN)]);
     let mut long = connect(database.url());
     long.batch_execute("BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2").unwrap();
     let mut other = connect(database.url());
@@ -327,7 +295,7 @@ fn migration_outside_a_transaction_is_one_statement_that_can_be_run_again_and_na
     for folder in fs::read_dir(migrations.join("postgres")).unwrap() {
         check(&folder.unwrap().path());
     }
-    check(&folder(&[(INDEX, INDEX_SQL)]).path().join(INDEX));
+    check(&folder(&[(INDEX, INDEX_SQL, INDEX_DOWN)]).path().join(INDEX));
     for folder in fs::read_dir(migrations.join("sqlite")).unwrap() {
         assert!(!folder.unwrap().path().join("metadata.toml").exists(), "SQLite builds an index while writes wait");
     }

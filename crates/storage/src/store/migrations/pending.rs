@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use super::{Conversion, Goal, Migrations, views_are_current};
+use super::{Goal, Migrations, views};
 use crate::change_generation;
 use crate::connection::DatabaseConnection;
 use crate::environment;
 use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::store::migrations::apply::{Known, applied, kept, known};
-use crate::store::migrations::document_conversion;
 use crate::tokens::Environment;
 
 /// What bringing a database up to date would do.
@@ -17,8 +16,6 @@ use crate::tokens::Environment;
 pub struct Pending {
     /// The migrations that are not applied, oldest first. While there are any, nothing else is looked for.
     pub migrations: Vec<String>,
-    /// The trainees without a document.
-    pub trainees: i64,
     /// Whether views show other fields than those of the program.
     pub views: bool,
     /// Whether a setting of the register is yet to be recorded: the environment, which fields records have, the generation of
@@ -37,9 +34,6 @@ impl Pending {
 impl fmt::Display for Pending {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = self.migrations.clone();
-        if self.trainees > 0 {
-            parts.push(format!("conversion of {} trainees", self.trainees));
-        }
         for (part, is_pending) in [("views", self.views), ("settings of the register", self.settings)] {
             if is_pending {
                 parts.push(part.to_owned());
@@ -61,15 +55,11 @@ pub(super) fn find(
     if !migrations.is_empty() {
         return Ok(Pending { migrations, ..Pending::default() });
     }
-    let trainees = match document_conversion::state(connection)? {
-        Conversion::Begun { left } => left,
-        Conversion::NotBegun | Conversion::Converted | Conversion::Finished => 0,
-    };
-    let views = !views_are_current(connection)?;
+    let views = !views::are_current(connection)?;
     let settings = environment::is_due(connection, unrecorded)?
         || environment::schema_is_due(connection)?
         || change_generation::is_due(connection)?;
-    Ok(Pending { migrations, trainees, views, settings })
+    Ok(Pending { migrations, views, settings })
 }
 
 /// The migrations that are applied or taken back on the way to the goal, oldest first.

@@ -1,13 +1,11 @@
 //! A table that is rebuilt on SQLite, as docs/changing-the-schema.md says, by a migration that is made for the test.
 
 use diesel::connection::SimpleConnection as _;
-use diesel::migration::Migration;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
-use diesel::sqlite::Sqlite;
-use diesel_migrations::FileBasedMigrations;
 use test_support::Kind;
 
+use super::next_migrations::{bring_to_with, folder};
 use super::*;
 use crate::testing::filled::{connect, counts, filled};
 
@@ -16,17 +14,8 @@ const NAME: &str = "2999-01-01-000001_rebuild";
 
 /// Applies a migration behind those of the program.
 fn apply(connection: &mut DatabaseConnection, up: &str) -> Result<SchemaChange, StorageError> {
-    let folder = tempfile::tempdir().unwrap();
-    let migration = folder.path().join(NAME);
-    std::fs::create_dir(&migration).unwrap();
-    std::fs::write(migration.join("up.sql"), up).unwrap();
-    std::fs::write(migration.join("down.sql"), "").unwrap();
-    let sqlite = move || {
-        let added: Vec<Box<dyn Migration<Sqlite>>> = FileBasedMigrations::from_path(folder.path())?.migrations()?;
-        Ok(SQLITE.migrations()?.into_iter().chain(added).collect())
-    };
-    let migrations = Migrations { sqlite: Box::new(sqlite), ..Migrations::embedded() };
-    Migrator { migrations, ..Migrator::new(connection) }.bring_to(Goal::Newest)
+    let folder = folder(&[(NAME, up, "")]);
+    bring_to_with(connection, folder.path(), Goal::Newest)
 }
 
 #[derive(QueryableByName)]
@@ -48,7 +37,7 @@ const LAST_KEY: &str = "SELECT CAST(seq AS TEXT) AS text FROM sqlite_sequence WH
 /// Rebuilds the table to which most others refer, with one constraint more.
 fn rebuild_trainees(connection: &mut DatabaseConnection) -> String {
     let table = lines(connection, "SELECT sql AS text FROM sqlite_master WHERE name = 'trainees'").remove(0);
-    let table = table.replacen("CREATE TABLE \"trainees\"", "CREATE TABLE new_trainees", 1);
+    let table = table.replacen("CREATE TABLE trainees", "CREATE TABLE new_trainees", 1);
     let table = format!("{}, CHECK (revision > 0))", table.strip_suffix(')').unwrap());
     format!(
         "{table};

@@ -7,6 +7,7 @@ use diesel_migrations::MigrationHarness as _;
 use domain::{State, Trainee};
 use test_support::{Kind, all_kinds, kinds};
 
+use super::next_migrations::{SHOES, bring_to_with, shoes};
 use super::*;
 use crate::history::Cause;
 use crate::schema::changes;
@@ -58,6 +59,7 @@ fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
             before.retain(|(table, _)| left.iter().any(|(name, _)| name == table));
             assert_eq!(left, before, "{kind:?} without {later}");
         }
+        connection.batch_execute(views::REMOVE_SQL).unwrap();
         match &mut connection {
             DatabaseConnection::Postgres(inner) => inner.revert_all_migrations(POSTGRES).unwrap().len(),
             DatabaseConnection::Sqlite(inner) => inner.revert_all_migrations(SQLITE).unwrap().len(),
@@ -68,64 +70,41 @@ fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
 }
 
 #[test]
-fn rows_that_survive_the_way_back_survive_the_way_forth() {
+fn next_migration_goes_forth_and_back_over_rows() {
     for kind in kinds() {
-        let database = filled(kind, 3);
+        let (database, folder) = (filled(kind, 3), shoes());
         let mut connection = connect(database.url());
-        let names = names(&mut connection);
-        bring_to(&mut connection, Goal::Migration(&names[1])).unwrap();
-        let before = counts(&mut connection);
-        assert_eq!(to_newest(&mut connection).applied, names[2..]);
-        let after = counts(&mut connection);
-        assert!(before.iter().all(|table| after.contains(table)), "{kind:?}: {before:?} {after:?}");
+        let (before, newest) = (counts(&mut connection), names(&mut connection).pop().unwrap());
+        let forth = bring_to_with(&mut connection, folder.path(), Goal::Newest).unwrap();
+        assert_eq!(forth, SchemaChange { applied: vec![SHOES.to_owned()], taken_back: vec![] });
+        connection.batch_execute("INSERT INTO shoes (trainee_key) VALUES (2)").unwrap();
+        let refused = bring_to_with(&mut connection, folder.path(), Goal::MigrationKeepingTables(&newest));
+        let Err(StorageError::RecordsWouldBeLost { tables }) = refused else { panic!("{refused:?}") };
+        assert_eq!(tables, "shoes");
+        let back = bring_to_with(&mut connection, folder.path(), Goal::Migration(&newest)).unwrap();
+        assert_eq!(back, SchemaChange { applied: vec![], taken_back: vec![SHOES.to_owned()] });
+        assert_eq!(counts(&mut connection), before);
     }
 }
 
-/// How an older program adds to the history.
-const OLD_INSERT: &str = "INSERT INTO changes (changed_at, token_id, request_id, version, operation, fields, changed_by, \
-     trainee_key) VALUES";
-
 #[test]
-fn the_history_keeps_its_entries_and_goes_on_with_its_keys_when_it_is_partitioned_and_back() {
+fn history_keeps_entries_of_every_date() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
         let keys = |connection: &mut DatabaseConnection| {
             changes::table.select(changes::id).order(changes::id).load::<i64>(connection).unwrap()
         };
-        for goal in [Goal::Migration("2026-11-24-000012_trainees_by_position"), Goal::Newest, Goal::Newest] {
-            bring_to(&mut connection, goal).unwrap();
-            let before = keys(&mut connection);
-            let values = "NULL, NULL, NULL, 'update', '{}', NULL, 2";
-            for date in ["1999-12-31 23:59:59.999", "2024-02-01 00:00:00", "2999-01-01 00:00:00"] {
-                connection.batch_execute(&format!("{OLD_INSERT} ('{date}', {values})")).unwrap();
-            }
-            let next = before.last().unwrap() + 1;
-            assert_eq!(keys(&mut connection), [before, vec![next, next + 1, next + 2]].concat(), "{kind:?} {goal:?}");
-        }
         let before = keys(&mut connection);
-        bring_to(&mut connection, Goal::Migration("2026-11-24-000012_trainees_by_position")).unwrap();
-        assert_eq!(keys(&mut connection), before, "{kind:?}");
+        for date in ["1999-12-31 23:59:59.999", "2024-02-01 00:00:00", "2999-01-01 00:00:00"] {
+            let insert = "INSERT INTO changes (trainee_key, changed_at, operation, fields) VALUES";
+            connection.batch_execute(&format!("{insert} (2, '{date}', 'update', '{{}}')")).unwrap();
+        }
+        let next = before.last().unwrap() + 1;
+        assert_eq!(keys(&mut connection), [before, vec![next, next + 1, next + 2]].concat(), "{kind:?}");
         connection.batch_execute("DELETE FROM trainees WHERE id = 2").unwrap();
-        bring_to(&mut connection, Goal::Newest).unwrap();
         assert_eq!(keys(&mut connection), [0; 0], "{kind:?}");
     }
-}
-
-#[test]
-fn a_sequence_of_another_name_gets_the_one_by_which_the_key_of_a_trainee_is_found() {
-    if !kinds().contains(&Kind::Postgres) {
-        return;
-    }
-    let database = filled(Kind::Postgres, 3);
-    let mut connection = connect(database.url());
-    bring_to(&mut connection, Goal::Migration("2026-11-27-000022_imports")).unwrap();
-    connection.batch_execute("ALTER SEQUENCE trainees_id_seq RENAME TO keys_of_trainees").unwrap();
-    to_newest(&mut connection);
-    // It fails where there is no such sequence, or another one.
-    let drawn = "SELECT setval(pg_get_serial_sequence('trainees', 'id'), 77); \
-                 SELECT 1 / (currval('trainees_id_seq') = 77)::int";
-    connection.batch_execute(drawn).unwrap();
 }
 
 #[test]
@@ -137,7 +116,7 @@ fn a_migration_is_named_by_its_number_or_in_full() {
     for name in [newest.as_str(), number, &number.replace('-', "")] {
         assert_eq!(bring_to(&mut connection, Goal::Migration(name)).unwrap(), SchemaChange::default(), "{name}");
     }
-    for name in ["", "2026", "1999-01-01-000001", "2026-01-05-000002_placements"] {
+    for name in ["", "2026", "1999-01-01-000001", "2026-11-26-000001_placements"] {
         let refused = bring_to(&mut connection, Goal::Migration(name)).unwrap_err();
         assert!(matches!(&refused, StorageError::UnknownMigration { known, .. } if known.contains(&newest)), "{name}");
     }
@@ -157,6 +136,35 @@ fn a_schema_that_is_newer_than_the_program_is_refused_and_left_alone() {
             assert!(names.last().unwrap().replace('-', "").starts_with(newest), "{newest}");
         }
         assert_eq!(counts(&mut connection).len(), crate::copy::tables::copied().count());
+    }
+}
+
+/// Tables of a register that no released program has made.
+#[test]
+fn layout_from_before_the_release_is_refused_and_left_alone() {
+    let version = "'20260105000001'";
+    let older = format!("UPDATE __diesel_schema_migrations SET version = {version}");
+    let newer = format!("{older}; INSERT INTO __diesel_schema_migrations (version) VALUES ('20261128000023')");
+    for layout in
+        [older.as_str(), &newer, "DELETE FROM __diesel_schema_migrations", "DROP TABLE __diesel_schema_migrations"]
+    {
+        for kind in kinds() {
+            let database = filled(kind, 3);
+            let mut connection = connect(database.url());
+            connection.batch_execute(layout).unwrap();
+            let before = (catalog::tables(&mut connection).unwrap(), counts(&mut connection));
+            let refusals = [
+                bring_to(&mut connection, Goal::Newest).map(drop),
+                bring_to(&mut connection, Goal::Migration("2026-11-26-000001")).map(drop),
+                Store::open_existing(database.url(), StoreOptions::default()).map(drop),
+                Store::pending(database.url(), None, Unrecorded::Keep).map(drop),
+            ];
+            for refusal in refusals {
+                let Err(StorageError::LayoutBeforeRelease { database: name }) = &refusal else { panic!("{refusal:?}") };
+                assert!(database.url().contains(name.as_str()), "{name}");
+            }
+            assert_eq!((catalog::tables(&mut connection).unwrap(), counts(&mut connection)), before, "{layout}");
+        }
     }
 }
 

@@ -156,39 +156,6 @@ fn counts_are_right_after_writes_of_all_kinds() {
 }
 
 #[test]
-fn migrating_counts_the_trainees_that_are_there() {
-    let database = Database::fresh();
-    let mut connection = register(&database);
-    let mut numbers = Numbers(1);
-    for step in 0..60 {
-        connection.batch_execute(&numbers.write(&step.to_string())).unwrap();
-    }
-    assert!(trainees(&mut connection) > 0);
-    let [down, up, newest] = match connection {
-        DatabaseConnection::Postgres(_) => [
-            include_str!("../../../../../../migrations/postgres/2026-11-21-000004_trainee_counts/down.sql"),
-            include_str!("../../../../../../migrations/postgres/2026-11-21-000004_trainee_counts/up.sql"),
-            include_str!("../../../../../../migrations/postgres/2026-11-28-000023_counts_in_fewer_statements/up.sql"),
-        ],
-        DatabaseConnection::Sqlite(_) => [
-            include_str!("../../../../../../migrations/sqlite/2026-11-21-000004_trainee_counts/down.sql"),
-            include_str!("../../../../../../migrations/sqlite/2026-11-21-000004_trainee_counts/up.sql"),
-            include_str!("../../../../../../migrations/sqlite/2026-11-28-000023_counts_in_fewer_statements/up.sql"),
-        ],
-    };
-    connection.batch_execute(down).unwrap();
-    // What a server writes that is older than the counts.
-    connection.batch_execute("UPDATE trainees SET state = 'deferred', discarded_at = NULL").unwrap();
-    connection.batch_execute(up).unwrap();
-    assert_counts_are_right(&mut connection);
-    connection.batch_execute("UPDATE trainees SET state = 'awarded'").unwrap();
-    assert_counts_are_right(&mut connection);
-    connection.batch_execute(newest).unwrap();
-    connection.batch_execute("UPDATE trainees SET state = 'withdrawn', record = '{}'").unwrap();
-    assert_counts_are_right(&mut connection);
-}
-
-#[test]
 fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
     if !has_postgres() {
         return;

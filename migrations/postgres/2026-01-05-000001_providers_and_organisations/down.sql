@@ -1,4 +1,0 @@
-DROP TABLE training_partners;
-DROP TABLE schools;
-DROP TABLE tokens;
-DROP TABLE providers;

@@ -1,5 +1,0 @@
-DROP TABLE degrees;
-DROP TABLE placements;
-DROP TABLE withdrawals;
-DROP TABLE trainee_disabilities;
-DROP TABLE trainees;

@@ -1,2 +1,0 @@
-DROP TABLE replies;
-DROP TABLE changes;

@@ -1,1 +1,0 @@
-DROP INDEX changes_by_id_and_date;

@@ -1,1 +1,0 @@
--- A constraint that is validated stays so.

@@ -1,1 +1,0 @@
-ALTER TABLE changes VALIDATE CONSTRAINT changes_until;

@@ -1,1 +1,0 @@
-ALTER TABLE changes DROP COLUMN changed_by;

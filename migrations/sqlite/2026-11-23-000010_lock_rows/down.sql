@@ -1,2 +1,0 @@
-DROP TABLE idempotency_locks;
-DROP TABLE lock_stripes;

@@ -1,1 +1,0 @@
-DROP INDEX trainees_by_position;

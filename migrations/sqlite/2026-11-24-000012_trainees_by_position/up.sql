@@ -1,1 +1,0 @@
-CREATE INDEX trainees_by_position ON trainees (provider_id, changed_in, id);

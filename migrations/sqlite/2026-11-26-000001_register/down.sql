@@ -1,0 +1,26 @@
+DROP TABLE register_settings;
+DROP TABLE imports;
+DROP TABLE request_log;
+DROP TABLE shadow_problems;
+DROP TABLE shadow_checks;
+DROP TABLE usage_by_day;
+DROP TABLE sign_in_choices;
+DROP TABLE sign_in_attempts;
+DROP TABLE activity_log;
+DROP TABLE sign_in_sessions;
+DROP TABLE invitations;
+DROP TABLE users;
+DROP TABLE erasures;
+DROP TABLE idempotency_locks;
+DROP TABLE lock_stripes;
+DROP TABLE replies;
+DROP TABLE changes;
+DROP TABLE placement_schools;
+-- The counts go after the trainees, whose triggers change them.
+DROP TABLE trainees;
+DROP TABLE trainee_change_counts;
+DROP TABLE trainee_counts;
+DROP TABLE training_partners;
+DROP TABLE schools;
+DROP TABLE tokens;
+DROP TABLE providers;

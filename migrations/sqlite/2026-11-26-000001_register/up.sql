@@ -1,0 +1,457 @@
+CREATE TABLE providers (
+    id         INTEGER   PRIMARY KEY AUTOINCREMENT,
+    ukprn      TEXT      NOT NULL UNIQUE,
+    name       TEXT      NOT NULL,
+    created_at TIMESTAMP NOT NULL,
+    closed_at  TIMESTAMP
+);
+
+CREATE TABLE tokens (
+    id           INTEGER   PRIMARY KEY AUTOINCREMENT,
+    provider_id  INTEGER   NOT NULL REFERENCES providers (id),
+    name         TEXT      NOT NULL,
+    digest       TEXT      NOT NULL UNIQUE, -- SHA-256 of the whole token text, in hex
+    created_by   TEXT      NOT NULL,
+    created_at   TIMESTAMP NOT NULL,
+    expires_on   DATE      NOT NULL,        -- refused from the start of this day
+    last_used_on DATE,
+    revoked_at   TIMESTAMP,
+    revoked_by   TEXT
+);
+
+CREATE INDEX tokens_by_provider ON tokens (provider_id);
+
+CREATE TABLE schools (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    urn      TEXT    NOT NULL UNIQUE,
+    name     TEXT    NOT NULL,
+    postcode TEXT,
+    open     BOOLEAN NOT NULL
+);
+
+CREATE TABLE training_partners (
+    id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    urn   TEXT    UNIQUE,
+    ukprn TEXT,
+    name  TEXT    NOT NULL
+);
+
+CREATE INDEX training_partners_by_ukprn ON training_partners (ukprn);
+
+CREATE TABLE trainees (
+    id                       INTEGER PRIMARY KEY AUTOINCREMENT,
+    provider_id              INTEGER NOT NULL REFERENCES providers (id),
+    trainee_id               TEXT NOT NULL UNIQUE,
+    revision                 INTEGER NOT NULL,
+    -- What is searched, ordered or counted. Every write derives it from the document.
+    academic_cycle           INTEGER NOT NULL,
+    last_name_folded         TEXT NOT NULL,
+    first_names_folded       TEXT NOT NULL,
+    email_folded             TEXT NOT NULL,
+    date_of_birth            DATE,
+    training_route           TEXT,
+    itt_start_date           DATE,
+    trn                      TEXT,
+    state                    TEXT NOT NULL,
+    created_at               TIMESTAMP NOT NULL,
+    updated_at               TIMESTAMP NOT NULL,
+    submitted_for_trn_at     TIMESTAMP,
+    recommended_for_award_at TIMESTAMP,
+    awarded_at               TIMESTAMP,
+    discarded_at             TIMESTAMP,
+    -- The record as a JSON document, with placements, degrees and withdrawals.
+    record                   TEXT NOT NULL,
+    -- Where the last change of the trainee stands among all changes: the key of its entry in the history, or a smaller
+    -- one that no change before it has. Changes are committed one after the other, so this is their order.
+    changed_in               INTEGER NOT NULL DEFAULT 0
+);
+
+-- Lists follow this index. The columns after the order are those that narrow a list, so that counting and skipping read
+-- only the index.
+CREATE INDEX trainees_by_change
+    ON trainees (provider_id, academic_cycle, updated_at, id, state, discarded_at, trn, itt_start_date);
+
+-- Lists of one state follow this index.
+CREATE INDEX trainees_by_state
+    ON trainees (provider_id, academic_cycle, state, updated_at, id, discarded_at, trn, itt_start_date);
+
+-- Finds the trainees whose training begins on or before a day, where they are few.
+CREATE INDEX trainees_by_start
+    ON trainees (provider_id, academic_cycle, itt_start_date, state, discarded_at, trn, updated_at, id);
+
+-- Finds a second registration of the same person.
+CREATE INDEX trainees_by_likeness ON trainees (provider_id, date_of_birth, training_route, academic_cycle, last_name_folded);
+
+-- Clients that follow changes read along this index.
+CREATE INDEX trainees_by_position ON trainees (provider_id, changed_in, id);
+
+-- The trainees that wait for a teacher reference number, or for the confirmation of an award, longest first.
+CREATE INDEX trainees_awaiting_trn ON trainees (submitted_for_trn_at, id)
+    WHERE trn IS NULL AND discarded_at IS NULL;
+CREATE INDEX trainees_awaiting_award ON trainees (recommended_for_award_at, id)
+    WHERE awarded_at IS NULL AND discarded_at IS NULL AND recommended_for_award_at IS NOT NULL;
+
+-- Not unique: a person has one number on all records, of several courses or with several providers.
+CREATE INDEX trainees_by_trn ON trainees (trn) WHERE trn IS NOT NULL;
+
+-- The trainees with a placement in a school. Every write derives it from the documents.
+CREATE TABLE placement_schools (
+    school_id   INTEGER NOT NULL REFERENCES schools (id),
+    trainee_key INTEGER NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
+    PRIMARY KEY (school_id, trainee_key)
+) WITHOUT ROWID;
+
+CREATE INDEX placement_schools_by_trainee ON placement_schools (trainee_key);
+
+-- What each request changed, in the transaction of the change.
+CREATE TABLE changes (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    trainee_key INTEGER NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
+    changed_at  TIMESTAMP NOT NULL,
+    token_id    INTEGER REFERENCES tokens (id), -- null where an operator was at work
+    request_id  TEXT,
+    version     TEXT,
+    operation   TEXT NOT NULL, -- the endpoint, or the command
+    -- A JSON object: field to [old value, new value]; the field of a placement or a degree stands behind its identifier.
+    fields      TEXT NOT NULL,
+    changed_by  TEXT -- who ran the command; null where a token or the server itself did it
+);
+
+CREATE INDEX changes_by_trainee ON changes (trainee_key, id);
+
+-- Stamps a change whose statement sets no position, such as that of an operator, with a key that no entry of the history
+-- has.
+CREATE TRIGGER trainees_stamp_change AFTER UPDATE OF record ON trainees
+WHEN NEW.changed_in = OLD.changed_in
+BEGIN
+    INSERT INTO sqlite_sequence (name, seq)
+        SELECT 'changes', 0 WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'changes');
+    UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'changes';
+    UPDATE trainees SET changed_in = (SELECT seq FROM sqlite_sequence WHERE name = 'changes') WHERE id = NEW.id;
+END;
+
+-- How many trainees a list shows, so that no request counts them: the visible trainees for each list and each value that
+-- narrows lists. Triggers maintain the counts, whatever program writes.
+CREATE TABLE trainee_counts (
+    provider_id    INTEGER NOT NULL REFERENCES providers (id),
+    academic_cycle INTEGER NOT NULL,
+    state          TEXT    NOT NULL,
+    has_trn        BOOLEAN NOT NULL,
+    itt_start_date DATE    NOT NULL, -- 0001-01-01 where a trainee has none
+    trainees       INTEGER NOT NULL,
+    PRIMARY KEY (provider_id, academic_cycle, state, has_trn, itt_start_date)
+) WITHOUT ROWID;
+
+-- A count that is not there yet is one that the statement before has not changed. No ON CONFLICT, whose meaning inside a
+-- trigger depends on the statement that fires it.
+CREATE TRIGGER trainee_counts_insert AFTER INSERT ON trainees
+WHEN NEW.discarded_at IS NULL AND NEW.state <> 'draft'
+BEGIN
+    UPDATE trainee_counts SET trainees = trainees + 1
+    WHERE provider_id = NEW.provider_id AND academic_cycle = NEW.academic_cycle AND state = NEW.state
+      AND has_trn = (NEW.trn IS NOT NULL) AND itt_start_date = coalesce(NEW.itt_start_date, '0001-01-01');
+    INSERT INTO trainee_counts
+        SELECT NEW.provider_id, NEW.academic_cycle, NEW.state, NEW.trn IS NOT NULL,
+               coalesce(NEW.itt_start_date, '0001-01-01'), 1
+        WHERE changes() = 0;
+END;
+
+CREATE TRIGGER trainee_counts_delete AFTER DELETE ON trainees
+WHEN OLD.discarded_at IS NULL AND OLD.state <> 'draft'
+BEGIN
+    UPDATE trainee_counts SET trainees = trainees - 1
+    WHERE provider_id = OLD.provider_id AND academic_cycle = OLD.academic_cycle AND state = OLD.state
+      AND has_trn = (OLD.trn IS NOT NULL) AND itt_start_date = coalesce(OLD.itt_start_date, '0001-01-01');
+END;
+
+CREATE TRIGGER trainee_counts_update AFTER UPDATE ON trainees
+WHEN (OLD.provider_id, OLD.academic_cycle, OLD.state, OLD.trn IS NULL, coalesce(OLD.itt_start_date, '0001-01-01'),
+      OLD.discarded_at IS NULL)
+  <> (NEW.provider_id, NEW.academic_cycle, NEW.state, NEW.trn IS NULL, coalesce(NEW.itt_start_date, '0001-01-01'),
+      NEW.discarded_at IS NULL)
+BEGIN
+    UPDATE trainee_counts SET trainees = trainees - 1
+    WHERE OLD.discarded_at IS NULL AND OLD.state <> 'draft'
+      AND provider_id = OLD.provider_id AND academic_cycle = OLD.academic_cycle AND state = OLD.state
+      AND has_trn = (OLD.trn IS NOT NULL) AND itt_start_date = coalesce(OLD.itt_start_date, '0001-01-01');
+    UPDATE trainee_counts SET trainees = trainees + 1
+    WHERE NEW.discarded_at IS NULL AND NEW.state <> 'draft'
+      AND provider_id = NEW.provider_id AND academic_cycle = NEW.academic_cycle AND state = NEW.state
+      AND has_trn = (NEW.trn IS NOT NULL) AND itt_start_date = coalesce(NEW.itt_start_date, '0001-01-01');
+    INSERT INTO trainee_counts
+        SELECT NEW.provider_id, NEW.academic_cycle, NEW.state, NEW.trn IS NOT NULL,
+               coalesce(NEW.itt_start_date, '0001-01-01'), 1
+        WHERE changes() = 0 AND NEW.discarded_at IS NULL AND NEW.state <> 'draft';
+END;
+
+-- The same by the day of the last change, for lists of what has changed since a moment. Only the day of that moment is
+-- counted trainee by trainee.
+CREATE TABLE trainee_change_counts (
+    provider_id    INTEGER NOT NULL REFERENCES providers (id),
+    academic_cycle INTEGER NOT NULL,
+    changed_on     DATE    NOT NULL,
+    state          TEXT    NOT NULL,
+    has_trn        BOOLEAN NOT NULL,
+    trainees       INTEGER NOT NULL,
+    PRIMARY KEY (provider_id, academic_cycle, changed_on, state, has_trn)
+) WITHOUT ROWID;
+
+CREATE TRIGGER trainee_change_counts_insert AFTER INSERT ON trainees
+WHEN NEW.discarded_at IS NULL AND NEW.state <> 'draft'
+BEGIN
+    UPDATE trainee_change_counts SET trainees = trainees + 1
+    WHERE provider_id = NEW.provider_id AND academic_cycle = NEW.academic_cycle
+      AND changed_on = date(NEW.updated_at) AND state = NEW.state AND has_trn = (NEW.trn IS NOT NULL);
+    INSERT INTO trainee_change_counts
+        SELECT NEW.provider_id, NEW.academic_cycle, date(NEW.updated_at), NEW.state, NEW.trn IS NOT NULL, 1
+        WHERE changes() = 0;
+END;
+
+CREATE TRIGGER trainee_change_counts_delete AFTER DELETE ON trainees
+WHEN OLD.discarded_at IS NULL AND OLD.state <> 'draft'
+BEGIN
+    UPDATE trainee_change_counts SET trainees = trainees - 1
+    WHERE provider_id = OLD.provider_id AND academic_cycle = OLD.academic_cycle
+      AND changed_on = date(OLD.updated_at) AND state = OLD.state AND has_trn = (OLD.trn IS NOT NULL);
+END;
+
+CREATE TRIGGER trainee_change_counts_update AFTER UPDATE ON trainees
+WHEN (OLD.provider_id, OLD.academic_cycle, date(OLD.updated_at), OLD.state, OLD.trn IS NULL, OLD.discarded_at IS NULL)
+  <> (NEW.provider_id, NEW.academic_cycle, date(NEW.updated_at), NEW.state, NEW.trn IS NULL, NEW.discarded_at IS NULL)
+BEGIN
+    UPDATE trainee_change_counts SET trainees = trainees - 1
+    WHERE OLD.discarded_at IS NULL AND OLD.state <> 'draft'
+      AND provider_id = OLD.provider_id AND academic_cycle = OLD.academic_cycle
+      AND changed_on = date(OLD.updated_at) AND state = OLD.state AND has_trn = (OLD.trn IS NOT NULL);
+    UPDATE trainee_change_counts SET trainees = trainees + 1
+    WHERE NEW.discarded_at IS NULL AND NEW.state <> 'draft'
+      AND provider_id = NEW.provider_id AND academic_cycle = NEW.academic_cycle
+      AND changed_on = date(NEW.updated_at) AND state = NEW.state AND has_trn = (NEW.trn IS NOT NULL);
+    INSERT INTO trainee_change_counts
+        SELECT NEW.provider_id, NEW.academic_cycle, date(NEW.updated_at), NEW.state, NEW.trn IS NOT NULL, 1
+        WHERE changes() = 0 AND NEW.discarded_at IS NULL AND NEW.state <> 'draft';
+END;
+
+-- Replies to requests with an Idempotency-Key, in the transaction of the change. They are kept for a day.
+CREATE TABLE replies (
+    provider_id     INTEGER NOT NULL REFERENCES providers (id),
+    idempotency_key TEXT NOT NULL,
+    request_digest  TEXT NOT NULL, -- SHA-256 of method, path and body, in hex
+    status          INTEGER NOT NULL,
+    headers         TEXT NOT NULL, -- a JSON list of [name, value]
+    body            TEXT NOT NULL,
+    created_at      TIMESTAMP NOT NULL,
+    PRIMARY KEY (provider_id, idempotency_key)
+);
+
+CREATE INDEX replies_by_age ON replies (created_at);
+
+-- For PostgreSQL, where writes run in parallel. On SQLite they run one after the other, and both tables stay empty.
+CREATE TABLE lock_stripes (
+    stripe INTEGER PRIMARY KEY NOT NULL
+);
+
+CREATE TABLE idempotency_locks (
+    digest  TEXT PRIMARY KEY NOT NULL,
+    used_at TIMESTAMP NOT NULL
+);
+
+CREATE INDEX idempotency_locks_by_age ON idempotency_locks (used_at);
+
+-- Which trainees were erased: all that is left of them, except a row of `trainees` with the identifier alone.
+CREATE TABLE erasures (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    provider_id INTEGER   NOT NULL REFERENCES providers (id),
+    -- No reference: a trainee that a restored backup does not know may have been erased all the same.
+    trainee_id  TEXT      NOT NULL UNIQUE,
+    erased_at   TIMESTAMP NOT NULL,
+    erased_by   TEXT      NOT NULL,
+    ground      TEXT      NOT NULL,
+    entries     INTEGER   NOT NULL -- of the history that were removed
+);
+
+-- Who may sign in to the settings: the access of one person to one organisation. A row without a provider is that of an
+-- operator of the service. A row stays when the access is removed, since the activity log names it by its number.
+CREATE TABLE users (
+    id                INTEGER PRIMARY KEY AUTOINCREMENT,
+    provider_id       INTEGER REFERENCES providers (id),
+    role              TEXT NOT NULL CHECK (role IN ('admin', 'viewer', 'operator')),
+    email             TEXT NOT NULL, -- in lower case; empty once the user is erased
+    issuer            TEXT,          -- of an identity in OpenID Connect
+    subject           TEXT,
+    created_at        TIMESTAMP NOT NULL,
+    created_by        TEXT NOT NULL,
+    last_signed_in_at TIMESTAMP,
+    removed_at        TIMESTAMP,
+    removed_by        TEXT,
+    CHECK ((provider_id IS NULL) = (role = 'operator'))
+);
+
+CREATE UNIQUE INDEX users_by_email ON users (COALESCE(provider_id, 0), email) WHERE removed_at IS NULL;
+
+-- An identity has one access to an organisation, or to the service.
+CREATE UNIQUE INDEX users_by_identity ON users (issuer, subject, COALESCE(provider_id, 0))
+    WHERE removed_at IS NULL;
+
+-- Links that sign in once, by the digests of their secrets.
+CREATE TABLE invitations (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest      TEXT NOT NULL UNIQUE,
+    provider_id INTEGER REFERENCES providers (id),
+    role        TEXT NOT NULL CHECK (role IN ('admin', 'viewer', 'operator')),
+    email       TEXT NOT NULL,
+    created_at  TIMESTAMP NOT NULL,
+    created_by  TEXT NOT NULL,
+    expires_at  TIMESTAMP NOT NULL,
+    used_at     TIMESTAMP,
+    CHECK ((provider_id IS NULL) = (role = 'operator'))
+);
+
+CREATE INDEX invitations_by_expiry ON invitations (expires_at);
+
+-- Sessions of browsers, by the digests of the secrets in their cookies.
+CREATE TABLE sign_in_sessions (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest       TEXT NOT NULL UNIQUE,
+    user_id      INTEGER NOT NULL REFERENCES users (id),
+    created_at   TIMESTAMP NOT NULL,
+    last_seen_at TIMESTAMP NOT NULL,
+    ended_at     TIMESTAMP
+);
+
+CREATE INDEX sign_in_sessions_by_user ON sign_in_sessions (user_id);
+CREATE INDEX sign_in_sessions_by_creation ON sign_in_sessions (created_at);
+
+-- Who did what in the settings, and by the commands for users and tokens. Users are numbers here, never addresses.
+CREATE TABLE activity_log (
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    acted_at    TIMESTAMP NOT NULL,
+    user_id     INTEGER REFERENCES users (id),
+    acted_by    TEXT,          -- of a command: who ran it
+    provider_id INTEGER REFERENCES providers (id),
+    action      TEXT NOT NULL,
+    subject     TEXT NOT NULL, -- such as "token 3"
+    detail      TEXT NOT NULL,
+    request_id  TEXT,
+    address     TEXT,
+    CHECK ((user_id IS NULL) <> (acted_by IS NULL))
+);
+
+CREATE INDEX activity_log_by_provider ON activity_log (provider_id, id);
+CREATE INDEX activity_log_by_date ON activity_log (acted_at);
+
+-- Sign-ins that wait for the reply of the OpenID Connect issuer, by the digests of the state and of the browser's cookie. The
+-- reply deletes the row.
+CREATE TABLE sign_in_attempts (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest         TEXT NOT NULL UNIQUE,
+    browser_digest TEXT NOT NULL,
+    nonce          TEXT NOT NULL,
+    code_verifier  TEXT NOT NULL,
+    expires_at     TIMESTAMP NOT NULL
+);
+
+CREATE INDEX sign_in_attempts_by_expiry ON sign_in_attempts (expires_at);
+
+-- Sign-ins with access to several organisations that wait for the choice of one. The choice deletes the row.
+CREATE TABLE sign_in_choices (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    digest         TEXT NOT NULL UNIQUE,
+    browser_digest TEXT NOT NULL,
+    issuer         TEXT NOT NULL,
+    subject        TEXT NOT NULL,
+    email          TEXT,          -- in lower case; null where the issuer has not verified one
+    ukprns         TEXT NOT NULL, -- those of the claim, with commas between them
+    role           TEXT NOT NULL CHECK (role IN ('admin', 'viewer')),
+    is_operator    BOOLEAN NOT NULL,
+    expires_at     TIMESTAMP NOT NULL
+);
+
+CREATE INDEX sign_in_choices_by_expiry ON sign_in_choices (expires_at);
+
+-- What tokens ask for, by day: no bodies, no values, and no name but one that the program itself has.
+CREATE TABLE usage_by_day (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    day              DATE NOT NULL,
+    token_id         INTEGER NOT NULL REFERENCES tokens (id),
+    version          TEXT NOT NULL,
+    endpoint         TEXT NOT NULL,
+    name             TEXT NOT NULL, -- a name of other versions that was sent; empty where all requests are counted
+    requests         INTEGER NOT NULL,
+    first_at         TIMESTAMP NOT NULL,
+    first_request_id TEXT NOT NULL,
+    last_at          TIMESTAMP NOT NULL,
+    last_request_id  TEXT NOT NULL,
+    UNIQUE (day, token_id, version, endpoint, name)
+);
+
+-- Accepted writes of a version that were tried in another one, and how many of them would be accepted there.
+CREATE TABLE shadow_checks (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    day      DATE NOT NULL,
+    token_id INTEGER NOT NULL REFERENCES tokens (id),
+    version  TEXT NOT NULL,
+    against  TEXT NOT NULL, -- the version in which they were tried
+    checked  INTEGER NOT NULL,
+    valid    INTEGER NOT NULL,
+    UNIQUE (day, token_id, version, against)
+);
+
+-- Why the others would be refused: fields by their names in the other version, and codes of problems.
+CREATE TABLE shadow_problems (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    day      DATE NOT NULL,
+    token_id INTEGER NOT NULL REFERENCES tokens (id),
+    version  TEXT NOT NULL,
+    against  TEXT NOT NULL,
+    field    TEXT NOT NULL,
+    code     TEXT NOT NULL,
+    writes   INTEGER NOT NULL,
+    UNIQUE (day, token_id, version, against, field, code)
+);
+
+-- Requests of each provider: the refused ones of the last days, and the last accepted ones. No path, no body and no value:
+-- what was asked, what was answered, and of problems their codes and fields.
+CREATE TABLE request_log (
+    id                INTEGER PRIMARY KEY AUTOINCREMENT,
+    provider_id       INTEGER   NOT NULL REFERENCES providers (id),
+    accepted          BOOLEAN   NOT NULL,
+    answered_at       TIMESTAMP NOT NULL,
+    token_id          INTEGER   NOT NULL REFERENCES tokens (id),
+    version           TEXT      NOT NULL,
+    endpoint          TEXT      NOT NULL,
+    method            TEXT      NOT NULL,
+    status            INTEGER   NOT NULL,
+    item              INTEGER, -- the position in a batch, from 0; null for a request as a whole
+    request_id        TEXT      NOT NULL,
+    problems          TEXT      NOT NULL, -- an array of [code, field]
+    problems_left_out INTEGER   NOT NULL
+);
+
+CREATE INDEX request_log_by_provider ON request_log (provider_id, accepted, answered_at, id);
+
+-- Imports of files: what became of the rows, and which were refused, without any value of theirs.
+CREATE TABLE imports (
+    id              INTEGER PRIMARY KEY AUTOINCREMENT,
+    imported_at     TIMESTAMP NOT NULL,
+    kind            TEXT NOT NULL CHECK (kind IN ('schools', 'partners', 'trainees')),
+    operation       TEXT NOT NULL, -- such as "school import"
+    user_id         INTEGER REFERENCES users (id),
+    imported_by     TEXT,          -- of a command: who ran it
+    added           INTEGER NOT NULL,
+    changed         INTEGER NOT NULL,
+    unchanged       INTEGER NOT NULL,
+    refused         INTEGER NOT NULL,
+    refused_rows    TEXT NOT NULL, -- an array of [line, problem], 1,000 at most
+    stopped_at_line INTEGER, -- the first line that may not be done; null where the file was done to its end
+    CHECK ((user_id IS NULL) <> (imported_by IS NULL))
+);
+
+CREATE INDEX imports_by_date ON imports (imported_at);
+
+-- What is true of the register as a whole: one row for each fact, by its name.
+CREATE TABLE register_settings (
+    name  TEXT PRIMARY KEY NOT NULL,
+    value TEXT NOT NULL,
+    CHECK (name <> 'environment' OR value IN ('sandbox', 'production'))
+);
