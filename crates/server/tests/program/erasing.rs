@@ -288,11 +288,6 @@ fn what_is_not_the_providers_or_would_name_the_person_is_refused_before_anything
             let refused = place.run(&[&asked[..], &on].concat(), None);
             assert!(refused.stderr().contains("names the person"), "{kind:?}: {}", refused.stderr());
         }
-        let unfinished = "CREATE TABLE former_placements (id INTEGER)";
-        execute(database.url(), unfinished);
-        let refused = place.run(&erase(&on, &provider, &[&id]), None);
-        assert!(refused.status() == 1 && refused.stderr().contains("migrate --finish"), "{}", refused.stderr());
-        execute(database.url(), "DROP TABLE former_placements");
         assert_eq!(server.send(&agent(), "GET", &path(&format!("/trainees/{id}")), None).0, 200);
         assert_eq!(texts(database.url(), "SELECT trainee_id AS text FROM erasures"), [""; 0]);
     }
