@@ -139,7 +139,8 @@ fn a_degree_between_the_kinds_is_made_whole_by_its_next_change() {
     refused(&untyped, &[graded], &[F::uk_degree]);
     refused(&untyped, &[(F::institution, None)], &[F::uk_degree]);
     leaves(&untyped, &[(F::uk_degree, Some("083"))], &uk());
-    leaves(&mixed, &[(F::country, Some("GB"))], &Degree { institution: None, ..uk() });
+    let unplaced = Degree { institution: None, ..mixed.clone() };
+    leaves(&unplaced, &[(F::country, Some("GB"))], &Degree { institution: None, ..uk() });
     // An import may lack a grade, which is demanded when the kind changes.
     let ungraded = Degree { grade: None, ..uk() };
     let elsewhere = Degree { institution: text("0149"), ..ungraded.clone() };
