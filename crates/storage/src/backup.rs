@@ -257,11 +257,12 @@ fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<
     if [MIGRATIONS_TABLE, FIRST_TABLE].iter().any(|table| !found.iter().any(|name| name == table)) {
         return Err(BackupError::NotARegister(file.to_owned()));
     }
-    refuse_unknown(connection).map_err(|error| match error {
-        StorageError::LayoutBeforeRelease { .. } => {
+    refuse_unknown(connection).map_err(|error| {
+        if let StorageError::LayoutBeforeRelease { .. } = error {
             StorageError::LayoutBeforeRelease { database: file.display().to_string() }.into()
+        } else {
+            error.into()
         }
-        error => error.into(),
     })
 }
 
