@@ -110,13 +110,9 @@ pub enum BackupError {
 impl BackupError {
     /// Names the folder of the written file instead of the file where its disk is full.
     fn with_folder(self, written: &Path) -> Self {
-        match self {
-            Self::File(_, source) if source.kind() == io::ErrorKind::StorageFull => {
-                Self::NoSpace(folder_of(written).into())
-            }
-            Self::Storage(StorageError::NoSpace(_)) => Self::NoSpace(folder_of(written).into()),
-            other => other,
-        }
+        let is_full = matches!(&self, Self::File(_, source) if source.kind() == io::ErrorKind::StorageFull)
+            || matches!(self, Self::Storage(StorageError::NoSpace(_)));
+        if is_full { Self::NoSpace(folder_of(written).to_owned()) } else { self }
     }
 
     /// Makes the error of reading or writing a file.
@@ -243,9 +239,9 @@ fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError
         }
     }
     let persisted = if replace { file.persist(to) } else { file.persist_noclobber(to) };
-    let file = persisted.map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => BackupError::Exists(to.to_owned()),
-        _ => failed(error.error),
+    let file = persisted.map_err(|error| {
+        let exists = error.error.kind() == io::ErrorKind::AlreadyExists;
+        if exists { BackupError::Exists(to.to_owned()) } else { failed(error.error) }
     })?;
     File::open(folder_of(to)).and_then(|folder| folder.sync_all()).map_err(&failed)?;
     Ok(file.metadata().map_err(&failed)?.len())
@@ -271,9 +267,8 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     let damaged = |fault: String| BackupError::Damaged(shown.to_owned(), fault);
     let mut connection = DatabaseConnection::Sqlite(open(file)?);
     // SQLite says here that a file is no database, or that its first page makes no sense.
-    let faults = catalog::damage(&mut connection).map_err(|error| match error {
-        StorageError::DatabaseFault(reason) => damaged(reason.to_string()),
-        other => other.into(),
+    let faults = catalog::damage(&mut connection).map_err(|error| {
+        if let StorageError::DatabaseFault(reason) = error { damaged(reason.to_string()) } else { error.into() }
     })?;
     if let Some(first) = faults.into_iter().next() {
         return Err(damaged(first));
