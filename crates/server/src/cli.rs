@@ -79,8 +79,8 @@ enum Command {
     /// Copy a register into another database, of the same kind or the other
     ///
     /// Everything goes over with its keys, and every row is compared at the end; the exit status is 1 when any is not the
-    /// same. A copy that was interrupted goes on where it stopped when the same command is given again; until it has come
-    /// to its end, nothing else opens the database that is copied to.
+    /// same. Nothing else opens the database that is copied to until then; a copy that was interrupted begins again with an
+    /// empty database.
     ///
     /// No server may write to the database that is copied from. What was written to it meanwhile is reported as a
     /// difference. It stays as it is, and its schema must be up to date; that of the other one is brought up to date.

@@ -145,7 +145,7 @@ fn number(
     if let Some(trn) = requested {
         return Ok((trn.clone(), session.holders_of(trn, trainee_id)?));
     }
-    if session.environment()? == Some(Environment::Production) {
+    if session.environment()? == Environment::Production {
         return Err(RegistryActionError::NumberRequired);
     }
     let mut provider = open(session, trainee_id, cause)?;

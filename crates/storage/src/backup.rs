@@ -4,11 +4,10 @@
 //! snapshot. Neither a backup nor a restored database is ever there by half: each grows under another name, is checked, is
 //! brought to the disk and takes its name as the last step.
 //!
-//! PostgreSQL has tools of its own; for it this module says only which command to use.
+//! PostgreSQL has tools for this; the commands are in `docs/operations.md`.
 
 mod exclusive;
 mod part;
-mod postgres;
 mod restoring;
 
 use std::fs::File;
@@ -44,8 +43,10 @@ pub enum BackupError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The database is no file.
-    #[error("a PostgreSQL database has tools of its own for this; use {0}")]
-    OtherTool(String),
+    #[error(
+        "a PostgreSQL database is backed up by `pg_dump` and restored by `pg_restore`; docs/operations.md has the commands"
+    )]
+    OtherTool,
     /// There is no file to read.
     #[error("{}: no such file", .0.display())]
     Absent(PathBuf),
@@ -131,7 +132,7 @@ impl BackupError {
 pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environment>) -> Result<u64, BackupError> {
     let connections = Connections::to(url)?;
     let Some(database) = connections.file() else {
-        return Err(BackupError::OtherTool(postgres::dump(url, to)));
+        return Err(BackupError::OtherTool);
     };
     if !database.is_file() {
         return Err(BackupError::Absent(database.to_owned()));

@@ -1,8 +1,8 @@
 //! Copies a whole register from one database to another, whichever of the two each is.
 //!
 //! Rows are copied unchanged, keys included. Tables are ordered by their references (`tables.rs`), rows by their keys. One
-//! statement inserts a batch (`rows.rs`), so the last key in the target shows how far the copy has come, and the same call
-//! continues after that key. Rows that the target's own triggers derive are not copied.
+//! statement inserts a batch (`rows.rs`). Rows that the target's own triggers derive are not copied. A copy that was interrupted
+//! begins again with an empty database.
 
 mod rows;
 mod sequences;
@@ -16,10 +16,10 @@ use diesel::connection::SimpleConnection as _;
 
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::StorageError;
-use crate::store::migrations::{Goal, bring_to, refuse_unknown, require_current};
+use crate::store::migrations::{Goal, bring_to, require_current};
 use crate::tokens::Environment;
 use crate::{catalog, change_generation, environment};
-use rows::{Key, TableAccess, key_of, show_key};
+use rows::{TableAccess, key_of};
 use tables::{COPIED, CopiedTable};
 pub use verify::Difference;
 
@@ -60,17 +60,6 @@ pub enum CopyError {
         /// The environment of the target.
         to: Environment,
     },
-    /// The target holds a part of something else.
-    #[error(
-        "database to copy to holds a part of another copy, or the source has changed since: table {table}, key {key} \
-         is not the same in both; begin again with an empty database"
-    )]
-    AnotherCopy {
-        /// The table whose last row differs.
-        table: &'static str,
-        /// The key of that row.
-        key: String,
-    },
 }
 
 /// How far a copy has come.
@@ -81,7 +70,7 @@ pub enum Step {
         /// Rows of all tables together.
         rows: u64,
     },
-    /// So many more rows are in the target, committed; those of an earlier run included.
+    /// So many more rows are in the target, committed.
     Copied(u64),
     /// So many more rows were compared.
     Compared(u64),
@@ -96,7 +85,7 @@ pub struct CopyReport {
     pub differences: Vec<Difference>,
 }
 
-/// Copies the register at `from` to the empty database at `to`, or goes on where an earlier call was interrupted.
+/// Copies the register at `from` to the empty database at `to`.
 ///
 /// The target's schema is brought up to date first; that of the source must be up to date, and its environment recorded,
 /// which goes with the copy. The source is read in one snapshot, and then compared row by row with the
@@ -104,8 +93,8 @@ pub struct CopyReport {
 ///
 /// # Errors
 ///
-/// [`CopyError`]; also when an environment is requested that is not that of the source. What was copied stays, and the same
-/// call goes on there.
+/// [`CopyError`]; also when an environment is requested that is not that of the source. What was copied stays, and nothing else
+/// opens the target.
 pub fn copy(
     from: &str,
     to: &str,
@@ -168,7 +157,7 @@ fn require_source(
         return Err(StorageError::UnfinishedCopy);
     }
     require_current(source, name)?;
-    let environment = environment::recorded(source)?.ok_or(StorageError::EnvironmentNotRecorded)?;
+    let environment = environment::require(source)?;
     environment::require_same(Some(environment), requested)?;
     Ok(environment)
 }
@@ -181,7 +170,7 @@ pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool,
 /// Brings a new target's schema up to date and marks it; refuses one that holds a register.
 fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<(), CopyError> {
     if is_unfinished(target).map_err(of_target)? {
-        return refuse_unknown(target).map_err(of_target);
+        return Err(of_target(StorageError::UnfinishedCopy));
     }
     bring_to(target, Goal::Newest).map_err(of_target)?;
     // On an error the connection is dropped, which ends its transaction.
@@ -215,7 +204,7 @@ fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
     Ok(all)
 }
 
-/// Copies the rows that the target does not have yet, then the last key that the source has given.
+/// Copies the rows, then the last key that the source has given.
 fn copy_rows(
     source: &mut DatabaseConnection,
     target: &mut DatabaseConnection,
@@ -224,11 +213,7 @@ fn copy_rows(
 ) -> Result<(), CopyError> {
     let read = TableAccess::new(source, table).map_err(of_source)?;
     let write = TableAccess::new(target, table).map_err(of_target)?;
-    let mut last = find_last_copied(source, &read, target, &write)?;
-    if last.is_some() {
-        let rows = catalog::count(target, table.name).map_err(of_target)?;
-        report_step(Step::Copied(u64::try_from(rows).unwrap_or_default()));
-    }
+    let mut last = None;
     loop {
         let rows = read.page(source, last.as_ref()).map_err(of_source)?;
         let Some(row) = rows.last() else { break };
@@ -242,21 +227,6 @@ fn copy_rows(
         sequences::set_last_key(target, table.name, key).map_err(of_target)?;
     }
     Ok(())
-}
-
-/// The last key in the target. Fails unless the row is the same in the source.
-fn find_last_copied(
-    source: &mut DatabaseConnection,
-    read: &TableAccess,
-    target: &mut DatabaseConnection,
-    write: &TableAccess,
-) -> Result<Option<Key>, CopyError> {
-    let Some(row) = write.last(target).map_err(of_target)? else { return Ok(None) };
-    let key = key_of(read.table, &row);
-    if read.find(source, &key).map_err(of_source)?.as_ref() != Some(&row) {
-        return Err(CopyError::AnotherCopy { table: read.table.name, key: show_key(read.table, key) });
-    }
-    Ok(Some(key))
 }
 
 #[cfg(test)]

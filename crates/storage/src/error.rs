@@ -234,14 +234,8 @@ pub enum StorageError {
         /// What was requested.
         requested: Environment,
     },
-    /// The register has providers, and its database does not record the environment.
-    #[error(
-        "this register does not record its environment: record it once with `trainee-register migrate --environment \
-         production`, or `sandbox`"
-    )]
-    EnvironmentNotRecorded,
     /// The database is the target of a copy that has not come to its end.
-    #[error("database is the target of an unfinished copy: finish it with the same `trainee-register copy`")]
+    #[error("database is the target of an unfinished copy: begin again with an empty database")]
     UnfinishedCopy,
     /// The writer's thread cannot be started.
     #[error("writer thread cannot be started")]
@@ -355,7 +349,6 @@ impl StorageError {
             | Self::RecordsNewer { .. }
             | Self::BrokenReferences { .. }
             | Self::OtherEnvironment { .. }
-            | Self::EnvironmentNotRecorded
             | Self::UnfinishedCopy
             | Self::Thread(_)
             | Self::NoRandomness(_)

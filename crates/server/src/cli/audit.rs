@@ -24,7 +24,7 @@ impl Audit {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let Self { database, trainee_id } = self;
         let id = trainee_id.clone();
-        let history = database.open_unrecorded()?.read_blocking(move |session| session.history_of(&id))?;
+        let history = database.open()?.read_blocking(move |session| session.history_of(&id))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
         output::text(Printed(&history))
     }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 use storage::backup;
 use storage::backup::BackupError;
-use storage::error::StorageError;
 
 use super::{CommandError, Database, output, trainees};
 
@@ -62,9 +61,6 @@ impl Restore {
         };
         let restored = prepared.put_in_place()?;
         eprintln!("restored {}; migrations applied: {}", self.file.display(), restored.schema.applied.len());
-        if restored.environment.is_none() {
-            eprintln!("{}", StorageError::EnvironmentNotRecorded);
-        }
         again.map_or(Ok(()), output::line)
     }
 }

@@ -29,7 +29,7 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(self) -> Result<(), CommandError> {
         let lists = self.code_lists.read()?;
-        let store = self.database.open_unrecorded()?;
+        let store = self.database.open()?;
         let bar = ProgressBar::new(0);
         if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
             bar.set_style(style);

@@ -13,7 +13,7 @@ pub(super) struct Copy {
     /// Database to copy from; no server may write to it meanwhile
     #[arg(long, value_name = "URL", env = "REGISTER_COPY_FROM", hide_env_values = true)]
     from: String,
-    /// Database to copy to: an empty one, or one to which the same copy was begun
+    /// Database to copy to, an empty one
     #[arg(long, value_name = "URL", env = "REGISTER_COPY_TO", hide_env_values = true)]
     to: String,
     #[command(flatten)]

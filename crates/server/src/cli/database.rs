@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use storage::environment::{Unrecorded, require_same};
+use storage::environment::require_same;
 use storage::error::{Refusal, StorageError};
 use storage::store::{Goal, SetUp, Store, StoreOptions};
 use storage::tokens::Environment;
@@ -84,7 +84,7 @@ impl DatabaseError {
 }
 
 impl Database {
-    /// Opens the register, which must exist and record its environment.
+    /// Opens the register, which must exist.
     pub(super) fn open(&self) -> Result<Store, CommandError> {
         Ok(self.open_with_environment()?.0)
     }
@@ -102,20 +102,10 @@ impl Database {
     }
 
     fn open_with_environment(&self) -> Result<(Store, Environment), CommandError> {
-        let (store, recorded) = self.open_with_any_record()?;
-        Ok((store, recorded.ok_or(StorageError::EnvironmentNotRecorded)?))
-    }
-
-    /// As [`Database::open`], for what can be done while the register does not record its environment.
-    pub(super) fn open_unrecorded(&self) -> Result<Store, CommandError> {
-        Ok(self.open_with_any_record()?.0)
-    }
-
-    fn open_with_any_record(&self) -> Result<(Store, Option<Environment>), CommandError> {
         let open = || -> Result<_, StorageError> {
             let store = Store::open_existing(&self.database_url, StoreOptions::default())?;
             let recorded = store.read_blocking::<_, StorageError>(|session| session.environment())?;
-            require_same(recorded, self.expected.environment)?;
+            require_same(Some(recorded), self.expected.environment)?;
             Ok((store, recorded))
         };
         open().map_err(|error| self.open_error(error))
@@ -128,15 +118,10 @@ impl Database {
 
     /// Opens the register, or creates one, and brings its schema to the goal. Fails where SQLite cannot write the file, also when
     /// the schema is up to date.
-    pub(super) fn set_up(
-        &self,
-        goal: Goal<'_>,
-        unrecorded: Unrecorded,
-        options: StoreOptions,
-    ) -> Result<(Store, SetUp), CommandError> {
+    pub(super) fn set_up(&self, goal: Goal<'_>, options: StoreOptions) -> Result<(Store, SetUp), CommandError> {
         let set_up = || -> Result<_, StorageError> {
             let store = Store::open(&self.database_url, options)?;
-            let set_up = store.set_up(goal, self.expected.environment, unrecorded)?;
+            let set_up = store.set_up(goal, self.expected.environment)?;
             store.require_writable()?;
             Ok((store, set_up))
         };
@@ -144,13 +129,9 @@ impl Database {
     }
 
     /// As [`Database::set_up`] to the newest schema, with the environment.
-    pub(super) fn create(
-        &self,
-        unrecorded: Unrecorded,
-        options: StoreOptions,
-    ) -> Result<(Store, Environment), CommandError> {
-        let (store, set_up) = self.set_up(Goal::Newest, unrecorded, options)?;
-        Ok((store, set_up.environment.ok_or(StorageError::EnvironmentNotRecorded)?))
+    pub(super) fn create(&self, options: StoreOptions) -> Result<(Store, Environment), CommandError> {
+        let (store, set_up) = self.set_up(Goal::Newest, options)?;
+        Ok((store, set_up.environment))
     }
 }
 

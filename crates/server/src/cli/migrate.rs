@@ -2,8 +2,6 @@
 
 use clap::Args;
 use storage::backup;
-use storage::environment::Unrecorded;
-use storage::error::StorageError;
 use storage::store::{Goal, Store, StoreOptions};
 
 use super::{CommandError, Database};
@@ -26,8 +24,7 @@ pub(super) struct Migrate {
     /// Only report what is pending, in one line; change nothing and lock nothing
     ///
     /// The exit status is 0 when the database is up to date, 3 when something is pending, and 1 when that cannot be
-    /// determined, such as where there is no register. Without --environment it is no matter whether the environment is
-    /// recorded.
+    /// determined, such as where there is no register.
     #[arg(long, env = "REGISTER_MIGRATE_CHECK", conflicts_with = "to")]
     check: bool,
 }
@@ -51,34 +48,18 @@ impl Migrate {
             // A server that runs would go on without the tables that it uses.
             backup::require_unused(&self.database.database_url)?;
         }
-        let unrecorded = self.unrecorded();
-        let (store, set_up) = self.database.set_up(goal, unrecorded, StoreOptions::default())?;
+        let (_, set_up) = self.database.set_up(goal, StoreOptions::default())?;
         let change = set_up.schema;
         change.taken_back.iter().try_for_each(|name| output::line(format_args!("taken back  {name}")))?;
         change.applied.iter().try_for_each(|name| output::line(format_args!("applied     {name}")))?;
         eprintln!("migrations applied: {}; taken back: {}", change.applied.len(), change.taken_back.len());
-        if self.to.is_none() {
-            store.remake_views()?;
-        }
-        match set_up.environment {
-            Some(environment) => eprintln!("environment: {environment}"),
-            None if self.to.is_none() => eprintln!("{}", StorageError::EnvironmentNotRecorded),
-            // The schema to which it went back may have no room for the record.
-            None => {}
-        }
+        eprintln!("environment: {}", set_up.environment);
         Ok(())
-    }
-
-    fn unrecorded(&self) -> Unrecorded {
-        match self.database.expected.environment {
-            Some(_) => Unrecorded::RecordRequested,
-            None => Unrecorded::Keep,
-        }
     }
 
     fn check(&self) -> Result<(), CommandError> {
         let Database { database_url, expected } = &self.database;
-        let pending = Store::pending(database_url, expected.environment, self.unrecorded());
+        let pending = Store::pending(database_url, expected.environment);
         let pending = pending.map_err(|error| self.database.open_error(error))?;
         if pending.is_empty() {
             return output::line("up to date");

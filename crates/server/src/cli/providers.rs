@@ -1,7 +1,6 @@
 //! Commands about providers.
 
 use clap::Subcommand;
-use storage::environment::Unrecorded;
 use storage::store::StoreOptions;
 use storage::users::Actor;
 
@@ -58,7 +57,7 @@ impl ProviderCommand {
         let by = by.to_owned();
         match self {
             Self::Add { database, ukprn, name } => {
-                let (store, _) = database.create(Unrecorded::Refuse, StoreOptions::default())?;
+                let (store, _) = database.create(StoreOptions::default())?;
                 let provider = store
                     .write_blocking(move |session| session.add_organisation(Actor::operator(&by), &ukprn, &name))?;
                 eprintln!("added provider {} ({})", provider.ukprn, provider.name);

@@ -11,7 +11,6 @@ use std::time::Duration;
 use actix_web::rt;
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
-use storage::environment::Unrecorded;
 use storage::error::StorageError;
 use storage::served_addresses::ServedAddresses;
 use storage::server_lock;
@@ -172,7 +171,7 @@ impl Serve {
         let operator = self.operator_listener()?;
         // Whatever is opened from here on is measured, if anybody can ask.
         let metrics = operator.is_some().then(metrics::collect).transpose()?;
-        let (store, environment) = self.database.create(Unrecorded::RecordRequested, self.bounds.store())?;
+        let (store, environment) = self.database.create(self.bounds.store())?;
         if server_lock::has_another_server(&self.database.database_url)? {
             log::warn!(
                 "another server has the SQLite database open, which is for one server: stop one of the two, or copy the \

@@ -216,7 +216,7 @@ impl Pages {
             Self::Settings => served.settings,
             Self::OfOperators => served.operator_pages,
         });
-        let is_off_by_default = environment == Some(Environment::Production) && !is_recorded;
+        let is_off_by_default = environment == Environment::Production && !is_recorded;
         if site.is_none() && (is_recorded || is_off_by_default) {
             eprintln!("the link opens only where a server runs with {}", self.option());
         }

@@ -151,7 +151,6 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::OtherSchema { .. }
         | StorageError::BrokenReferences { .. }
         | StorageError::OtherEnvironment { .. }
-        | StorageError::EnvironmentNotRecorded
         | StorageError::UnfinishedCopy => "",
         StorageError::Refused(_)
         | StorageError::Stale

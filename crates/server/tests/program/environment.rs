@@ -146,43 +146,6 @@ fn every_command_refuses_another_environment_than_that_of_the_register() {
 }
 
 #[test]
-fn a_register_with_trainees_and_without_a_record_needs_its_environment_once() {
-    for kind in kinds() {
-        let (mut place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
-        place.use_database(database);
-        with_trainees(&place, "sandbox");
-        let id = &texts(&place.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id")[0];
-        execute(&place.url(), "DELETE FROM register_settings WHERE name = 'environment'");
-        let remedy = "`trainee-register migrate --environment production`";
-        let serve = ["serve", "--listen", "127.0.0.1:0"];
-        for command in [&serve[..], &["provider", "add", "--ukprn", "10000002", "--name", "Beech"]] {
-            refuses(&place.run(command, None), remedy);
-        }
-        let migrated = succeeds(place.run(&["migrate"], None));
-        assert!(migrated.stderr().contains(remedy), "{}", migrated.stderr());
-        assert_eq!(texts(&place.url(), RECORD), [""; 0]);
-        succeeds(place.run(&["check"], None));
-        succeeds(place.run(&["audit", id], None));
-        if kind == test_support::Kind::Sqlite {
-            succeeds(place.run(&["backup"], Some(&place.path("backup.db"))));
-        }
-        for command in commands(&place) {
-            refuses(&run(&place, &command, &[]), remedy);
-            // Only two commands record it.
-            refuses(&run(&place, &command, &["--environment", "sandbox"]), remedy);
-        }
-        refuses(&place.run(&serve, None), remedy);
-        let target = Database::fresh_on(kind);
-        refuses(&place.run(&["copy", "--from", &place.url(), "--to", target.url()], None), remedy);
-
-        let recorded = succeeds(place.run(&["migrate", "--environment", "production"], None));
-        assert!(recorded.stderr().ends_with("environment: production\n"), "{}", recorded.stderr());
-        succeeds(place.run(&["provider", "list"], None));
-        assert_eq!(texts(&place.url(), RECORD), ["production"]);
-    }
-}
-
-#[test]
 fn nothing_is_invented_in_production() {
     let place = Workplace::new();
     succeeds(place.run(&PROVIDER, None));

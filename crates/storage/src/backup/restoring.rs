@@ -11,11 +11,9 @@ use diesel::connection::SimpleConnection as _;
 
 use super::part::Part;
 use super::{
-    BackupError, beside, exclusive, folder_of, follow_links, open, part, postgres, put_in_place, require_no_folder,
-    require_sound,
+    BackupError, beside, exclusive, folder_of, follow_links, open, part, put_in_place, require_no_folder, require_sound,
 };
 use crate::connection::Connections;
-use crate::environment::Unrecorded;
 use crate::erasure::Erasure;
 use crate::error::StorageError;
 use crate::store::migrations::{Goal, SchemaChange, SetUp, set_up};
@@ -33,8 +31,8 @@ const CLOSING_PAUSE: Duration = Duration::from_millis(10);
 pub struct Restored {
     /// The migrations that brought it up to date.
     pub schema: SchemaChange,
-    /// Its environment; nothing when the backup holds trainees and does not record it.
-    pub environment: Option<Environment>,
+    /// Its environment.
+    pub environment: Environment,
 }
 
 /// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the database is as it was.
@@ -55,8 +53,7 @@ pub struct PreparedRestore {
 /// database that is there already is to be replaced only when `replace` says so. Blocks; no server may be started until the
 /// end.
 ///
-/// The environment goes with the backup. One without trainees that does not record it gets the requested one, otherwise
-/// that of the database which it replaces, otherwise sandbox. The providers of erasures are added where the backup does not have
+/// The environment goes with the backup. The providers of erasures are added where the backup does not have
 /// them.
 ///
 /// # Errors
@@ -70,7 +67,7 @@ pub fn prepare_restore(
 ) -> Result<PreparedRestore, BackupError> {
     let connections = Connections::to(url)?;
     let Some(database) = connections.file() else {
-        return Err(BackupError::OtherTool(postgres::restore(url, from)));
+        return Err(BackupError::OtherTool);
     };
     require_no_folder(from)?;
     require_no_folder(database)?;
@@ -125,8 +122,7 @@ fn prepare_copy(
         let (file, database) = (from.to_owned(), database.to_owned());
         return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
     }
-    let SetUp { schema, environment } =
-        set_up(&mut restored, Goal::Newest, requested.or(replaced), Unrecorded::Keep)?;
+    let SetUp { schema, environment } = set_up(&mut restored, Goal::Newest, requested.or(replaced))?;
     // Rejects the cursors that the replaced database gave out.
     change_generation::renew(&mut restored)?;
     let erasures = match in_use {

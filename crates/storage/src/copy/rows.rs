@@ -33,9 +33,8 @@ pub(super) type Row = BTreeMap<String, Option<Value>>;
 /// The values of the key columns, in the order of [`CopiedTable::key`].
 pub(super) type Key = Vec<Option<Value>>;
 
-/// One of the copied tables in one database, with the SQL that reads and writes its rows.
+/// A copied table in one database: the SQL that reads and writes its rows.
 pub(super) struct TableAccess {
-    pub(super) table: &'static CopiedTable,
     /// Whether keys come from a sequence.
     pub(super) has_sequence: bool,
     timestamps: Vec<String>,
@@ -75,7 +74,6 @@ impl TableAccess {
             );
         }
         Ok(Self {
-            table,
             has_sequence: columns.iter().any(|column| column.name == "id"),
             timestamps: columns.into_iter().filter(Column::is_timestamp).map(|column| column.name).collect(),
             select: connection.either(
@@ -100,16 +98,15 @@ impl TableAccess {
         connection: &mut DatabaseConnection,
         after: Option<&Key>,
     ) -> Result<Vec<Row>, StorageError> {
-        self.load(connection, after.map(|key| (">", key)), "ASC", super::BATCH)
-    }
-
-    /// The row with the greatest key.
-    pub(super) fn last(&self, connection: &mut DatabaseConnection) -> Result<Option<Row>, StorageError> {
-        Ok(self.load(connection, None, "DESC", 1)?.pop())
-    }
-
-    pub(super) fn find(&self, connection: &mut DatabaseConnection, key: &Key) -> Result<Option<Row>, StorageError> {
-        Ok(self.load(connection, Some(("=", key)), "ASC", 1)?.pop())
+        let (select, columns, values) = (&self.select, self.key_columns.join(", "), self.key_values.join(", "));
+        let condition = after.map(|_| format!("WHERE ({columns}) > ({values})")).unwrap_or_default();
+        let query = format!("{select} {condition} ORDER BY {columns} LIMIT {}", super::BATCH);
+        let mut query = diesel::sql_query(query).into_boxed();
+        if let Some(key) = after {
+            query = query.bind::<Text, _>(serde_json::to_string(key).map_err(not_a_row)?);
+        }
+        let found = query.load::<JsonRow>(connection)?;
+        found.into_iter().map(|JsonRow { json }| self.parse(&json)).collect()
     }
 
     /// Inserts all rows or none.
@@ -117,26 +114,6 @@ impl TableAccess {
         let rows = serde_json::to_string(rows).map_err(not_a_row)?;
         diesel::sql_query(&self.insert).bind::<Text, _>(rows).execute(connection)?;
         Ok(())
-    }
-
-    fn load(
-        &self,
-        connection: &mut DatabaseConnection,
-        compared: Option<(&str, &Key)>,
-        direction: &str,
-        limit: usize,
-    ) -> Result<Vec<Row>, StorageError> {
-        let (select, columns, values) = (&self.select, self.key_columns.join(", "), self.key_values.join(", "));
-        let condition =
-            compared.map(|(operator, _)| format!("WHERE ({columns}) {operator} ({values})")).unwrap_or_default();
-        let order = self.key_columns.join(&format!(" {direction}, "));
-        let query = format!("{select} {condition} ORDER BY {order} {direction} LIMIT {limit}");
-        let mut query = diesel::sql_query(query).into_boxed();
-        if let Some((_, key)) = compared {
-            query = query.bind::<Text, _>(serde_json::to_string(key).map_err(not_a_row)?);
-        }
-        let found = query.load::<JsonRow>(connection)?;
-        found.into_iter().map(|JsonRow { json }| self.parse(&json)).collect()
     }
 
     fn parse(&self, json: &str) -> Result<Row, StorageError> {

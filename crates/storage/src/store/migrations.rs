@@ -15,7 +15,6 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 use self::locking::RetryPolicy;
 pub use self::pending::Pending;
 use crate::connection::{Access, Connections, DatabaseConnection};
-use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::history::{Month, partitions};
 use crate::store::migrations::apply::walk_migrations;
@@ -56,8 +55,8 @@ pub struct SchemaChange {
 pub struct SetUp {
     /// What became of its schema.
     pub schema: SchemaChange,
-    /// The recorded environment; `None` when the register is in use and records none.
-    pub environment: Option<Environment>,
+    /// The recorded environment.
+    pub environment: Environment,
 }
 
 /// The migrations of one database, in any order.
@@ -95,9 +94,8 @@ pub(crate) fn set_up(
     connection: &mut DatabaseConnection,
     goal: Goal<'_>,
     requested: Option<Environment>,
-    unrecorded: Unrecorded,
 ) -> Result<SetUp, StorageError> {
-    Migrator::new(connection).set_up(goal, requested, unrecorded)
+    Migrator::new(connection).set_up(goal, requested)
 }
 
 impl<'a> Migrator<'a> {
@@ -129,33 +127,22 @@ impl<'a> Migrator<'a> {
     }
 
     /// Brings the schema to the goal and the register to its environment, both or neither.
-    pub(crate) fn set_up(
-        &mut self,
-        goal: Goal<'_>,
-        requested: Option<Environment>,
-        unrecorded: Unrecorded,
-    ) -> Result<SetUp, StorageError> {
-        let set_up = self.set_up_schema(goal, requested, unrecorded)?;
+    pub(crate) fn set_up(&mut self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
+        let set_up = self.set_up_schema(goal, requested)?;
         self.make_partitions()?;
         Ok(set_up)
     }
 
-    fn set_up_schema(
-        &mut self,
-        goal: Goal<'_>,
-        requested: Option<Environment>,
-        unrecorded: Unrecorded,
-    ) -> Result<SetUp, StorageError> {
+    fn set_up_schema(&mut self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
         let found = self.retry_read(|connection, migrations| {
             environment::require_same(environment::recorded(connection)?, requested)?;
             if !pending::migrations(connection, migrations, goal)?.is_empty()
-                || environment::is_due(connection, unrecorded)?
                 || environment::schema_is_due(connection)?
                 || change_generation::is_due(connection)?
             {
                 return Ok(None);
             }
-            let environment = environment::recorded(connection)?;
+            let Some(environment) = environment::recorded(connection)? else { return Ok(None) };
             Ok(Some(SetUp { schema: SchemaChange::default(), environment }))
         })?;
         if let Some(found) = found {
@@ -166,7 +153,7 @@ impl<'a> Migrator<'a> {
             // Going back may drop the record.
             |connection| environment::require_same(environment::recorded(connection)?, requested),
             |connection| {
-                let environment = environment::resolve(connection, requested, unrecorded)?;
+                let environment = environment::resolve(connection, requested)?;
                 environment::record_schema(connection)?;
                 change_generation::record(connection)?;
                 Ok(environment)
@@ -197,22 +184,9 @@ impl<'a> Migrator<'a> {
         }
     }
 
-    /// What [`Migrator::set_up`] to the newest migration, and the views that may follow it, would do.
-    /// Changes nothing, and takes no lock but those of reading.
-    pub(crate) fn pending(
-        &mut self,
-        requested: Option<Environment>,
-        unrecorded: Unrecorded,
-    ) -> Result<Pending, StorageError> {
-        pending::find(self.connection, &self.migrations, requested, unrecorded)
-    }
-
-    /// Makes the views over the documents anew, unless they show the fields of this program.
-    pub(crate) fn remake_views(&mut self) -> Result<(), StorageError> {
-        if self.retry_read(|connection, _| views::are_current(connection))? {
-            return Ok(());
-        }
-        self.with_schema_lock(|connection, _| views::make(connection))
+    /// What [`Migrator::set_up`] to the newest migration would do. Changes nothing, and takes no lock but those of reading.
+    pub(crate) fn pending(&mut self, requested: Option<Environment>) -> Result<Pending, StorageError> {
+        pending::find(self.connection, &self.migrations, requested)
     }
 
     /// Goes to the goal: first what runs in a transaction, with `before` and `after` in it, then what does not, and so on.
@@ -233,9 +207,6 @@ impl<'a> Migrator<'a> {
                     Goal::Newest | Goal::Migration(_) => Vec::new(),
                 };
                 let walked = walk_migrations(connection, migrations, goal)?;
-                if !walked.change.applied.is_empty() {
-                    views::make(connection)?;
-                }
                 require_tables(connection, filled)?;
                 Ok((walked, after(connection)?))
             })?;
@@ -315,4 +286,3 @@ mod pending;
 mod rebuilding;
 #[cfg(test)]
 mod tests;
-mod views;

@@ -4,12 +4,11 @@ use super::Store;
 use super::migrations::{self, Goal, Migrator, Pending, SetUp};
 use crate::connection::{Connections, DatabaseConnection};
 use crate::copy;
-use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::tokens::Environment;
 
 impl Store {
-    /// What [`Store::set_up`] to the newest schema, and what follows it, would do to a register that exists. Changes
+    /// What [`Store::set_up`] to the newest schema would do to a register that exists. Changes
     /// nothing, takes no lock but those of reading, and blocks.
     ///
     /// # Errors
@@ -17,14 +16,14 @@ impl Store {
     /// [`StorageError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaNewer`],
     /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`];
     /// otherwise when the database does not answer.
-    pub fn pending(url: &str, requested: Option<Environment>, unrecorded: Unrecorded) -> Result<Pending, StorageError> {
+    pub fn pending(url: &str, requested: Option<Environment>) -> Result<Pending, StorageError> {
         let connections = Connections::to(url)?;
         let mut connection = connections.establish_existing()?;
         if copy::is_unfinished(&mut connection)? {
             return Err(StorageError::UnfinishedCopy);
         }
         migrations::require_register(&mut connection, &connections.display_name())?;
-        Migrator::new(&mut connection).pending(requested, unrecorded)
+        Migrator::new(&mut connection).pending(requested)
     }
 
     /// Brings the schema up to date and returns how many migrations were applied. Blocks.
@@ -41,36 +40,20 @@ impl Store {
         Ok(Migrator::with_connections(&mut connection, &self.connections).bring_to(Goal::Newest)?.applied.len())
     }
 
-    /// Brings the schema to the goal, forwards or back, and records the environment of a register that has none recorded:
-    /// the requested one, otherwise sandbox. Records beside a SQLite file that there is a register. Blocks.
+    /// Brings the schema to the goal, forwards or back, and records the environment of a new register: the requested one,
+    /// otherwise sandbox. Records beside a SQLite file that there is a register. Blocks.
     ///
     /// # Errors
     ///
     /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`],
     /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
-    /// [`StorageError::EnvironmentNotRecorded`], after which nothing was changed; [`StorageError::Connection`];
+    /// [`StorageError::CorruptSetting`], after which nothing was changed; [`StorageError::Connection`];
     /// [`StorageError::Busy`]; [`StorageError::Marker`].
-    pub fn set_up(
-        &self,
-        goal: Goal<'_>,
-        requested: Option<Environment>,
-        unrecorded: Unrecorded,
-    ) -> Result<SetUp, StorageError> {
+    pub fn set_up(&self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        let set_up =
-            Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested, unrecorded)?;
+        let set_up = Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested)?;
         self.connections.mark_created()?;
         Ok(set_up)
-    }
-
-    /// Makes the views over the records again, unless they show the fields of this program. Blocks.
-    ///
-    /// # Errors
-    ///
-    /// When the database does not answer.
-    pub fn remake_views(&self) -> Result<(), StorageError> {
-        let mut connection = self.connection_to_set_up()?;
-        Migrator::with_connections(&mut connection, &self.connections).remake_views()
     }
 
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {

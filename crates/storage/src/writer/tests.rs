@@ -266,9 +266,11 @@ fn answer_well_after_a_full_disk(session: &mut Session<'_>) -> Answer<()> {
     Ok(())
 }
 
+type Culprit = fn(&mut Session<'_>) -> Answer<()>;
+
 #[test]
 fn a_job_that_breaks_the_transaction_fails_its_whole_group() {
-    let culprits: [(&str, fn(&mut Session<'_>) -> Answer<()>, bool); 10] = [
+    let culprits: [(&str, Culprit, bool); 10] = [
         ("a panic", panic_after_a_change, true),
         ("a panic in a nested transaction", panic_in_a_nested_transaction, true),
         ("a panic that is swallowed", swallow_a_panic_in_a_nested_transaction, false),

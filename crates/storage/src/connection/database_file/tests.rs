@@ -8,7 +8,6 @@ use tempfile::TempDir;
 
 use crate::connection::Connections;
 use crate::copy::{CopyError, copy};
-use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::store::{Goal, Store, StoreOptions};
 use crate::testing::block_on;
@@ -16,7 +15,7 @@ use crate::testing::block_on;
 /// A register in a folder.
 fn set_up(file: &Path) -> Result<Store, StorageError> {
     let store = Store::open(&format!("sqlite://{}", file.display()), StoreOptions::default())?;
-    store.set_up(Goal::Newest, None, Unrecorded::Refuse)?;
+    store.set_up(Goal::Newest, None)?;
     Ok(store)
 }
 

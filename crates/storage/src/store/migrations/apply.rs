@@ -10,7 +10,7 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness;
 
-use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, TRAINEES, has_register, views};
+use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, TRAINEES, has_register};
 use crate::catalog;
 use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
@@ -155,10 +155,6 @@ fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
     let pending = migrations.iter().take(kept).filter(|(_, applied)| !applied);
     let applied = pending.clone().take_while(|(migration, _)| runs_here(migration));
     walked.stopped = pending.count() > applied.clone().count();
-    if taken_back.clone().chain(applied.clone()).next().is_some() {
-        // A table that a view shows can be neither rebuilt on SQLite nor altered freely on PostgreSQL.
-        connection.batch_execute(views::REMOVE_SQL)?;
-    }
     for (migration, _) in taken_back {
         with_harness(connection, |connection| connection.revert_migration(migration))?;
         walked.change.taken_back.push(migration.name().to_string());

@@ -46,21 +46,17 @@ fn lines(connection: &mut DatabaseConnection, sql: &str) -> Vec<String> {
 fn nothing_is_locked_where_nothing_is_pending() {
     for kind in kinds() {
         let database = filled(kind, 3);
-        Store::open(database.url(), StoreOptions::default())
-            .unwrap()
-            .set_up(Goal::Newest, None, Unrecorded::Keep)
-            .unwrap();
+        Store::open(database.url(), StoreOptions::default()).unwrap().set_up(Goal::Newest, None).unwrap();
         let mut other = connect(database.url());
         let lock = other.either(LOCK_SQL, "BEGIN IMMEDIATE");
         other.batch_execute(lock).unwrap();
         other.batch_execute("UPDATE providers SET name = 'Another'; UPDATE trainees SET revision = 2").unwrap();
         let begun = Instant::now();
         let store = Store::open(database.url(), StoreOptions::default()).unwrap();
-        let set_up = store.set_up(Goal::Newest, Some(Environment::Production), Unrecorded::RecordRequested).unwrap();
-        assert_eq!(set_up.environment, Some(Environment::Production));
+        let set_up = store.set_up(Goal::Newest, Some(Environment::Production)).unwrap();
+        assert_eq!(set_up.environment, Environment::Production);
         assert_eq!(store.migrate().unwrap(), 0);
-        store.remake_views().unwrap();
-        let pending = Store::pending(database.url(), None, Unrecorded::Keep).unwrap();
+        let pending = Store::pending(database.url(), None).unwrap();
         assert!(pending.is_empty(), "{pending}");
         assert!(begun.elapsed() < Duration::from_millis(900), "{kind:?}: {:?}", begun.elapsed());
     }
@@ -71,37 +67,20 @@ fn what_is_pending_is_named_and_left_pending() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
-        let names = |url| Store::pending(url, None, Unrecorded::Keep).unwrap().to_string();
+        let names = |url| Store::pending(url, None).unwrap().to_string();
         assert_eq!(names(database.url()), "settings of the register");
-        set_up(&mut connection, Goal::Newest, None, Unrecorded::Keep).unwrap();
+        set_up(&mut connection, Goal::Newest, None).unwrap();
         assert_eq!(names(database.url()), "");
-        connection.batch_execute("DROP VIEW degree_fields; CREATE VIEW degree_fields AS SELECT 1 AS id").unwrap();
-        assert_eq!(names(database.url()), "views");
         let folder = shoes();
         let before = catalog::tables(&mut connection).unwrap();
-        let pending = pending::find(&mut connection, &with_folder(folder.path()), None, Unrecorded::Keep).unwrap();
+        let pending = pending::find(&mut connection, &with_folder(folder.path()), None).unwrap();
         assert_eq!(pending.to_string(), SHOES);
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
-        let refused = Store::pending(database.url(), Some(Environment::Sandbox), Unrecorded::Keep).unwrap_err();
+        let refused = Store::pending(database.url(), Some(Environment::Sandbox)).unwrap_err();
         assert!(matches!(refused, StorageError::OtherEnvironment { .. }), "{refused:?}");
         let fresh = Database::fresh_on(kind);
-        let refused = Store::pending(fresh.url(), None, Unrecorded::Keep).unwrap_err();
+        let refused = Store::pending(fresh.url(), None).unwrap_err();
         assert!(matches!(refused, StorageError::Absent(_) | StorageError::NoRegister { .. }), "{refused:?}");
-    }
-}
-
-#[test]
-fn views_are_made_anew_when_they_show_other_fields() {
-    for kind in kinds() {
-        let database = filled(kind, 3);
-        let mut connection = connect(database.url());
-        assert!(views::are_current(&mut connection).unwrap(), "{kind:?}");
-        connection
-            .batch_execute("DROP VIEW trainee_fields; CREATE VIEW trainee_fields AS SELECT id FROM trainees")
-            .unwrap();
-        assert!(!views::are_current(&mut connection).unwrap());
-        Migrator::new(&mut connection).remake_views().unwrap();
-        assert!(views::are_current(&mut connection).unwrap());
     }
 }
 
@@ -202,7 +181,6 @@ fn migration_outside_a_transaction_divides_those_that_are_applied_together() {
     let applied = "SELECT version AS line FROM __diesel_schema_migrations WHERE version LIKE '2999%' ORDER BY version";
     assert_eq!(lines(&mut connection, applied), ["29990101000001", "29990101000002"]);
     assert_eq!(index(&mut connection), ["true"]);
-    assert!(views::are_current(&mut connection).unwrap());
 
     let up = "CREATE TABLE last (id INTEGER)";
     let mended = folder(&[(one, "SELECT broken", down), (INDEX, "SELECT broken", INDEX_DOWN), (last, up, down)]);

@@ -2,11 +2,10 @@
 
 use std::fmt;
 
-use super::{Goal, Migrations, views};
+use super::{Goal, Migrations};
 use crate::change_generation;
 use crate::connection::DatabaseConnection;
 use crate::environment;
-use crate::environment::Unrecorded;
 use crate::error::StorageError;
 use crate::store::migrations::apply::{Known, applied, kept, known};
 use crate::tokens::Environment;
@@ -16,8 +15,6 @@ use crate::tokens::Environment;
 pub struct Pending {
     /// The migrations that are not applied, oldest first. While there are any, nothing else is looked for.
     pub migrations: Vec<String>,
-    /// Whether views show other fields than those of the program.
-    pub views: bool,
     /// Whether a setting of the register is yet to be recorded: the environment, which fields records have, the generation of
     /// changes.
     pub settings: bool,
@@ -34,10 +31,8 @@ impl Pending {
 impl fmt::Display for Pending {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = self.migrations.clone();
-        for (part, is_pending) in [("views", self.views), ("settings of the register", self.settings)] {
-            if is_pending {
-                parts.push(part.to_owned());
-            }
+        if self.settings {
+            parts.push("settings of the register".to_owned());
         }
         formatter.write_str(&parts.join(", "))
     }
@@ -48,18 +43,16 @@ pub(super) fn find(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
     requested: Option<Environment>,
-    unrecorded: Unrecorded,
 ) -> Result<Pending, StorageError> {
     environment::require_same(environment::recorded(connection)?, requested)?;
     let migrations = self::migrations(connection, migrations, Goal::Newest)?;
     if !migrations.is_empty() {
         return Ok(Pending { migrations, ..Pending::default() });
     }
-    let views = !views::are_current(connection)?;
-    let settings = environment::is_due(connection, unrecorded)?
+    let settings = environment::is_due(connection)?
         || environment::schema_is_due(connection)?
         || change_generation::is_due(connection)?;
-    Ok(Pending { migrations, views, settings })
+    Ok(Pending { migrations, settings })
 }
 
 /// The migrations that are applied or taken back on the way to the goal, oldest first.

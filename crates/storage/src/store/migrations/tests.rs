@@ -59,7 +59,6 @@ fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
             before.retain(|(table, _)| left.iter().any(|(name, _)| name == table));
             assert_eq!(left, before, "{kind:?} without {later}");
         }
-        connection.batch_execute(views::REMOVE_SQL).unwrap();
         match &mut connection {
             DatabaseConnection::Postgres(inner) => inner.revert_all_migrations(POSTGRES).unwrap().len(),
             DatabaseConnection::Sqlite(inner) => inner.revert_all_migrations(SQLITE).unwrap().len(),
@@ -157,7 +156,7 @@ fn layout_from_before_the_release_is_refused_and_left_alone() {
                 bring_to(&mut connection, Goal::Newest).map(drop),
                 bring_to(&mut connection, Goal::Migration("2026-11-26-000001")).map(drop),
                 Store::open_existing(database.url(), StoreOptions::default()).map(drop),
-                Store::pending(database.url(), None, Unrecorded::Keep).map(drop),
+                Store::pending(database.url(), None).map(drop),
             ];
             for refusal in refusals {
                 let Err(StorageError::LayoutBeforeRelease { database: name }) = &refusal else { panic!("{refusal:?}") };
