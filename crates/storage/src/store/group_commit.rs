@@ -3,9 +3,10 @@
 //! A write that finds nobody leading takes the lead: a thread runs it and those that wait with it, one after the other in one
 //! transaction, and then those that arrived during that, until none is left.
 //!
-//! A group waits for no lock. Where one of its writes would have to, or anything else fails, all that it did is undone, and each
-//! of its writes is run by itself, as any other job. No caller gets an answer before the commit has returned, not even a
-//! refusal: it may rest on what a neighbour had not yet committed.
+//! A group does not wait for locks. A write that would have to wait, or that fails, is run again alone, like any other job. If it
+//! has already changed something, or the COMMIT is refused, the whole group is rolled back, and each of its writes is run alone.
+//! No caller gets an answer before the commit has returned, not even a refusal: it may rest on what a neighbour had not yet
+//! committed.
 
 use std::collections::VecDeque;
 use std::fmt;

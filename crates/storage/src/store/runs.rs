@@ -94,6 +94,8 @@ impl RerunBudget {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use diesel::result::{DatabaseErrorKind, Error as DieselError};
 
     use super::*;
@@ -130,6 +132,7 @@ mod tests {
             (Write, 0, Some(lost()), reconnect),
             (Write, 0, Some(read_only()), reconnect),
             (Read, 0, Some(read_only()), Fail),
+            (Write, 0, Some(StorageError::OutcomeUnknown(Arc::new(DieselError::NotFound))), Fail),
             (Write, 0, Some(StorageError::Stale), Fail),
             (Write, 0, Some(StorageError::JobPanicked), Fail),
             (Write, 0, Some(StorageError::QueueFull), Fail),

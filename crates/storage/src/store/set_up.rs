@@ -26,22 +26,22 @@ impl Store {
         Migrator::new(&mut connection).pending(requested)
     }
 
-    /// Brings the schema up to date and returns how many migrations were applied. Blocks.
-    ///
-    /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do. It waits
-    /// for ten minutes at most, also for a transaction that holds what a migration needs, and says so in the log. Where
-    /// nothing is to be done, nothing is locked.
+    /// Like [`Store::set_up`] to the newest schema, without a request for an environment. Returns how many migrations were
+    /// applied.
     ///
     /// # Errors
     ///
-    /// As [`Store::set_up`], except the environment.
+    /// Like [`Store::set_up`].
     pub fn migrate(&self) -> Result<usize, StorageError> {
-        let mut connection = self.connection_to_set_up()?;
-        Ok(Migrator::with_connections(&mut connection, &self.connections).bring_to(Goal::Newest)?.applied.len())
+        Ok(self.set_up(Goal::Newest, None)?.schema.applied.len())
     }
 
     /// Brings the schema to the goal, forwards or back, and records the environment of a new register: the requested one,
     /// otherwise sandbox. Records beside a SQLite file that there is a register. Blocks.
+    ///
+    /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do. It waits
+    /// up to ten minutes, also for a transaction that holds what a migration needs, and says so in the log. Where nothing is
+    /// to be done, nothing is locked.
     ///
     /// # Errors
     ///
