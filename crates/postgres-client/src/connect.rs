@@ -75,36 +75,38 @@ impl Session {
     }
 }
 
-/// Connects to the first host that will do.
-///
-/// # Errors
-///
-/// What each host answered.
-pub(crate) fn connect(address: &Address, session: &Session, node: Node) -> Result<PostgresConnection, ConnectError> {
-    let node = if address.requires_writable { Node::Writable } else { node };
-    let mut failed = Vec::new();
-    let mut read_only = None;
-    for (number, host) in address.hosts() {
-        match attempt(address, host, *session) {
-            Ok(connection) if node == Node::Any || !connection.is_read_only() => {
-                address.remember(number);
-                return Ok(connection);
-            }
-            Ok(connection) => {
-                if node == Node::PreferWritable && read_only.is_none() {
-                    read_only = Some(connection);
+impl PostgresConnection {
+    /// Connects to the first host that will do, beginning with the one that did last.
+    ///
+    /// # Errors
+    ///
+    /// What each host answered.
+    pub fn connect(address: &Address, session: &Session, node: Node) -> Result<Self, ConnectError> {
+        let node = if address.requires_writable { Node::Writable } else { node };
+        let mut failed = Vec::new();
+        let mut read_only = None;
+        for (number, host) in address.hosts() {
+            match attempt(address, host, *session) {
+                Ok(connection) if node == Node::Any || !connection.is_read_only() => {
+                    address.remember(number);
+                    return Ok(connection);
                 }
-                failed.push((host.name.clone(), HostError::ReadOnly));
-            }
-            Err(error) => {
-                if matches!(error, HostError::TimedOut | HostError::Session(_)) {
-                    host.avoid();
+                Ok(connection) => {
+                    if node == Node::PreferWritable && read_only.is_none() {
+                        read_only = Some(connection);
+                    }
+                    failed.push((host.name.clone(), HostError::ReadOnly));
                 }
-                failed.push((host.name.clone(), error));
+                Err(error) => {
+                    if matches!(error, HostError::TimedOut | HostError::Session(_)) {
+                        host.avoid();
+                    }
+                    failed.push((host.name.clone(), error));
+                }
             }
         }
+        read_only.ok_or(ConnectError::Hosts(failed))
     }
-    read_only.ok_or(ConnectError::Hosts(failed))
 }
 
 fn attempt(address: &Address, host: &HostAddress, session: Session) -> Result<PostgresConnection, HostError> {

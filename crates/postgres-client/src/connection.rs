@@ -29,10 +29,8 @@ use futures_util::TryStreamExt as _;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Row, Statement};
 
-use crate::address::Address;
 use crate::commit::{StatementKind, TransactionStatus, require_no_warning};
-use crate::connect::{self, Node, Session};
-use crate::error::{ConnectError, PostgresError};
+use crate::error::PostgresError;
 use crate::queue::{NextQuery, QueuedRows};
 use crate::row::Rows;
 use crate::statements::{BoundStatement, Form, Parameter, parameters};
@@ -95,15 +93,6 @@ impl PostgresConnection {
             metadata: Box::new(PgMetadataCache::new()),
             instrumentation: DynInstrumentation::default_instrumentation(),
         }
-    }
-
-    /// Connects to the first host that will do, beginning with the one that did last.
-    ///
-    /// # Errors
-    ///
-    /// What each host answered.
-    pub fn connect(address: &Address, session: &Session, node: Node) -> Result<Self, ConnectError> {
-        connect::connect(address, session, node)
     }
 
     /// Whether the server was a standby, or otherwise read-only, when the connection was made.

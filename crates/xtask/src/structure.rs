@@ -22,6 +22,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("conformance", &["diesel*", "actix*", "tokio", "api-*", "storage", "server"]),
     ("api-*", &["diesel*", "actix*", "tokio", "api-*", "storage", "server", "version-tools", "conformance"]),
     ("postgres-client", &["actix*", "domain", "adapter-kit", "api-*", "storage", "server"]),
+    ("database", &["actix*", "adapter-kit", "version-tools", "conformance", "api-*", "storage", "server"]),
     ("storage", &["actix*", "adapter-kit", "version-tools", "conformance", "api-*", "server"]),
     ("test-support", &["actix*", "domain", "adapter-kit", "api-*", "storage", "server"]),
     // PostgreSQL is reached by postgres-client, without a system library.
