@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use actix_web::rt;
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 use storage::session::Session;
 use storage::store::Store;
 
@@ -34,11 +34,17 @@ impl Attempts {
     /// How long to wait before the next attempt; `None` where there is no other.
     fn wait_after(&mut self, error: &impl JobError) -> Option<Duration> {
         match error.of_the_store() {
-            Some(StorageError::Busy | StorageError::Collided | StorageError::Stale) if self.made < ATTEMPTS => {
+            Some(
+                StorageError::Database(DatabaseError::Busy)
+                | StorageError::Database(DatabaseError::Collided)
+                | StorageError::Stale,
+            ) if self.made < ATTEMPTS => {
                 self.made += 1;
                 Some(Duration::ZERO)
             }
-            Some(StorageError::DateNotDue { wait }) if self.begun.elapsed() + *wait <= self.max_date_wait => {
+            Some(StorageError::Database(DatabaseError::DateNotDue { wait }))
+                if self.begun.elapsed() + *wait <= self.max_date_wait =>
+            {
                 Some(*wait)
             }
             Some(_) | None => None,
@@ -128,9 +134,13 @@ mod tests {
     fn a_write_is_tried_again_a_few_times_where_that_may_help() {
         let database = Database::fresh();
         let store = store(&database);
-        let due = || StorageError::DateNotDue { wait: Duration::from_millis(1) };
-        let errors: [fn() -> StorageError; 4] =
-            [|| StorageError::Busy, || StorageError::Collided, || StorageError::Stale, due];
+        let due = || StorageError::Database(DatabaseError::DateNotDue { wait: Duration::from_millis(1) });
+        let errors: [fn() -> StorageError; 4] = [
+            || StorageError::Database(DatabaseError::Busy),
+            || StorageError::Database(DatabaseError::Collided),
+            || StorageError::Stale,
+            due,
+        ];
         for error in errors {
             let (runs, job) = failing(error, ATTEMPTS - 1);
             rt::System::new().block_on(write_with_retries(&store, job)).unwrap();
@@ -138,8 +148,8 @@ mod tests {
         }
         let given_up: [(fn() -> StorageError, usize); 3] = [
             (|| StorageError::Stale, ATTEMPTS),
-            (|| StorageError::Closed, 1),
-            (|| StorageError::DateNotDue { wait: Duration::from_secs(6) }, 1),
+            (|| StorageError::Database(DatabaseError::Closed), 1),
+            (|| StorageError::Database(DatabaseError::DateNotDue { wait: Duration::from_secs(6) }), 1),
         ];
         for (error, expected) in given_up {
             let (runs, job) = failing(error, usize::MAX);

@@ -21,11 +21,12 @@ use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
 use self::exclusive::Exclusive;
 use self::part::Part;
 pub use self::restoring::{PreparedRestore, Restored, prepare_restore};
-use crate::connection::{Connections, DatabaseConnection};
-use crate::error::StorageError;
+use crate::environment;
+use crate::error::{DatabaseError, StorageError};
 use crate::store::migrations::{MIGRATIONS_TABLE, refuse_unknown};
 use crate::tokens::Environment;
-use crate::{catalog, environment};
+use database::catalog;
+use database::connection::{Connections, DatabaseConnection};
 
 /// What SQLite appends to the name of a database for the files that it keeps beside it.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -108,11 +109,17 @@ pub enum BackupError {
     },
 }
 
+impl From<DatabaseError> for BackupError {
+    fn from(error: DatabaseError) -> Self {
+        Self::Storage(error.into())
+    }
+}
+
 impl BackupError {
     /// Names the folder of the written file instead of the file where its disk is full.
     fn with_folder(self, written: &Path) -> Self {
         let is_full = matches!(&self, Self::File(_, source) if source.kind() == io::ErrorKind::StorageFull)
-            || matches!(self, Self::Storage(StorageError::NoSpace(_)));
+            || matches!(self, Self::Storage(StorageError::Database(DatabaseError::NoSpace(_))));
         if is_full { Self::NoSpace(folder_of(written).to_owned()) } else { self }
     }
 
@@ -269,7 +276,7 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     let mut connection = DatabaseConnection::Sqlite(open(file)?);
     // SQLite says here that a file is no database, or that its first page makes no sense.
     let faults = catalog::damage(&mut connection).map_err(|error| {
-        if let StorageError::DatabaseFault(reason) = error { damaged(reason.to_string()) } else { error.into() }
+        if let DatabaseError::DatabaseFault(reason) = error { damaged(reason.to_string()) } else { error.into() }
     })?;
     if let Some(first) = faults.into_iter().next() {
         return Err(damaged(first));
@@ -285,7 +292,7 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
 
 /// Opens a database file as it is.
 fn open(file: &Path) -> Result<SqliteConnection, StorageError> {
-    SqliteConnection::establish(&file.to_string_lossy()).map_err(StorageError::Connection)
+    Ok(SqliteConnection::establish(&file.to_string_lossy()).map_err(DatabaseError::Connection)?)
 }
 
 #[cfg(test)]

@@ -12,12 +12,12 @@ use diesel::prelude::*;
 use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 
-use crate::connection::DatabaseConnection;
-use crate::connection::fixed_expression::fixed_expressions;
 use crate::error::StorageError;
 use crate::register_setting::{read, write};
 use crate::schema::register_settings;
 use crate::session::Session;
+use database::connection::DatabaseConnection;
+use database::connection::fixed_expression::fixed_expressions;
 
 /// The name of the setting with the generation: random digits, and behind a space the number of the PostgreSQL server.
 const GENERATION: &str = "change_generation";

@@ -13,11 +13,12 @@ use diesel::sql_types::{BigInt, Bool, Nullable, Text};
 use serde::{Deserialize, Serialize};
 
 use crate::change_generation::{Generation, GenerationText, Timeline};
-use crate::connection::fixed_expression::fixed_expressions;
-use crate::connection::{Backend, DatabaseConnection, PendingResult, QueryQueue as _};
 use crate::error::StorageError;
+use crate::pending_result::PendingResult;
 use crate::schema::trainees;
 use crate::session::Session;
+use database::connection::fixed_expression::fixed_expressions;
+use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 
 /// The key of the next entry in the history. It does not fall when entries are removed.
 macro_rules! next_entry {

@@ -14,11 +14,12 @@ use std::path::PathBuf;
 use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
 
-use crate::connection::{Access, Connections, DatabaseConnection};
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::store::migrations::{Goal, bring_to, require_current};
 use crate::tokens::Environment;
-use crate::{catalog, change_generation, environment};
+use crate::{change_generation, environment};
+use database::catalog;
+use database::connection::{Access, Connections, DatabaseConnection};
 use rows::{TableAccess, key_of};
 use tables::{COPIED, CopiedTable};
 pub use verify::Difference;
@@ -116,7 +117,7 @@ pub fn copy(
 
     let report = verify::compare(&mut source, &mut target, &mut report_step)?;
     if report.differences.is_empty() {
-        open_target(&mut target).and_then(|()| target_connections.mark_created()).map_err(of_target)?;
+        open_target(&mut target).and_then(|()| Ok(target_connections.mark_created()?)).map_err(of_target)?;
     }
     Ok(report)
 }
@@ -141,7 +142,7 @@ fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
 fn open_source(url: &str, requested: Option<Environment>) -> Result<(DatabaseConnection, Environment), CopyError> {
     let connections = Connections::to(url).map_err(of_source)?;
     let mut source = connections.establish_existing().map_err(|error| {
-        if let StorageError::Absent(file) = error { CopyError::Absent(file) } else { CopyError::Source(error) }
+        if let DatabaseError::Absent(file) = error { CopyError::Absent(file) } else { of_source(error) }
     })?;
     let environment = require_source(&mut source, &connections.display_name(), requested).map_err(of_source)?;
     Ok((source, environment))

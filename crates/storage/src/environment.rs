@@ -7,12 +7,13 @@ use diesel::prelude::*;
 use domain::iso_8601;
 use rustix::system::uname;
 
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::schema::providers;
 use crate::session::Session;
 use crate::tokens::Environment;
-use crate::{catalog, document, register_setting};
+use crate::{document, register_setting};
+use database::catalog;
+use database::connection::DatabaseConnection;
 
 /// The name of the setting.
 const SETTING: &str = "environment";

@@ -7,11 +7,11 @@ use std::collections::HashSet;
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
 
-use crate::catalog;
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::schema::{erasures, providers};
 use crate::session::{ProviderSession, Session};
+use database::catalog;
+use database::connection::DatabaseConnection;
 
 /// What the history says of an erasure.
 pub const OPERATION: &str = "trainee erase";

@@ -20,11 +20,11 @@ pub use self::month::{Month, MonthNotOver, NoMonth};
 pub(crate) use self::rebuild::agreements;
 pub use self::removal::{PastMonths, Removed, remove};
 pub(crate) use self::written::Changed;
-use crate::connection::{execute_deferred, static_query};
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
 use crate::sql_dates::Timestamp;
+use database::connection::{execute_deferred, static_query};
 
 /// By what the placements of a trainee stand in an entry.
 const PLACEMENTS: &str = "placements";

@@ -13,10 +13,11 @@ use chrono::{NaiveDateTime, TimeDelta};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Text, Timestamp};
 
-use crate::connection::{DatabaseConnection, execute_deferred, with_inner};
 use crate::error::StorageError;
+use crate::locks;
 use crate::schema::{idempotency_locks, replies};
 use crate::session::{ProviderSession, Session};
+use database::connection::{DatabaseConnection, execute_deferred, with_inner};
 
 /// How long a reply is found.
 const RETENTION: TimeDelta = TimeDelta::hours(24);
@@ -97,7 +98,7 @@ impl ProviderSession<'_> {
         let find = |connection: &mut DatabaseConnection| {
             Ok(with_inner!(connection, |inner| reply.get_result::<Found>(inner)).optional()?)
         };
-        let found = self.connection.with_idempotency_key_locked(provider, key, now, oldest, find)?;
+        let found = locks::with_idempotency_key_locked(self.connection, provider, key, now, oldest, find)?;
         let Some(found) = found else { return Ok(KeyState::InFlight) };
         let Some((created_at, (digest, status, headers, body))) = found else { return Ok(KeyState::Unused) };
         if created_at <= oldest {
@@ -253,6 +254,7 @@ mod tests {
     use domain::Trn;
 
     use super::*;
+    use crate::error::DatabaseError;
     use crate::history::Cause;
     use crate::testing::filled::connect;
     use crate::testing::{Register, UKPRN};
@@ -293,7 +295,7 @@ mod tests {
         let refused = |session: &mut Session<'_>| {
             let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
             assert_eq!(session.earlier_reply(KEY, "two")?, KeyState::Unused);
-            Err::<(), _>(StorageError::Closed)
+            Err::<(), _>(StorageError::Database(DatabaseError::Closed))
         };
         register.store.write_blocking(refused).unwrap_err();
         with_provider(&register, UKPRN, |session| {
@@ -370,9 +372,9 @@ mod tests {
             first_store.write_blocking(move |session| {
                 let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
                 assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
-                session.connection.lock_trn(&first_trn)?;
+                locks::lock_trn(session.connection, &first_trn)?;
                 // A look-up sends the lock, which is deferred.
-                assert!(session.connection.try_lock_trn(&first_trn)?);
+                assert!(locks::try_lock_trn(session.connection, &first_trn)?);
                 begun.send(()).unwrap();
                 first_goes_on.recv().unwrap();
                 Ok::<_, StorageError>(())
@@ -389,7 +391,7 @@ mod tests {
                 let found = session.earlier_reply(KEY, "one")?;
                 if found == KeyState::Unused {
                     // As a handler does that goes on.
-                    session.connection.lock_trn(&second_trn)?;
+                    locks::lock_trn(session.connection, &second_trn)?;
                     session.organisations(&["990001".to_owned()], &[], &[])?;
                 }
                 Ok::<_, StorageError>((found, runs))

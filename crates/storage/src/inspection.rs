@@ -6,14 +6,14 @@ use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use domain::organisations::is_reserved_urn;
 
-use crate::catalog;
-use crate::catalog::Orphan;
-use crate::connection::DatabaseConnection;
 use crate::copy::tables;
 use crate::error::StorageError;
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
 use crate::trainees::miscounted;
+use database::catalog;
+use database::catalog::Orphan;
+use database::connection::DatabaseConnection;
 
 /// What was found about the database as a whole.
 #[derive(Debug, Default)]

@@ -8,11 +8,8 @@
 //! This crate knows neither HTTP nor any version of the API.
 
 pub mod backup;
-pub mod catalog;
 mod change_generation;
 pub mod change_position;
-pub mod clock;
-mod connection;
 pub mod copy;
 mod document;
 pub mod environment;
@@ -24,11 +21,9 @@ pub mod idempotency;
 pub mod identifiers;
 pub mod imports;
 pub mod inspection;
-mod job;
-pub mod job_times;
-pub mod metrics;
+mod locks;
 pub mod organisations;
-mod owner_only;
+mod pending_result;
 pub mod probe;
 pub mod providers;
 mod register_setting;
@@ -46,4 +41,3 @@ pub mod tokens;
 pub mod trainees;
 pub mod usage;
 pub mod users;
-mod writer;

@@ -7,10 +7,10 @@ use diesel::prelude::*;
 use domain::organisations::{Organisations, School, TrainingPartner};
 use postgres_client::PostgresConnection;
 
-use crate::connection::{DatabaseConnection, QueryQueue as _, with_inner};
 use crate::error::StorageError;
 use crate::schema::{schools, training_partners};
 use crate::session::{ProviderSession, Session};
+use database::connection::{DatabaseConnection, QueryQueue as _, with_inner};
 
 pub mod merge;
 

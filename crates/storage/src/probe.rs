@@ -12,14 +12,14 @@ use diesel::prelude::*;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
-use crate::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT, execute_deferred};
 use crate::environment;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::schema::{
     changes, idempotency_locks, lock_stripes, placement_schools, providers, register_settings, replies, schools,
     tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
 };
 use crate::store::Store;
+use database::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT, execute_deferred};
 
 /// How long a write that was kept says that the next one would be.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);
@@ -58,15 +58,15 @@ impl Probe {
     ///
     /// # Errors
     ///
-    /// [`StorageError::DatabaseFault`] for up to a minute after a request met one; otherwise the reason why the database does not
+    /// [`DatabaseError::DatabaseFault`] for up to a minute after a request met one; otherwise the reason why the database does not
     /// answer. Must be called within a tokio runtime.
     pub async fn ask(&self) -> Result<(), StorageError> {
         match self.ask_over(&self.reads, read).await {
             // A server that says so answers; those who have a connection are served.
-            Err(StorageError::NoConnectionLeft(_)) => {}
-            Err(StorageError::DatabaseFault(reason)) => {
+            Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => {}
+            Err(StorageError::Database(DatabaseError::DatabaseFault(reason))) => {
                 let mut logged = self.logged_fault.lock().await;
-                let error = StorageError::DatabaseFault(Arc::clone(&reason));
+                let error = StorageError::Database(DatabaseError::DatabaseFault(Arc::clone(&reason)));
                 if logged.replace(Arc::clone(&reason)) != Some(reason) {
                     log::error!("{error}");
                 }
@@ -77,11 +77,11 @@ impl Probe {
                 if self.logged_fault.lock().await.take().is_some() {
                     log::info!("the database has again what the register needs");
                     // What requests have met is most likely the same.
-                    self.store.last_fault.forget();
+                    self.store.last_fault().forget();
                 }
             }
         }
-        self.store.last_fault.require_none()
+        Ok(self.store.last_fault().require_none()?)
     }
 
     /// Writes a row that belongs to this server, and commits it; at most once a second.
@@ -93,7 +93,7 @@ impl Probe {
         // A write that was kept says nothing of the next one where the file was replaced since.
         self.connections.require_unchanged_files()?;
         self.ask_to_write_row().await?;
-        self.store.last_fault.require_none()
+        Ok(self.store.last_fault().require_none()?)
     }
 
     async fn ask_to_write_row(&self) -> Result<(), StorageError> {
@@ -107,7 +107,7 @@ impl Probe {
         } else {
             match self.ask_over(&self.writes, write).await {
                 // The server has no room for one more, and the store has its own.
-                Err(StorageError::NoConnectionLeft(_)) => over_store().await?,
+                Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => over_store().await?,
                 outcome => outcome?,
             }
         }
@@ -135,10 +135,10 @@ impl Probe {
                         return Ok(());
                     }
                     // The commit was begun, and may yet be waited for: a second one would be no better.
-                    Err(error @ StorageError::OutcomeUnknown(_)) => return Err(error),
+                    Err(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => return Err(error),
                     // Another connection meets the same.
-                    Err(error @ StorageError::DatabaseFault(_)) => return Err(error),
-                    Err(StorageError::ReadOnly(_)) => {}
+                    Err(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => return Err(error),
+                    Err(StorageError::Database(DatabaseError::ReadOnly(_))) => {}
                     Err(_) => connections.invalidate(),
                 }
             }
@@ -147,7 +147,7 @@ impl Probe {
             *held = Some(connection);
             Ok(())
         });
-        asking.await.unwrap_or(Err(StorageError::Closed))
+        asking.await.unwrap_or(Err(StorageError::Database(DatabaseError::Closed)))
     }
 }
 
@@ -182,7 +182,7 @@ mod tests {
     use diesel::connection::SimpleConnection as _;
     use diesel::prelude::*;
 
-    use crate::error::StorageError;
+    use crate::error::{DatabaseError, StorageError};
     use crate::schema::register_settings;
     use crate::testing::{Register, block_on};
 
@@ -216,7 +216,10 @@ mod tests {
         ] {
             register.second_connection().batch_execute(break_it).unwrap();
             let fault = block_on(probe.ask()).unwrap_err();
-            assert!(matches!(&fault, StorageError::DatabaseFault(reason) if reason.contains(object)), "{fault:?}");
+            assert!(
+                matches!(&fault, StorageError::Database(DatabaseError::DatabaseFault(reason)) if reason.contains(object)),
+                "{fault:?}"
+            );
             register.second_connection().batch_execute(mend_it).unwrap();
             block_on(probe.ask()).unwrap();
         }
@@ -230,10 +233,10 @@ mod tests {
             .store
             .write(|session| Ok::<_, StorageError>(session.connection.batch_execute("DELETE FROM absent_table")?));
         let met = block_on(met);
-        assert!(matches!(met, Err(StorageError::DatabaseFault(_))), "{met:?}");
+        assert!(matches!(met, Err(StorageError::Database(DatabaseError::DatabaseFault(_)))), "{met:?}");
         for seen in [block_on(probe.ask()), block_on(probe.ask_to_write())] {
             assert!(
-                matches!(&seen, Err(StorageError::DatabaseFault(reason)) if reason.contains("absent_table")),
+                matches!(&seen, Err(StorageError::Database(DatabaseError::DatabaseFault(reason))) if reason.contains("absent_table")),
                 "{seen:?}"
             );
         }

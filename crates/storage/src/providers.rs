@@ -7,10 +7,10 @@ use diesel::prelude::*;
 use domain::organisations::is_ukprn;
 use domain::text::is_blank;
 
-use crate::connection::DatabaseConnection;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{erasures, providers};
 use crate::session::Session;
+use database::connection::DatabaseConnection;
 
 /// A provider as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,15 +8,15 @@ use std::fs::File;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::connection::Connections;
 use crate::error::StorageError;
+use database::connection::Connections;
 
 /// Marks the SQLite database at `url`, which exists, as that of a server until the process ends, and returns whether another
 /// server had done so. On PostgreSQL a database can have several servers.
 ///
 /// # Errors
 ///
-/// [`StorageError::UnknownAddress`].
+/// [`DatabaseError::UnknownAddress`].
 pub fn has_another_server(url: &str) -> Result<bool, StorageError> {
     let connections = Connections::to(url)?;
     let Some(Ok(file)) = connections.file().map(File::open) else { return Ok(false) };

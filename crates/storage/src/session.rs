@@ -8,9 +8,6 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
-use crate::clock::JobTime;
-use crate::connection::prepared::DataVersion;
-use crate::connection::{Access, DatabaseConnection, execute_deferred, static_query, with_inner};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::identifiers::can_be_identifier;
@@ -19,12 +16,16 @@ use crate::sql_dates::Day;
 use crate::tokens::TokenDigest;
 use crate::tokens::cache::TokenCache;
 use crate::trainees::{TRAINEE_ROW, TraineeRow, is_visible};
+use database::clock::JobTime;
+use database::connection::prepared::DataVersion;
+use database::connection::{Access, DatabaseConnection, execute_deferred, static_query, with_inner};
+use database::transaction::{ConnectionMemory, Transaction};
 
 /// A job's access to the register, before it is known for whom.
 pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
-    time: JobTime,
+    time: &'a mut JobTime,
     /// Whether the job may wait for rows that another transaction has locked. One that shares its transaction may not.
     may_wait: bool,
     /// The tokens that need not be queried while nothing is committed, where there are any.
@@ -108,19 +109,15 @@ pub struct Provider {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, may_wait: true, token_cache: None }
-    }
-
-    /// The same for a job that shares its transaction with others, and waits for no lock: it fails with [`StorageError::Busy`].
-    pub(crate) fn without_waiting(self) -> Self {
-        Self { may_wait: false, ..self }
-    }
-
-    /// The same, where tokens that the connection found valid are not queried again while nothing is committed to the file. The
-    /// connection must be one to SQLite that cannot write.
-    pub(crate) fn with_token_cache(self, token_cache: &'a mut TokenCache) -> Self {
-        Self { token_cache: Some(token_cache), ..self }
+    pub(crate) fn new(transaction: &'a mut Transaction<'_>) -> Self {
+        let token_cache = transaction.memory.as_deref_mut().and_then(ConnectionMemory::get);
+        Self {
+            connection: &mut *transaction.connection,
+            access: transaction.access,
+            time: &mut transaction.time,
+            may_wait: transaction.may_wait,
+            token_cache,
+        }
     }
 
     /// The time by the clock when the job was begun, cut to the millisecond: what has expired, and what today is, follows from
@@ -132,11 +129,6 @@ impl<'a> Session<'a> {
     /// The date of [`Session::now`] in UTC.
     pub fn today(&self) -> NaiveDate {
         self.now().date_naive()
-    }
-
-    /// The row of the trainee that the job could not change yet, if it is one.
-    pub(crate) fn waits_for(&self) -> Option<i64> {
-        self.time.waits_for()
     }
 
     /// Opens the records of the provider to which a token belongs; `None` when the token is unknown, revoked or
@@ -210,7 +202,7 @@ impl<'a> Session<'a> {
         ProviderSession {
             connection: &mut *self.connection,
             access: self.access,
-            time: &mut self.time,
+            time: &mut *self.time,
             provider,
             cause,
             token,
@@ -297,7 +289,7 @@ impl<'a> ProviderSession<'a> {
 
     /// Gives the date to a change of a trainee that is dated so; called before it is written.
     pub(crate) fn take_date(&mut self, updated_at: Option<DateTime<Utc>>) -> Result<(), StorageError> {
-        if updated_at == Some(self.change_date()) { self.time.take() } else { Ok(()) }
+        if updated_at == Some(self.change_date()) { Ok(self.time.take()?) } else { Ok(()) }
     }
 
     /// The date of [`ProviderSession::now`] in UTC.

@@ -96,8 +96,8 @@ mod tests {
     use diesel::sql_types::Text;
 
     use super::*;
-    use crate::connection::with_inner;
     use crate::testing::Register;
+    use database::connection::with_inner;
 
     #[test]
     fn a_day_is_in_the_database_what_a_date_is() {

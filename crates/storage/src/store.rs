@@ -1,201 +1,99 @@
-//! The store: takes jobs from any thread and runs each in one transaction.
-//!
-//! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go through one thread that
-//! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
+//! The store: takes jobs over sessions from any thread and runs each in one transaction of the database.
 
+#[cfg(test)]
+mod database_file_tests;
 #[cfg(test)]
 mod dates;
 #[cfg(test)]
 mod durability;
-mod group_commit;
-mod last_fault;
-mod look_ups;
+#[cfg(test)]
+mod group_commit_tests;
+#[cfg(test)]
+mod job_times_tests;
+#[cfg(test)]
+mod look_up_tests;
 pub(crate) mod migrations;
 #[cfg(test)]
 mod opening;
-mod pool;
 mod reclaim;
 #[cfg(test)]
 mod round_trips;
-mod runs;
 mod set_up;
 mod statistics;
 mod writable;
-
-use std::num::NonZeroUsize;
-use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
+#[cfg(test)]
+mod writer_tests;
 
 use chrono::{DateTime, Utc};
-use tokio::task::spawn_blocking;
-use tokio::time::sleep;
+use database::connection::Connections;
+use database::database::Database;
+use database::last_fault::LastFault;
+pub use database::options::StoreOptions;
+pub use database::stats::{Queue, StoreStats, WriterStats};
+use database::transaction::Transaction;
 
-use crate::clock::{Clock, WriteClock};
-use crate::connection::{Access, Connections, KeptOpen, PageCaches};
 use crate::copy;
-use crate::error::{JobError, StorageError};
-use crate::job::{answer_of, job};
-use crate::metrics::StoreMetrics;
+use crate::error::{DatabaseError, JobError, StorageError};
 use crate::probe::Probe;
 use crate::session::Session;
-use crate::store::last_fault::LastFault;
-use crate::store::look_ups::LookUps;
 pub use crate::store::migrations::{Goal, Pending, SchemaChange, SetUp};
-use crate::store::pool::JobPool;
 pub use crate::store::reclaim::Reclaim;
-pub use crate::writer::WriterStats;
-use crate::writer::{WriteCounters, Writer};
-
-/// How long [`Store::drain`] waits before it looks again whether jobs wait for a date.
-const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
-
-/// How a store is set up.
-#[derive(Debug, Clone)]
-pub struct StoreOptions {
-    /// The most connections that read, at least one; they are made as they are needed.
-    pub readers: u32,
-    /// The most connections that write on PostgreSQL, at least one. They are apart from those that read, so that neither
-    /// keep the others waiting.
-    pub writers: u32,
-    /// How long a job waits on PostgreSQL for one of its connections to become free.
-    pub place_wait: Duration,
-    /// How long opening the store, and a job that no client waits for, wait for a server of PostgreSQL that has no connection left.
-    /// Other servers give theirs back when they do not use them.
-    pub connection_wait: Duration,
-    /// The threads that look records up on SQLite over connections of their own; see [`Store::look_up`].
-    pub look_up_threads: u32,
-    /// Jobs that may wait to read; as many again may wait to write. One more is refused at once.
-    pub queue: usize,
-    /// The most writes that share a commit on SQLite, at least one. It bounds how long the first of them waits for the
-    /// last.
-    pub group: usize,
-    /// Where jobs get their time.
-    pub clock: Clock,
-}
-
-impl Default for StoreOptions {
-    fn default() -> Self {
-        // The threads of a server that answers on all processors.
-        let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let look_up_threads = u32::try_from(processors).unwrap_or(u32::MAX);
-        Self {
-            readers: 8,
-            writers: 8,
-            place_wait: Duration::from_secs(2),
-            connection_wait: Duration::ZERO,
-            look_up_threads,
-            queue: 256,
-            group: 64,
-            clock: Clock::system(),
-        }
-    }
-}
-
-/// Jobs that wait to be begun.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Queue {
-    /// How many there are.
-    pub length: usize,
-    /// How many there may be.
-    pub limit: usize,
-}
-
-/// What a store is doing, and has done since it was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StoreStats {
-    /// What was written.
-    pub written: WriterStats,
-    /// Those that wait to read.
-    pub pool_queue: Queue,
-    /// Those that wait to write.
-    pub writer_queue: Queue,
-    /// Connections of the pools, whether or not a job uses them.
-    pub connections: u32,
-    /// Those of them that no job uses.
-    pub connections_idle: u32,
-    /// The most connections of the pools.
-    pub connections_limit: u32,
-}
+use crate::timestamps;
 
 /// The register's database. Cheap to clone; all clones are the same store.
 #[derive(Debug, Clone)]
 pub struct Store {
-    connections: Connections,
-    /// Where jobs read.
-    pool: Arc<JobPool>,
-    /// Where records are looked up by key on SQLite; on PostgreSQL that is on the pool.
-    look_ups: Option<Arc<LookUps>>,
-    writes: Writes,
-    counters: Arc<WriteCounters>,
-    clock: Clock,
-    pub(crate) last_fault: LastFault,
-    /// Keeps the files of a SQLite database in use, so that they stay the same ones.
-    _kept_open: Option<Arc<KeptOpen>>,
+    database: Database,
 }
 
-/// Where jobs write.
-#[derive(Debug, Clone)]
-enum Writes {
-    /// One after the other, on SQLite.
-    Thread(Writer),
-    /// Side by side, on PostgreSQL.
-    Pool(Arc<JobPool>),
+/// The error of a job over a session, as the database sees it.
+struct SessionError<E>(E);
+
+impl<E: JobError> From<DatabaseError> for SessionError<E> {
+    fn from(error: DatabaseError) -> Self {
+        Self(StorageError::from(error).into())
+    }
+}
+
+impl<E: JobError> database::error::JobError for SessionError<E> {
+    fn of_the_database(&self) -> Option<&DatabaseError> {
+        match self.0.of_the_store() {
+            Some(StorageError::Database(error)) => Some(error),
+            Some(_) | None => None,
+        }
+    }
+}
+
+/// Makes a job over a session one over a transaction.
+fn in_session<T, E>(
+    mut job: impl FnMut(&mut Session<'_>) -> Result<T, E>,
+) -> impl FnMut(&mut Transaction<'_>) -> Result<T, SessionError<E>> {
+    move |transaction| job(&mut Session::new(transaction)).map_err(SessionError)
+}
+
+fn own_error<T, E>(answer: Result<T, SessionError<E>>) -> Result<T, E> {
+    answer.map_err(|SessionError(error)| error)
 }
 
 impl Store {
     /// Opens the database that `url` names: `sqlite://PATH`, `postgres://...` or `postgresql://...`.
     ///
-    /// A SQLite file and its folders are made when they are absent. The schema is not touched: see [`Store::set_up`].
+    /// A SQLite file and its folder are made when they are absent. The schema is not touched: see [`Store::set_up`].
     ///
     /// # Errors
     ///
-    /// [`StorageError::UnknownAddress`], [`StorageError::Folder`], [`StorageError::Connection`] or
-    /// [`StorageError::Unavailable`].
+    /// [`DatabaseError::UnknownAddress`], [`DatabaseError::Folder`], [`DatabaseError::Connection`] or
+    /// [`DatabaseError::Unavailable`].
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
-        let connections = Connections::to(url)?.waiting(options.connection_wait);
-        let for_pool = connections.sharing(PageCaches::POOL, options.readers);
-        let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
-        let for_writer = connections.sharing(PageCaches::WRITER, 1);
-        // The first connection is made by hand: it fails at once and with its cause, where the pool would try again and
-        // again; and it brings a new SQLite file into WAL mode before others look at it.
-        let first = for_writer.establish()?;
-        let kept_open = connections.keep_open()?.map(Arc::new);
-        let clock = Arc::new(WriteClock::new(options.clock.clone()));
-        let counters = Arc::new(WriteCounters::default());
-        let metrics = StoreMetrics::new();
-        let pool = |connections: &Connections, size| {
-            let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
-            Arc::new(JobPool::open(connections, size, &options, clock, counters, metrics.clone()))
-        };
-        let reads = pool(&for_pool, options.readers);
-        let look_ups = connections.allow_one_writer().then(|| {
-            let clock = options.clock.clone();
-            Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, metrics.clone()))
-        });
-        let writes = if connections.allow_one_writer() {
-            let clock = Arc::clone(&clock);
-            Writes::Thread(Writer::start(for_writer, first, clock, Arc::clone(&counters), metrics, &options)?)
-        } else {
-            Writes::Pool(pool(&connections.for_writing(), options.writers))
-        };
-        Ok(Self {
-            connections,
-            pool: reads,
-            look_ups,
-            writes,
-            counters,
-            clock: options.clock,
-            last_fault: LastFault::default(),
-            _kept_open: kept_open,
-        })
+        let connections = Connections::to(url)?;
+        Ok(Self { database: Database::open(&connections, options, timestamps::latest_change)? })
     }
 
     /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.
     ///
     /// # Errors
     ///
-    /// [`StorageError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaOlder`],
+    /// [`DatabaseError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaOlder`],
     /// [`StorageError::SchemaNewer`] or [`StorageError::UnfinishedCopy`]; otherwise as [`Store::open`].
     pub fn open_existing(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::to(url)?;
@@ -210,14 +108,14 @@ impl Store {
 
     /// A connection apart from those of jobs.
     #[cfg(test)]
-    pub(crate) fn own_connection(&self) -> Result<crate::connection::DatabaseConnection, StorageError> {
-        self.connections.establish()
+    pub(crate) fn own_connection(&self) -> Result<database::connection::DatabaseConnection, StorageError> {
+        Ok(self.database.connections().establish()?)
     }
 
     /// The time where no record is concerned; jobs have a time of their own.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
+        self.database.now()
     }
 
     /// Runs a job that only reads. All its queries see the same snapshot.
@@ -230,7 +128,7 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        self.last_fault.note(Arc::clone(&self.pool).run(Access::Read, job).await)
+        own_error(self.database.read(in_session(job)).await)
     }
 
     /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its
@@ -244,17 +142,13 @@ impl Store {
     /// As [`Store::read`].
     pub async fn look_up<T, E>(
         &self,
-        mut job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
     {
-        let answer = match self.look_ups.as_ref().and_then(|look_ups| look_ups.run(&mut job)) {
-            Some(answer) => answer,
-            None => Arc::clone(&self.pool).run(Access::LookUp, job).await,
-        };
-        self.last_fault.note(answer)
+        own_error(self.database.look_up(in_session(job)).await)
     }
 
     /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
@@ -271,13 +165,7 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        let writer = match &self.writes {
-            Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => return self.last_fault.note(Arc::clone(pool).run(Access::Write, job).await),
-        };
-        let (job, answer) = self::job(job);
-        writer.enqueue(job)?;
-        self.last_fault.note(answer_of(answer.await))
+        own_error(self.database.write(in_session(job)).await)
     }
 
     /// As [`Store::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
@@ -294,10 +182,7 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        match &self.writes {
-            Writes::Thread(_) => self.write(job).await,
-            Writes::Pool(pool) => self.last_fault.note(Arc::clone(pool).run_in_group(job).await),
-        }
+        own_error(self.database.write_in_group(in_session(job)).await)
     }
 
     /// As [`Store::read`], for callers outside any tokio runtime.
@@ -309,7 +194,7 @@ impl Store {
     where
         E: JobError,
     {
-        self.pool.run_here(Access::Read, job)
+        own_error(self.database.read_blocking(in_session(job)))
     }
 
     /// As [`Store::write`], for callers outside any tokio runtime.
@@ -325,13 +210,7 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        let writer = match &self.writes {
-            Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => return pool.run_here(Access::Write, job),
-        };
-        let (job, answer) = self::job(job);
-        writer.enqueue(job)?;
-        answer_of(answer.blocking_recv())
+        own_error(self.database.write_blocking(in_session(job)))
     }
 
     /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
@@ -341,56 +220,32 @@ impl Store {
     ///
     /// When the last of them could not be kept. Must be called within a tokio runtime.
     pub async fn drain(&self) -> Result<(), StorageError> {
-        self.pool.drain().await;
-        let writer = match &self.writes {
-            Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => {
-                let last = pool.groups.last();
-                while pool.groups.hold_any_until(last) {
-                    sleep(POSTPONED_PAUSE).await;
-                }
-                pool.drain().await;
-                return Ok(());
-            }
-        };
-        // The writer takes one job after the other, and this one is the last.
-        let (last, answer) = job(|_| Ok::<_, StorageError>(()));
-        let to_enqueue = writer.clone();
-        // The queue may be full, and then this waits for a place.
-        let placed = spawn_blocking(move || to_enqueue.enqueue_when_there_is_room(last)).await;
-        placed.unwrap_or(Err(StorageError::Closed))?;
-        answer_of(answer.await)?;
-        while writer.has_postponed() {
-            sleep(POSTPONED_PAUSE).await;
-        }
-        Ok(())
+        Ok(self.database.drain().await?)
     }
 
     /// What was written since the store was opened.
     pub fn writer_stats(&self) -> WriterStats {
-        self.counters.read()
+        self.database.writer_stats()
     }
 
     /// What the store is doing, and has done.
     pub fn stats(&self) -> StoreStats {
-        let pools = [Some(&self.pool), if let Writes::Pool(pool) = &self.writes { Some(pool) } else { None }];
-        let pools = || pools.iter().copied().flatten();
-        StoreStats {
-            written: self.writer_stats(),
-            pool_queue: self.pool.queue(),
-            writer_queue: match &self.writes {
-                Writes::Thread(writer) => writer.queue(),
-                Writes::Pool(pool) => pool.queue(),
-            },
-            connections: pools().map(|pool| pool.state().connections).sum(),
-            connections_idle: pools().map(|pool| pool.state().idle_connections).sum(),
-            connections_limit: pools().map(|pool| pool.size()).sum(),
-        }
+        self.database.stats()
+    }
+
+    /// The last fault of the database that a job met.
+    pub(crate) fn last_fault(&self) -> &LastFault {
+        self.database.last_fault()
+    }
+
+    /// Records what the store is doing, and has done, as metrics.
+    pub fn publish_metrics(&self) {
+        self.database.publish_metrics();
     }
 
     /// Something that checks whether the database answers, independently of all jobs.
     pub fn probe(&self) -> Probe {
-        Probe::over(self.clone(), self.connections.clone())
+        Probe::over(self.clone(), self.database.connections().clone())
     }
 }
 

@@ -12,14 +12,14 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use domain::{State, Trainee};
 use test_support::{Database, Kind};
 
-use crate::clock::Clock;
-use crate::connection::{Connections, DatabaseConnection};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::tokens::{Environment, NewToken, Token, TokenDigest, TokenRecord};
 use crate::users::Actor;
+use database::clock::Clock;
+use database::connection::{Connections, DatabaseConnection};
 
 pub(crate) const UKPRN: &str = "10000001";
 

@@ -5,10 +5,10 @@ use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
 
-use crate::connection::{DatabaseConnection, with_inner};
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::schema::changes;
 use crate::session::Session;
+use database::connection::{DatabaseConnection, with_inner};
 
 impl Session<'_> {
     /// When a trainee was last changed; `None` when none ever was.
@@ -17,7 +17,7 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn latest_change(&mut self) -> Result<Option<DateTime<Utc>>, StorageError> {
-        latest_change(self.connection)
+        Ok(latest_change(self.connection)?)
     }
 
     /// The time of the database server; `None` where there is none but this machine.
@@ -36,7 +36,7 @@ impl Session<'_> {
 }
 
 /// When a trainee was last changed; `None` when none ever was.
-pub(crate) fn latest_change(connection: &mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, StorageError> {
+pub(crate) fn latest_change(connection: &mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, DatabaseError> {
     // Entries are written in the order of their keys, except those of transactions that run side by side. Each group of
     // writes on SQLite asks this: two look-ups by key, whose statements stay prepared.
     let last = changes::table.select(max(changes::id));

@@ -8,15 +8,16 @@ use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
 
 use crate::change_position::CurrentPosition;
-use crate::connection::{DatabaseConnection, static_query, static_update, with_inner};
 use crate::document::{Extra, JsonText, Parsed};
 pub use crate::document::{Nested, ReadTrainee};
 use crate::error::StorageError;
 use crate::history::Changed;
 use crate::identifiers::can_be_identifier;
+use crate::locks;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 use crate::sql_dates::Day;
+use database::connection::{DatabaseConnection, static_query, static_update, with_inner};
 
 mod batches;
 mod change_feed;
@@ -211,7 +212,7 @@ impl ProviderSession<'_> {
         };
         let rows = if self.writes() {
             let may_wait = self.may_wait();
-            self.connection.with_duplicates_locked(provider, &duplicate_key, may_wait, load)?
+            locks::with_duplicates_locked(self.connection, provider, &duplicate_key, may_wait, load)?
         } else {
             load(self.connection)?
         };
@@ -233,7 +234,7 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`StorageError::DateNotDue`]; otherwise
+    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`DatabaseError::DateNotDue`]; otherwise
     /// when the database does not answer.
     pub fn update_trainee(&mut self, stored: &StoredTrainee, changed: &Trainee) -> Result<(), StorageError> {
         self.take_date(changed.updated_at)?;

@@ -16,10 +16,10 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date, Text, Timestamp};
 
-use crate::connection::execute_deferred;
 use crate::error::StorageError;
 use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
 use crate::session::Session;
+use database::connection::execute_deferred;
 
 mod checks_by_day;
 mod extent;

@@ -43,10 +43,11 @@ pub use self::session_list::OpenSession;
 pub use self::sessions::SignedIn;
 pub use self::sign_in_attempts::{BegunSignIn, SignInAttempt};
 pub use self::summaries::OrganisationSummary;
-use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::{Refusal, StorageError};
+use crate::locks;
 use crate::schema::{invitations as invitation_rows, providers, users};
 use crate::session::Session;
+use database::connection::{DatabaseConnection, with_inner};
 
 /// What a user may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -294,7 +295,7 @@ impl Session<'_> {
     /// Lets nobody else change who belongs to an organisation, or to the service, until the transaction ends. On SQLite writes
     /// come one after the other.
     pub(crate) fn lock_organisation(&mut self, provider_id: Option<i64>) -> Result<(), StorageError> {
-        let Some(provider_id) = provider_id else { return self.connection.lock_operators() };
+        let Some(provider_id) = provider_id else { return locks::lock_operators(self.connection) };
         if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
             let row = providers::table.find(provider_id).select(providers::id).for_no_key_update();
             row.get_result::<i64>(inner)?;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 use domain::commands::erasure::{InvalidGround, ground};
 use storage::erasure::{Erasure, ErasureOrder};
-use storage::error::StorageError;
+use storage::error::{DatabaseError, StorageError};
 use storage::store::{Reclaim, Store};
 
 use super::values::{trainee_id, ukprn};
@@ -269,7 +269,7 @@ pub(super) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
 fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
         match store.reclaim_space(reclaim) {
-            Err(StorageError::Busy) if attempt < ATTEMPTS => thread::sleep(PAUSE),
+            Err(StorageError::Database(DatabaseError::Busy)) if attempt < ATTEMPTS => thread::sleep(PAUSE),
             Err(error) => return Err(CommandError::SpaceNotReclaimed(error)),
             Ok(()) => break,
         }

@@ -9,7 +9,7 @@ use adapter_kit::{Endpoint, Label, Served, UnknownVersion};
 use domain::{Lists, Problem};
 use serde::Serialize;
 use serde_json::json;
-use storage::error::{JobError, StorageError};
+use storage::error::{DatabaseError, JobError, StorageError};
 
 use crate::http::authentication::AuthenticationError;
 use crate::http::idempotency::MalformedKey;
@@ -361,12 +361,12 @@ impl ApiError {
                 CONFLICT,
                 "the record was changed by another request at the same time; send this one again",
             ),
-            Self::Storage(error @ StorageError::OutcomeUnknown(_)) => {
+            Self::Storage(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => {
                 let request_id = request_id::for_the_log();
                 log::warn!(request_id; "{}", Causes(&error));
                 outcome_unknown()
             }
-            Self::Storage(error @ StorageError::DatabaseFault(_)) => {
+            Self::Storage(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => {
                 let request_id = request_id::for_the_log();
                 log::error!(request_id; "{error}");
                 busy()
@@ -374,7 +374,11 @@ impl ApiError {
             Self::Storage(error) if error.is_temporary() => {
                 let request_id = request_id::for_the_log();
                 log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
-                if let StorageError::DateNotDue { wait } = error { busy_for(wait.as_secs() + 1) } else { busy() }
+                if let StorageError::Database(DatabaseError::DateNotDue { wait }) = error {
+                    busy_for(wait.as_secs() + 1)
+                } else {
+                    busy()
+                }
             }
             Self::NoRoomForReply => {
                 let request_id = request_id::for_the_log();

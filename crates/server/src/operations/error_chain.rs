@@ -31,7 +31,7 @@ fn one_line(error: &dyn Error) -> String {
 mod tests {
     use std::io;
 
-    use storage::error::StorageError;
+    use storage::error::{DatabaseError, StorageError};
 
     use super::*;
 
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn what_a_database_says_in_several_lines_becomes_one() {
         let cause = io::Error::other("connection failed: refused\n\tIs the server running\n");
-        let error = StorageError::Folder { path: "data".into(), source: cause };
+        let error = StorageError::Database(DatabaseError::Folder { path: "data".into(), source: cause });
         assert_eq!(
             Causes(&error).to_string(),
             "folder of the database file cannot be made: data: connection failed: refused Is the server running"

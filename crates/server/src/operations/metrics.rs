@@ -48,13 +48,13 @@ pub(crate) const NONE: &str = "-";
 ///
 /// When something collects already.
 pub fn collect() -> Result<PrometheusHandle, BuildError> {
-    let buckets = storage::metrics::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
+    let buckets = database::metrics::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
     let builder = buckets.into_iter().try_fold(PrometheusBuilder::new(), |builder, (name, bounds)| {
         builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
     })?;
     let handle = builder.install_recorder()?;
     describe();
-    storage::metrics::describe();
+    database::metrics::describe();
     Ok(handle)
 }
 

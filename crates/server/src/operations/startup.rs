@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddr
 use std::{fs, io};
 
 use socket2::{Domain, Protocol, Socket, Type};
-use storage::error::StorageError;
+use storage::error::{DatabaseError, StorageError};
 
 use self::clock::WrongClock;
 use crate::operations::error_chain::Causes;
@@ -104,49 +104,55 @@ fn listen_hint(error: &io::Error) -> &'static str {
 /// What to do about a database that cannot be used, behind what is wrong with it.
 pub(crate) fn remedy(error: &StorageError) -> &'static str {
     match error {
-        StorageError::UnknownAddress => "; check --database-url",
-        StorageError::Folder { .. } => "; check --database-url, or make the folders above it",
-        StorageError::DatabaseFileChanged(_) => {
+        StorageError::Database(DatabaseError::UnknownAddress) => "; check --database-url",
+        StorageError::Database(DatabaseError::Folder { .. }) => "; check --database-url, or make the folders above it",
+        StorageError::Database(DatabaseError::DatabaseFileChanged(_)) => {
             "; put the file back, or restore a backup with `trainee-register restore`"
         }
-        StorageError::Connection(_)
-        | StorageError::Unavailable(_)
-        | StorageError::NoConnectionLeft(_)
-        | StorageError::PoolTimeout(_)
-        | StorageError::ServerUnavailable(_)
-        | StorageError::OutcomeUnknown(_)
-        | StorageError::ConnectionLost(_) => {
+        StorageError::Database(DatabaseError::Connection(_))
+        | StorageError::Database(DatabaseError::Unavailable(_))
+        | StorageError::Database(DatabaseError::NoConnectionLeft(_))
+        | StorageError::Database(DatabaseError::PoolTimeout(_))
+        | StorageError::Database(DatabaseError::ServerUnavailable(_))
+        | StorageError::Database(DatabaseError::OutcomeUnknown(_))
+        | StorageError::Database(DatabaseError::ConnectionLost(_)) => {
             "; check --database-url, that the database runs, and that the user of this program may use it"
         }
-        StorageError::ReadOnly(_) | StorageError::CursorOnStandby => {
+        StorageError::Database(DatabaseError::ReadOnly(_)) | StorageError::CursorOnStandby => {
             "; name a database server that can be written to in --database-url"
         }
-        StorageError::DatabaseFault(_) => {
+        StorageError::Database(DatabaseError::DatabaseFault(_)) => {
             "; give the user of this program what it needs there, or look for damage (docs/operations.md)"
         }
-        StorageError::DateNotDue { .. } => "; set the clock of this machine (timedatectl)",
-        StorageError::Busy | StorageError::Collided | StorageError::QueueFull | StorageError::GroupLost(_) => {
+        StorageError::Database(DatabaseError::DateNotDue { .. }) => "; set the clock of this machine (timedatectl)",
+        StorageError::Database(DatabaseError::Busy)
+        | StorageError::Database(DatabaseError::Collided)
+        | StorageError::Database(DatabaseError::QueueFull)
+        | StorageError::Database(DatabaseError::GroupLost(_)) => {
             "; another program holds the database: start again when it has ended"
         }
-        StorageError::NoSpace(_) | StorageError::TransactionEnded { .. } => {
+        StorageError::Database(DatabaseError::NoSpace(_))
+        | StorageError::Database(DatabaseError::TransactionEnded { .. }) => {
             "; make room on the disk of the database, and start again"
         }
         StorageError::Migration(_) => "; nothing was changed: see docs/changing-the-schema.md",
-        StorageError::Closed
-        | StorageError::Thread(_)
+        StorageError::Database(DatabaseError::Closed)
+        | StorageError::Database(DatabaseError::Thread(_))
         | StorageError::NoRandomness(_)
-        | StorageError::Marker { .. } => "; check what the operating system allows the program",
+        | StorageError::Database(DatabaseError::Marker { .. }) => {
+            "; check what the operating system allows the program"
+        }
         // These say themselves what to do.
-        StorageError::DatabaseEncoding { .. }
+        StorageError::Database(DatabaseError::DatabaseEncoding { .. })
         | StorageError::SchemaNewer { .. }
         | StorageError::SchemaOlder { .. }
         | StorageError::LayoutBeforeRelease { .. }
         | StorageError::RecordsNewer { .. }
         | StorageError::UnknownMigration { .. }
         | StorageError::RecordsWouldBeLost { .. }
-        | StorageError::Absent(_)
-        | StorageError::DatabaseGone { .. }
-        | StorageError::IsFolder(_)
+        | StorageError::Database(DatabaseError::Absent(_))
+        | StorageError::Database(DatabaseError::DatabaseGone { .. })
+        | StorageError::Database(DatabaseError::IsFolder(_))
         | StorageError::NoRegister { .. }
         | StorageError::OtherSchema { .. }
         | StorageError::BrokenReferences { .. }
@@ -156,10 +162,10 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Stale
         | StorageError::CorruptRow { .. }
         | StorageError::CorruptSetting { .. }
-        | StorageError::JobPanicked
-        | StorageError::TransactionDepth
-        | StorageError::TransactionLost(_)
-        | StorageError::Query(_)
+        | StorageError::Database(DatabaseError::JobPanicked)
+        | StorageError::Database(DatabaseError::TransactionDepth)
+        | StorageError::Database(DatabaseError::TransactionLost(_))
+        | StorageError::Database(DatabaseError::Query(_))
         | StorageError::SandboxOrganisations(_) => "; look for what is wrong with `trainee-register check`",
     }
 }

@@ -5,9 +5,9 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use chrono::TimeDelta;
+use database::clock::Clock;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
-use storage::clock::Clock;
 use storage::session::Session;
 use storage::store::StoreOptions;
 use storage::tokens::{Environment, NewToken};

@@ -12,8 +12,8 @@ use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
 use super::{BackupError, beside, open};
-use crate::connection::DatabaseConnection;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
+use database::connection::DatabaseConnection;
 
 /// A database that no other program has open, until this is dropped.
 pub(super) struct Exclusive {
@@ -47,7 +47,7 @@ fn acquire_by_sqlite(database: &Path) -> Result<Option<DatabaseConnection>, Back
     for statement in ["PRAGMA busy_timeout = 0", "PRAGMA journal_mode = DELETE", "BEGIN EXCLUSIVE"] {
         match connection.batch_execute(statement).map_err(StorageError::from) {
             Ok(()) => {}
-            Err(StorageError::Busy) => return Err(BackupError::InUse(database.to_owned())),
+            Err(StorageError::Database(DatabaseError::Busy)) => return Err(BackupError::InUse(database.to_owned())),
             Err(_) => return Ok(None),
         }
     }

@@ -13,13 +13,14 @@ use super::part::Part;
 use super::{
     BackupError, beside, exclusive, folder_of, follow_links, open, part, put_in_place, require_no_folder, require_sound,
 };
-use crate::connection::Connections;
 use crate::erasure::Erasure;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::store::migrations::{Goal, SchemaChange, SetUp, set_up};
 use crate::store::{Store, StoreOptions};
 use crate::tokens::Environment;
-use crate::{change_generation, copy, environment, erasure, owner_only, providers};
+use crate::{change_generation, copy, environment, erasure, providers};
+use database::connection::Connections;
+use database::owner_only;
 
 /// How long the connections of a store that was dropped may take to close.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
@@ -110,8 +111,8 @@ fn prepare_copy(
     }
     let mut in_use = connections.establish_existing();
     let recorded = in_use.as_mut().map(environment::recorded);
-    if let Ok(Err(StorageError::Busy)) = recorded {
-        return Err(StorageError::Busy.into());
+    if let Ok(Err(StorageError::Database(DatabaseError::Busy))) = recorded {
+        return Err(StorageError::Database(DatabaseError::Busy).into());
     }
     // A database that cannot be read does not restrict the environment.
     let replaced = recorded.ok().and_then(Result::ok).flatten();
@@ -133,11 +134,11 @@ fn prepare_copy(
             }
             erasures
         }
-        Err(StorageError::Absent(_)) => Ok(Vec::new()),
-        Err(error) => Err(error),
+        Err(DatabaseError::Absent(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
     };
     match erasures {
-        Err(StorageError::Busy) => Err(StorageError::Busy.into()),
+        Err(StorageError::Database(DatabaseError::Busy)) => Err(StorageError::Database(DatabaseError::Busy).into()),
         erasures => Ok((Restored { schema, environment }, erasures)),
     }
 }
@@ -187,7 +188,9 @@ fn close(database: &Path) -> Result<(), StorageError> {
     loop {
         // This mode cannot be entered while another connection is open, and SQLite does not wait for it.
         match connection.batch_execute("PRAGMA journal_mode = DELETE").map_err(StorageError::from) {
-            Err(StorageError::Busy) if Instant::now() < deadline => thread::sleep(CLOSING_PAUSE),
+            Err(StorageError::Database(DatabaseError::Busy)) if Instant::now() < deadline => {
+                thread::sleep(CLOSING_PAUSE)
+            }
             outcome => return outcome,
         }
     }
@@ -209,7 +212,10 @@ mod tests {
         let mut holding = connect(database.url());
         holding.batch_execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE").unwrap();
         let refused = prepare_restore(database.url(), &backup, true, None);
-        assert!(matches!(refused, Err(BackupError::Storage(StorageError::Busy))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(BackupError::Storage(StorageError::Database(DatabaseError::Busy)))),
+            "{refused:?}"
+        );
         holding.batch_execute("COMMIT").unwrap();
         drop(holding);
         assert_ne!(prepare_restore(database.url(), &backup, true, None).unwrap().erasures.unwrap(), []);

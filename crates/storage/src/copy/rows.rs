@@ -13,9 +13,9 @@ use diesel::sql_types::Text;
 use serde::{Deserialize, Serialize};
 
 use super::tables::{CopiedTable, POSITION_COLUMN};
-use crate::catalog::{self, Column};
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
+use database::catalog::{self, Column};
+use database::connection::DatabaseConnection;
 
 /// How timestamps are written to SQLite. Their order as text is their order in time.
 const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";

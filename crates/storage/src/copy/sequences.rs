@@ -6,8 +6,8 @@ use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
+use database::connection::DatabaseConnection;
 
 #[derive(QueryableByName)]
 struct LastKey {

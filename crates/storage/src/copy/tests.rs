@@ -8,11 +8,11 @@ use test_support::{Kind, all_kinds, kinds};
 
 use super::verify::DifferenceKind;
 use super::*;
-use crate::connection::with_inner;
 use crate::document::JsonText;
 use crate::schema::{providers, replies, schools, shadow_checks, trainees};
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, counts, empty, filled};
+use database::connection::with_inner;
 
 /// Trainees of a register that takes more than two batches.
 const MANY: usize = 1_203;

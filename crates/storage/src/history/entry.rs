@@ -9,7 +9,6 @@ use serde_json::{Map, Value as Json};
 use super::rebuild::{complete_creation, state_before};
 use super::removal::removed_before;
 use super::{DEGREES, PLACEMENTS};
-use crate::connection::{DatabaseConnection, with_inner};
 use crate::document::{JsonText, Parsed};
 use crate::erasure;
 use crate::erasure::Erasure;
@@ -17,6 +16,7 @@ use crate::error::StorageError;
 use crate::identifiers::can_be_identifier;
 use crate::schema::{changes, providers, tokens, trainees};
 use crate::session::{ProviderSession, Session};
+use database::connection::{DatabaseConnection, with_inner};
 
 /// Everything that happened to a trainee, oldest first.
 #[derive(Debug, Clone, PartialEq)]

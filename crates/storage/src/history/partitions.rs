@@ -9,10 +9,10 @@ use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamp};
 
 use super::Month;
-use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::Session;
+use database::connection::{DatabaseConnection, with_inner};
 
 /// For so many months behind the present one there are partitions.
 const MONTHS_AHEAD: u32 = 3;
@@ -138,7 +138,7 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Busy`] when somebody holds the history for long; otherwise when the database does not answer.
+    /// [`DatabaseError::Busy`] when somebody holds the history for long; otherwise when the database does not answer.
     pub fn make_partitions(&mut self) -> Result<Vec<Month>, StorageError> {
         let present = Month::of(self.today());
         make_ahead(self.connection, present)

@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
 use super::{Changed, DEGREES, PLACEMENTS};
-use crate::connection::DatabaseConnection;
 use crate::document::values;
 use crate::error::StorageError;
 use crate::schema::changes;
+use database::connection::DatabaseConnection;
 
 impl TraineeHistory {
     /// The states of the trainee, one after each entry. Placements stand in the order in which they were made, degrees by

@@ -13,12 +13,12 @@ use diesel::prelude::*;
 
 use super::partitions::{drop_partition, partitions};
 use super::{Month, MonthNotOver};
-use crate::connection::DatabaseConnection;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::register_setting;
 use crate::schema::changes;
 use crate::session::Session;
 use crate::store::Store;
+use database::connection::DatabaseConnection;
 
 /// The setting with the day before which history was removed, such as `2026-01-01`.
 const REMOVED_BEFORE: &str = "history_removed_before";
@@ -71,7 +71,7 @@ pub struct Removed {
 ///
 /// # Errors
 ///
-/// [`StorageError::Busy`] when other connections use a partition for a minute; otherwise when the database does not answer. What
+/// [`DatabaseError::Busy`] when other connections use a partition for a minute; otherwise when the database does not answer. What
 /// was removed stays removed.
 pub fn remove(store: &Store, months: PastMonths) -> Result<Removed, StorageError> {
     let end = months.end;
@@ -103,7 +103,9 @@ fn drop_when_free(store: &Store, name: &str, end: Month) -> Result<(), StorageEr
             session.record_removal(end)
         });
         match outcome {
-            Err(StorageError::Busy | StorageError::Collided) if Instant::now() < deadline => {
+            Err(StorageError::Database(DatabaseError::Busy) | StorageError::Database(DatabaseError::Collided))
+                if Instant::now() < deadline =>
+            {
                 thread::sleep(PARTITION_PAUSE);
             }
             outcome => return outcome,

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
-use crate::connection::DatabaseConnection;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::history::Cause;
 use crate::organisations::{PartnerRow, SchoolRow};
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
 use crate::store::Store;
+use database::connection::DatabaseConnection;
 
 /// Organisations that are written in one transaction.
 const BATCH: usize = 500;
@@ -391,7 +391,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
         let mut attempts = 1;
         loop {
             match self.store.write_blocking(job.clone()) {
-                Err(StorageError::Busy) if attempts < ATTEMPTS => attempts += 1,
+                Err(StorageError::Database(DatabaseError::Busy)) if attempts < ATTEMPTS => attempts += 1,
                 outcome => return outcome,
             }
         }

@@ -6,11 +6,11 @@ use diesel::prelude::*;
 use diesel::sql_types::{Integer, Text};
 use test_support::Kind;
 
-use crate::connection::DatabaseConnection;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::testing::Register;
+use database::connection::DatabaseConnection;
 
 /// How SQLite names `PRAGMA synchronous = FULL`: it waits for the disk at each commit.
 const FULL: i32 = 2;
@@ -34,7 +34,7 @@ fn the_writer_of_sqlite_waits_for_the_disk_also_on_the_connection_after_a_lost_o
     let expected = ("wal".to_owned(), FULL);
     assert_eq!(register.write(settings_on_sqlite).unwrap(), expected);
     let lost: Result<(), _> = register.write(|_| panic!("as the test wants"));
-    assert!(matches!(lost, Err(StorageError::JobPanicked)), "{lost:?}");
+    assert!(matches!(lost, Err(StorageError::Database(DatabaseError::JobPanicked))), "{lost:?}");
     assert_eq!(register.write(settings_on_sqlite).unwrap(), expected);
 }
 

@@ -14,12 +14,13 @@ use diesel_migrations::{EmbeddedMigrations, embed_migrations};
 
 use self::locking::RetryPolicy;
 pub use self::pending::Pending;
-use crate::connection::{Access, Connections, DatabaseConnection};
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::history::{Month, partitions};
 use crate::store::migrations::apply::walk_migrations;
 use crate::tokens::Environment;
-use crate::{catalog, change_generation, environment};
+use crate::{change_generation, environment};
+use database::catalog;
+use database::connection::{Access, Connections, DatabaseConnection};
 
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
@@ -175,7 +176,7 @@ impl<'a> Migrator<'a> {
             Ok(_) => Ok(self.connection.commit()?),
             Err(error) => {
                 self.connection.roll_back()?;
-                if !error.is_temporary() || matches!(error, StorageError::DatabaseFault(_)) {
+                if !error.is_temporary() || matches!(error, StorageError::Database(DatabaseError::DatabaseFault(_))) {
                     return Err(error);
                 }
                 log::info!("partitions of coming months are not made yet: {error}");

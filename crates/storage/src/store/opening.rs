@@ -4,12 +4,12 @@ use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
 use test_support::{Database, Kind, VARIANT_VARIABLE, kinds};
 
-use crate::catalog;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::store::migrations::{Goal, bring_to};
 use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
 use crate::testing::filled::{connect, filled};
+use database::catalog;
 
 fn refusal(url: &str) -> StorageError {
     Store::open_existing(url, StoreOptions::default()).err().unwrap()
@@ -21,7 +21,10 @@ fn an_absent_file_is_reported_and_not_created() {
     for name in ["register.db", "folder/register.db"] {
         let file = folder.path().join(name);
         let refused = refusal(&format!("sqlite://{}", file.display()));
-        assert!(matches!(&refused, StorageError::Absent(absent) if *absent == file), "{refused:?}");
+        assert!(
+            matches!(&refused, StorageError::Database(DatabaseError::Absent(absent)) if *absent == file),
+            "{refused:?}"
+        );
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
@@ -54,7 +57,9 @@ fn a_database_that_cannot_hold_every_character_is_refused_and_left_as_it_is() {
     let refused = [Store::open(&url, StoreOptions::default()).err().unwrap(), refusal(&url)];
     connect(server.url()).batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).unwrap();
     for refused in refused {
-        let StorageError::DatabaseEncoding { encoding } = &refused else { panic!("{refused:?}") };
+        let StorageError::Database(DatabaseError::DatabaseEncoding { encoding }) = &refused else {
+            panic!("{refused:?}")
+        };
         assert_eq!(encoding, "LATIN1");
         assert!(refused.to_string().contains("ENCODING 'UTF8'"), "{refused}");
     }
@@ -110,13 +115,16 @@ fn missing_permission_is_a_fault_that_names_the_table() {
     let store = Store::open_existing(&url, StoreOptions::default()).unwrap();
     let refused = block_on(store.write(|session| session.add_provider("10000009", "Dogwood"))).unwrap_err();
     let fault = "permission denied for table providers (SQLSTATE 42501)";
-    assert!(matches!(&refused, StorageError::DatabaseFault(reason) if **reason == *fault), "{refused:?}");
+    assert!(
+        matches!(&refused, StorageError::Database(DatabaseError::DatabaseFault(reason)) if **reason == *fault),
+        "{refused:?}"
+    );
     assert!(block_on(store.probe().ask()).is_err());
     owner.batch_execute(&format!("GRANT INSERT ON providers TO {role}")).unwrap();
     block_on(store.write(|session| session.add_provider("10000009", "Dogwood"))).unwrap();
     owner.batch_execute(&format!("REVOKE SELECT ON trainees FROM {role}")).unwrap();
     assert!(
-        matches!(block_on(store.probe().ask()), Err(StorageError::DatabaseFault(reason)) if reason.contains("trainees"))
+        matches!(block_on(store.probe().ask()), Err(StorageError::Database(DatabaseError::DatabaseFault(reason))) if reason.contains("trainees"))
     );
     drop(store);
     owner.batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();

@@ -6,8 +6,8 @@ use diesel::prelude::*;
 use diesel::sql_types::Integer;
 
 use super::Store;
-use crate::connection::DatabaseConnection;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
+use database::connection::DatabaseConnection;
 
 /// The tables that an erasure changes. A statement for each, since none of them may be in a transaction. Indexes are cleaned
 /// also when few rows are gone, statistics with values of rows are made anew, and nobody waits for the end of a table to be cut
@@ -42,10 +42,10 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Busy`] when others were in the way for too long, and it can be tried again; otherwise when the
+    /// [`DatabaseError::Busy`] when others were in the way for too long, and it can be tried again; otherwise when the
     /// database does not answer.
     pub fn reclaim_space(&self, reclaim: Reclaim) -> Result<(), StorageError> {
-        match &mut self.connections.establish()? {
+        match &mut self.database.connections().establish()? {
             DatabaseConnection::Postgres(inner) => {
                 POSTGRES.iter().try_for_each(|statement| Ok(inner.batch_execute(statement)?))
             }
@@ -55,7 +55,7 @@ impl Store {
                 }
                 let checkpoint =
                     diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<Checkpoint>(inner)?;
-                if checkpoint.busy == 0 { Ok(()) } else { Err(StorageError::Busy) }
+                if checkpoint.busy == 0 { Ok(()) } else { Err(StorageError::Database(DatabaseError::Busy)) }
             }
         }
     }

@@ -8,7 +8,6 @@ use test_support::Kind;
 
 use super::*;
 use crate::change_position::Settled;
-use crate::connection::DatabaseConnection;
 use crate::history::Cause;
 use crate::idempotency::{KeyState, StoredReply};
 use crate::schema::trainees;
@@ -17,6 +16,7 @@ use crate::tokens::TokenDigest;
 use crate::trainees::ChangeQuery;
 use crate::usage::{Seen, UsageBatch, UsageCount, UsageTotal};
 use crate::users::Actor;
+use database::connection::{Access, DatabaseConnection};
 
 type Answer = Result<(), StorageError>;
 
@@ -52,10 +52,9 @@ impl Measured {
     /// How often a job waits when it is run for the third time.
     fn round_trips(&self, access: Access, mut job: impl FnMut(&mut Session<'_>, usize) -> Answer) -> u64 {
         let store = &self.register.store;
-        let (pool, connections) = match (access, &store.writes) {
-            (Access::Write, Writes::Pool(pool)) => (pool, store.connections.for_writing()),
-            (Access::LookUp | Access::Read, _) => (&store.pool, store.connections.clone()),
-            (Access::Write, Writes::Thread(_)) => panic!("another database was opened"),
+        let connections = match access {
+            Access::Write => store.database.connections().for_writing(),
+            Access::LookUp | Access::Read => store.database.connections().clone(),
         };
         let mut connection = connections.establish_for_pool().unwrap();
         let waited = |connection: &DatabaseConnection| match connection {
@@ -65,7 +64,8 @@ impl Measured {
         let mut before = 0;
         for run in 0..3 {
             before = waited(&connection);
-            pool.run_job(&mut connection, access, &mut |session| job(session, run)).unwrap();
+            let mut job = in_session(|session| job(session, run));
+            own_error(store.database.run_on(&mut connection, access, &mut job)).unwrap();
         }
         waited(&connection) - before
     }

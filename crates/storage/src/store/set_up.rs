@@ -2,10 +2,10 @@
 
 use super::Store;
 use super::migrations::{self, Goal, Migrator, Pending, SetUp};
-use crate::connection::{Connections, DatabaseConnection};
 use crate::copy;
 use crate::error::StorageError;
 use crate::tokens::Environment;
+use database::connection::{Connections, DatabaseConnection};
 
 impl Store {
     /// What [`Store::set_up`] to the newest schema would do to a register that exists. Changes
@@ -13,7 +13,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaNewer`],
+    /// [`DatabaseError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaNewer`],
     /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`];
     /// otherwise when the database does not answer.
     pub fn pending(url: &str, requested: Option<Environment>) -> Result<Pending, StorageError> {
@@ -47,17 +47,18 @@ impl Store {
     ///
     /// [`StorageError::SchemaNewer`], [`StorageError::UnfinishedCopy`], [`StorageError::UnknownMigration`],
     /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
-    /// [`StorageError::CorruptSetting`], after which nothing was changed; [`StorageError::Connection`];
-    /// [`StorageError::Busy`]; [`StorageError::Marker`].
+    /// [`StorageError::CorruptSetting`], after which nothing was changed; [`DatabaseError::Connection`];
+    /// [`DatabaseError::Busy`]; [`DatabaseError::Marker`].
     pub fn set_up(&self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        let set_up = Migrator::with_connections(&mut connection, &self.connections).set_up(goal, requested)?;
-        self.connections.mark_created()?;
+        let set_up =
+            Migrator::with_connections(&mut connection, self.database.connections()).set_up(goal, requested)?;
+        self.database.connections().mark_created()?;
         Ok(set_up)
     }
 
     fn connection_to_set_up(&self) -> Result<DatabaseConnection, StorageError> {
-        let mut connection = self.connections.establish()?;
+        let mut connection = self.database.connections().establish()?;
         if copy::is_unfinished(&mut connection)? {
             return Err(StorageError::UnfinishedCopy);
         }

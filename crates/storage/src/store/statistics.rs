@@ -9,9 +9,9 @@ use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::Session;
+use database::connection::DatabaseConnection;
 
 /// Whether trainees were added and changed ten times as often since the last statistics as there were trainees then, and this
 /// role may make new ones.

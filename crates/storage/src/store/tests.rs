@@ -1,9 +1,12 @@
 use std::future::Future as _;
 use std::task::{Context, Waker};
 
-use test_support::Database;
+use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use test_support::{Database, Kind};
 
 use super::*;
+use crate::schema::providers;
 use crate::testing::{Register, UKPRN, block_on};
 
 #[test]
@@ -25,7 +28,7 @@ fn the_queries_of_a_read_see_one_snapshot() {
 fn a_read_cannot_write() {
     let register = Register::new();
     let refused = register.read(|session| session.add_provider(UKPRN, "A provider"));
-    assert!(matches!(refused, Err(StorageError::ReadOnly(_))), "{refused:?}");
+    assert!(matches!(refused, Err(StorageError::Database(DatabaseError::ReadOnly(_)))), "{refused:?}");
     register.write(|session| session.add_provider(UKPRN, "A provider")).unwrap();
 }
 
@@ -34,7 +37,7 @@ fn a_panicking_read_fails_and_the_pool_goes_on() {
     let register = Register::new();
     for _ in 0..3 {
         let answer: Result<(), _> = register.read(|_| panic!("as the test wants"));
-        assert!(matches!(answer, Err(StorageError::JobPanicked)));
+        assert!(matches!(answer, Err(StorageError::Database(DatabaseError::JobPanicked))));
     }
     assert!(register.read(|session| session.list_providers()).unwrap().is_empty());
 }
@@ -73,4 +76,22 @@ fn servers_that_start_together_migrate_once() {
     let applied: Vec<_> = servers.into_iter().map(|server| server.join().unwrap().unwrap()).collect();
     // Those that run outside a transaction divide the others, and another server may go on there.
     assert_eq!(applied.iter().sum::<usize>(), all, "{applied:?}");
+}
+
+#[test]
+fn job_that_waits_for_a_lock_in_vain_ends_before_its_connection_has_to_be_given_up() {
+    if Kind::of_this_run() != Kind::Postgres {
+        return;
+    }
+    let register = Register::with_provider();
+    let before = register.store.stats().connections;
+    let mut holding = register.second_connection();
+    holding.batch_execute("BEGIN; SELECT * FROM providers FOR UPDATE").unwrap();
+    let rename = |session: &mut Session<'_>| {
+        diesel::update(providers::table).set(providers::name.eq("Other")).execute(session.connection)?;
+        Ok(())
+    };
+    let refused: Result<(), StorageError> = block_on(register.store.write(rename));
+    assert!(matches!(refused, Err(StorageError::Database(DatabaseError::Busy))), "{refused:?}");
+    assert_eq!(register.store.stats().connections, before.max(1));
 }

@@ -3,8 +3,8 @@
 use diesel::RunQueryDsl as _;
 
 use super::Store;
-use crate::connection::{Access, DatabaseConnection};
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
+use database::connection::{Access, DatabaseConnection};
 
 impl Store {
     /// Fails where SQLite cannot write the database: its file, or one of those beside it. Changes nothing, and blocks. A server
@@ -12,22 +12,22 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`StorageError::ReadOnly`]; otherwise when the database cannot be opened.
+    /// [`DatabaseError::ReadOnly`]; otherwise when the database cannot be opened.
     pub fn require_writable(&self) -> Result<(), StorageError> {
-        if !self.connections.allow_one_writer() {
+        if !self.database.connections().allow_one_writer() {
             return Ok(());
         }
-        match self.connections.establish().and_then(|mut connection| begin_to_write(&mut connection)) {
+        match self.database.connections().establish().and_then(|mut connection| begin_to_write(&mut connection)) {
             // That somebody else writes says nothing against it.
-            Err(StorageError::Busy) => Ok(()),
-            outcome => outcome,
+            Err(DatabaseError::Busy) => Ok(()),
+            outcome => Ok(outcome?),
         }
     }
 }
 
 /// Begins to write and takes it back. SQLite begins a transaction on a file that it can only read too, and refuses the first
 /// statement in it that writes.
-fn begin_to_write(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+fn begin_to_write(connection: &mut DatabaseConnection) -> Result<(), DatabaseError> {
     connection.begin(Access::Write)?;
     let written = diesel::sql_query("PRAGMA user_version = 0").execute(connection);
     connection.roll_back()?;

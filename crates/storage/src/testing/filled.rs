@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use diesel::connection::SimpleConnection as _;
 use test_support::{Database, Kind};
 
-use crate::catalog;
-use crate::connection::{Connections, DatabaseConnection};
 use crate::copy::tables;
 use crate::store::migrations::{Goal, bring_to};
+use database::catalog;
+use database::connection::{Connections, DatabaseConnection};
 
 /// A connection of one's own.
 pub(crate) fn connect(url: &str) -> DatabaseConnection {

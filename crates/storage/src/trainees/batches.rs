@@ -13,14 +13,14 @@ use domain::commands::erasure::is_tombstone;
 use super::columns::{Derived, derived};
 use super::corrupt;
 use super::schools::{linked_schools, schools_of};
-use crate::connection::with_inner;
 use crate::document::{Extra, JsonText};
 use crate::erasure;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
 use crate::history;
 use crate::history::NO_FIELDS;
 use crate::schema::{changes, providers, trainees};
 use crate::session::Session;
+use database::connection::with_inner;
 
 /// A trainee that was come across.
 #[derive(Debug)]
@@ -172,5 +172,5 @@ impl Session<'_> {
 
 /// Whether the error is in what a row holds, so that other rows can yet be read.
 fn is_in_a_row(error: &StorageError) -> bool {
-    matches!(error, StorageError::Query(DieselError::DeserializationError(_)))
+    matches!(error, StorageError::Database(DatabaseError::Query(DieselError::DeserializationError(_))))
 }

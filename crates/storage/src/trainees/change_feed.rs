@@ -13,11 +13,11 @@ use super::documents::{self, RecordText};
 use super::{TraineeDocument, is_not_draft};
 use crate::change_generation::Generation;
 use crate::change_position::{IsFinal, Settled, Snapshot, Standing, queue_standing};
-use crate::connection::{Backend, DatabaseConnection};
 use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
+use database::connection::{Backend, DatabaseConnection};
 
 /// A place in the feed: behind a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

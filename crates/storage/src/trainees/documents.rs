@@ -9,10 +9,10 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Json, Nullable, Text, Timestamp};
 use diesel::sqlite::Sqlite;
 
-use crate::connection::{Backend, DatabaseConnection};
 use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
+use database::connection::{Backend, DatabaseConnection};
 
 /// What is read of a trainee: key, the date of its last change, its position, and the document.
 type Row = (i64, Option<NaiveDateTime>, i64, JsonText);

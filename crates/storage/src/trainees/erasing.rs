@@ -12,12 +12,12 @@ use domain::commands::erasure::tombstone;
 use serde_json::{Map, Value as Json};
 
 use super::StoredTrainee;
-use crate::connection::DatabaseConnection;
 use crate::document::Extra;
 use crate::erasure::{Erasure, ErasureOrder};
 use crate::error::StorageError;
 use crate::schema::{changes, placement_schools, providers, trainees};
 use crate::session::{ProviderSession, Session};
+use database::connection::DatabaseConnection;
 
 /// A record that may be one of the same person.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ impl ProviderSession<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`StorageError::DateNotDue`]; otherwise
+    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`DatabaseError::DateNotDue`]; otherwise
     /// when the database does not answer.
     pub fn erase_trainee(
         &mut self,

@@ -12,20 +12,20 @@ use postgres_client::PostgresConnection;
 use super::columns::Derived;
 use super::schools::schools_of;
 use crate::change_position::CurrentPosition;
-use crate::connection::fixed_expression::fixed_expressions;
-use crate::connection::{DatabaseConnection, static_query};
 use crate::document::{Extra, JsonText};
 use crate::error::StorageError;
 use crate::history::{NO_FIELDS, NewEntry};
 use crate::schema::{changes, trainees};
 use crate::session::ProviderSession;
+use database::connection::fixed_expression::fixed_expressions;
+use database::connection::{DatabaseConnection, static_query};
 
 impl ProviderSession<'_> {
     /// Adds a trainee with placements and degrees.
     ///
     /// # Errors
     ///
-    /// [`StorageError::DateNotDue`], or when the database does not answer.
+    /// [`DatabaseError::DateNotDue`], or when the database does not answer.
     pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
         self.take_date(trainee.updated_at)?;
         // A record that comes in withdrawn was in training before.

@@ -10,6 +10,7 @@ use domain::trn::{Holder, Trn};
 
 use super::StoredTrainee;
 use crate::error::{Refusal, StorageError};
+use crate::locks;
 use crate::schema::trainees;
 use crate::session::{ProviderSession, Session};
 
@@ -104,7 +105,7 @@ impl Session<'_> {
     /// When the database does not answer.
     pub fn holders_of(&mut self, trn: &Trn, except: &str) -> Result<Vec<Holder>, StorageError> {
         if self.writes() {
-            self.connection.lock_trn(trn)?;
+            locks::lock_trn(self.connection, trn)?;
         }
         let rows = trainees::table
             .filter(trainees::trn.eq(trn.as_str()))
@@ -140,7 +141,7 @@ impl ProviderSession<'_> {
             let numbers = Trn::GENERATED;
             let number = numbers.start + u32::from_be_bytes(bytes) % (numbers.end - numbers.start);
             let Ok(trn) = number.to_string().parse::<Trn>() else { continue };
-            if self.writes() && !self.connection.try_lock_trn(&trn)? {
+            if self.writes() && !locks::try_lock_trn(self.connection, &trn)? {
                 continue;
             }
             let holder = trainees::table

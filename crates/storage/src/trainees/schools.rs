@@ -6,11 +6,11 @@ use std::collections::{BTreeSet, HashMap};
 use diesel::prelude::*;
 use domain::Trainee;
 
-use crate::connection::{DatabaseConnection, execute_deferred, static_query};
 use crate::error::StorageError;
 use crate::history::Cause;
 use crate::schema::{placement_schools, trainees};
 use crate::session::{ProviderSession, Session};
+use database::connection::{DatabaseConnection, execute_deferred, static_query};
 
 /// Trainees that are changed in one transaction.
 const BATCH: i64 = 50;
@@ -21,7 +21,7 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::DateNotDue`]; otherwise when the database does not answer, or a row is corrupt.
+    /// [`DatabaseError::DateNotDue`]; otherwise when the database does not answer, or a row is corrupt.
     pub(crate) fn update_placements_of_school(
         &mut self,
         (school_id, name, postcode): (i64, &str, Option<&str>),

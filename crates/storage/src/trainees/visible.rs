@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use diesel::prelude::*;
 
 use super::{StoredTrainee, TRAINEE_ROW, TraineeRow, stored, visible};
-use crate::connection::{DatabaseConnection, with_inner};
 use crate::error::StorageError;
 use crate::schema::{trainee_counts, trainees};
 use crate::session::ProviderSession;
+use database::connection::{DatabaseConnection, with_inner};
 
 /// No academic cycle begins before this year.
 const FIRST_YEAR: i32 = 0;

@@ -8,10 +8,10 @@ use diesel::prelude::*;
 
 use super::Seen;
 use super::totals::{ALL_REQUESTS, days};
-use crate::connection::{Backend, DatabaseConnection};
 use crate::error::StorageError;
 use crate::schema::usage_by_day;
 use crate::session::{ProviderSession, Session};
+use database::connection::{Backend, DatabaseConnection};
 
 /// The counts since a day of all tokens, or of these alone. For these, days are enumerated, as in
 /// [`ProviderSession::own_usage_since`].

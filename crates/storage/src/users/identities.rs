@@ -9,10 +9,10 @@ use diesel::prelude::*;
 
 use super::invitations::Usable;
 use super::{ActivityKind, Actor, Origin, SecretDigest, Subject, UserRole, of_organisation};
-use crate::connection::with_inner;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_choices, users};
 use crate::session::Session;
+use database::connection::with_inner;
 
 /// Who made a user for whom nobody but the issuer has spoken.
 pub(super) const BY_CLAIM: &str = "claim of the issuer";

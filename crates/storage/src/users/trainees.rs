@@ -6,11 +6,11 @@ use diesel::prelude::*;
 
 use super::organisations::require_operator;
 use super::{ActivityKind, Actor, Subject};
-use crate::connection::with_inner;
 use crate::error::StorageError;
 use crate::history::TraineeHistory;
 use crate::schema::trainees;
 use crate::session::Session;
+use database::connection::with_inner;
 
 impl Session<'_> {
     /// Logs that an operator did to a trainee what the registry does, in the transaction of the change.

@@ -15,9 +15,9 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::HeaderValue;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
+use database::job_times::{RequestTimes, timed};
 use log::kv::Value;
 use log::{Level, Record};
-use storage::job_times::{RequestTimes, timed};
 use storage::session::ValidToken;
 
 use crate::http::middleware::request_id::{self, RequestId};

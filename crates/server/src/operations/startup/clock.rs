@@ -5,7 +5,7 @@ use std::fs;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::ValueEnum;
-use storage::clock::{MAX_LEAD, WRONG_CLOCK};
+use database::clock::{MAX_LEAD, WRONG_CLOCK};
 use storage::error::StorageError;
 use storage::store::Store;
 

@@ -5,9 +5,9 @@ use domain::{State, Trainee};
 use test_support::Kind;
 
 use super::*;
-use crate::catalog;
 use crate::history::{Cause, TraineeHistory};
 use crate::testing::{Register, UKPRN};
+use database::catalog;
 
 /// Years whose months are in the first partition on PostgreSQL, and have a partition each.
 const YEARS: [&str; 2] = ["2026", "2124"];

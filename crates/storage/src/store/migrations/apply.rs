@@ -11,9 +11,9 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_migrations::MigrationHarness;
 
 use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, TRAINEES, has_register};
-use crate::catalog;
-use crate::connection::DatabaseConnection;
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
+use database::catalog;
+use database::connection::DatabaseConnection;
 
 /// A kind of reference to rows that do not exist, and how many rows make one.
 const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*) AS \"rows\" \
@@ -176,7 +176,7 @@ pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>
     let noted = Arc::clone(&met_contention);
     connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
         if let InstrumentationEvent::FinishQuery { error: Some(error), .. } = event
-            && StorageError::is_contention(error)
+            && DatabaseError::is_contention(error)
         {
             noted.store(true, Ordering::Relaxed);
         }
@@ -184,6 +184,10 @@ pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>
     let outcome = run(connection);
     connection.set_instrumentation(get_default_instrumentation());
     outcome.map_err(|error| {
-        if met_contention.load(Ordering::Relaxed) { StorageError::Busy } else { StorageError::Migration(error) }
+        if met_contention.load(Ordering::Relaxed) {
+            StorageError::Database(DatabaseError::Busy)
+        } else {
+            StorageError::Migration(error)
+        }
     })
 }

@@ -80,7 +80,10 @@ fn what_is_pending_is_named_and_left_pending() {
         assert!(matches!(refused, StorageError::OtherEnvironment { .. }), "{refused:?}");
         let fresh = Database::fresh_on(kind);
         let refused = Store::pending(fresh.url(), None).unwrap_err();
-        assert!(matches!(refused, StorageError::Absent(_) | StorageError::NoRegister { .. }), "{refused:?}");
+        assert!(
+            matches!(refused, StorageError::Database(DatabaseError::Absent(_)) | StorageError::NoRegister { .. }),
+            "{refused:?}"
+        );
     }
 }
 
@@ -110,7 +113,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         let work = Migrator::with_connections(&mut connection, &connections);
         let refused =
             Migrator { migrations: with_folder(folder.path()), policy: policy(300), ..work }.bring_to(Goal::Newest);
-        assert!(matches!(refused, Err(StorageError::Busy)), "{hold}: {refused:?}");
+        assert!(matches!(refused, Err(StorageError::Database(DatabaseError::Busy))), "{hold}: {refused:?}");
         assert!(!catalog::tables(&mut connection).unwrap().iter().any(|table| table == "shoes"));
         let change = thread::scope(|scope| {
             let waiting = scope.spawn(|| go(database.url(), folder.path(), Goal::Newest));

@@ -11,9 +11,9 @@ use diesel::connection::SimpleConnection as _;
 use diesel::migration::MigrationConnection as _;
 
 use super::{MIGRATIONS_TABLE, Migrations, Migrator};
-use crate::catalog;
-use crate::connection::{Access, DatabaseConnection};
-use crate::error::StorageError;
+use crate::error::{DatabaseError, StorageError};
+use database::catalog;
+use database::connection::{Access, DatabaseConnection};
 
 /// How long is waited for what others hold.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +69,11 @@ impl RetryPolicy {
             let mut blocker = Blocker::AnotherChange;
             let outcome = attempt(&mut blocker);
             let waited = begun.elapsed();
-            if !matches!(outcome, Err(StorageError::Busy | StorageError::Collided)) || waited >= self.total {
+            if !matches!(
+                outcome,
+                Err(StorageError::Database(DatabaseError::Busy) | StorageError::Database(DatabaseError::Collided))
+            ) || waited >= self.total
+            {
                 return outcome;
             }
             if reported.is_none_or(|reported| reported.elapsed() >= self.report) {
@@ -153,7 +157,11 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
             if is_new && let Err(error) = inner.setup() {
                 let error = StorageError::from(error);
                 // Somebody else has just made the table.
-                return Err(if error.is_unique_violation() { StorageError::Busy } else { error });
+                return Err(if error.is_unique_violation() {
+                    StorageError::Database(DatabaseError::Busy)
+                } else {
+                    error
+                });
             }
             inner.batch_execute(&format!("LOCK TABLE {MIGRATIONS_TABLE} IN SHARE UPDATE EXCLUSIVE MODE"))?;
         }

@@ -10,8 +10,8 @@ use diesel_migrations::FileBasedMigrations;
 use tempfile::TempDir;
 
 use super::{Goal, Migrations, Migrator, POSTGRES, SQLITE, SchemaChange};
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
+use database::connection::DatabaseConnection;
 
 /// The name of a migration that adds a column, a table and an index.
 pub(super) const SHOES: &str = "2998-01-01-000001_shoes";

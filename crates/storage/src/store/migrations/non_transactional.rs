@@ -13,9 +13,9 @@ use postgres_client::PostgresConnection;
 
 use super::locking::RetryPolicy;
 use super::{Goal, Migrations, Migrator};
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::store::migrations::apply::{applied, kept, known, with_harness};
+use database::connection::DatabaseConnection;
 
 const INVALID_INDEXES_SQL: &str = "SELECT count(*) AS indexes FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid \
      JOIN pg_namespace n ON n.oid = c.relnamespace \

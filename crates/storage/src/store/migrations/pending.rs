@@ -4,11 +4,11 @@ use std::fmt;
 
 use super::{Goal, Migrations};
 use crate::change_generation;
-use crate::connection::DatabaseConnection;
 use crate::environment;
 use crate::error::StorageError;
 use crate::store::migrations::apply::{Known, applied, kept, known};
 use crate::tokens::Environment;
+use database::connection::DatabaseConnection;
 
 /// What bringing a database up to date would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

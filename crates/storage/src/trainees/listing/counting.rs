@@ -16,9 +16,10 @@ use domain::listing::Status;
 
 use super::ProviderListing;
 use super::finding::walked;
-use crate::connection::{Backend, DatabaseConnection, PendingResult, QueryQueue as _};
 use crate::error::StorageError;
+use crate::pending_result::PendingResult;
 use crate::schema::{trainee_change_counts, trainee_counts, trainees};
+use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 
 /// The planned first day under which those trainees are counted who have none.
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
@@ -160,7 +161,7 @@ pub(super) fn queue_days(
         .select((trainee_change_counts::changed_on, SumOfTrainees))
         .filter(is_counted_by_day(list));
     let days = connection.queue(days)?;
-    Ok(Box::new(|connection| connection.take(days)))
+    Ok(Box::new(|connection| Ok(connection.take(days)?)))
 }
 
 #[derive(QueryableByName)]

@@ -14,10 +14,10 @@ use super::ProviderListing;
 use super::finding::{self, Listed};
 use crate::change_generation::Generation;
 use crate::change_position::{Snapshot, Standing, queue_standing};
-use crate::connection::DatabaseConnection;
 use crate::error::StorageError;
 use crate::session::ProviderSession;
 use crate::trainees::TraineeDocument;
+use database::connection::DatabaseConnection;
 
 /// Where the next page of a list begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,10 +17,11 @@ use super::ProviderListing;
 use super::counting::{self, Days};
 use super::plan::{ListWalk, WalkStart, is_newest_first, passes_by};
 use crate::change_position::{IsUnseen, Snapshot};
-use crate::connection::{Backend, DatabaseConnection, PendingResult, QueryQueue as _};
 use crate::error::StorageError;
+use crate::pending_result::PendingResult;
 use crate::schema::trainees;
 use crate::trainees::{TraineeDocument, visible};
+use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 
 pub(super) type Trainees = trainees::BoxedQuery<'static, Backend>;
 

@@ -12,12 +12,13 @@ use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 use test_support::Database;
 
 use super::Page;
-use crate::clock::JobTime;
-use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::history::Cause;
 use crate::schema::trainees;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
+use database::clock::JobTime;
+use database::connection::{Access, Connections, DatabaseConnection};
+use database::transaction::Transaction;
 
 const UKPRN: &str = "10000001";
 const OTHER_UKPRN: &str = "10000002";
@@ -65,7 +66,8 @@ fn crowded() -> (Database, DatabaseConnection) {
 
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let mut session = Session::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
+    let mut transaction = Transaction::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
+    let mut session = Session::new(&mut transaction);
     session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
 }
 

@@ -8,9 +8,9 @@ use domain::Trainee;
 use domain::commands::registry;
 
 use super::*;
-use crate::connection::DatabaseConnection;
 use crate::history::Cause;
 use crate::testing::{Register, UKPRN};
+use database::connection::DatabaseConnection;
 
 const OTHER: &str = "10000002";
 

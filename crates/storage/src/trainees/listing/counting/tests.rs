@@ -7,8 +7,8 @@ use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use test_support::{Database, Kind, has_postgres};
 
-use crate::connection::{Connections, DatabaseConnection};
 use crate::store::{Store, StoreOptions};
+use database::connection::{Connections, DatabaseConnection};
 
 /// Counts that differ from a count of the rows, either way.
 const DIFFERING_SQL: &str = "

@@ -13,12 +13,12 @@ use diesel::sql_types::{BigInt, Bool};
 use domain::listing::Order;
 
 use super::{Listed, Trainees, sort};
-use crate::connection::{Backend, DatabaseConnection};
 use crate::document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
 use crate::trainees::TraineeDocument;
 use crate::trainees::documents::{self, RecordText};
+use database::connection::{Backend, DatabaseConnection};
 
 /// The trainees that a walk finds on PostgreSQL, in the order of the list. Directly, the records are read along the walk, also
 /// of those that it passes by; otherwise the walk stays inside its index, and the records are read by the keys that it finds.

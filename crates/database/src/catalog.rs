@@ -1,0 +1,187 @@
+//! What the database itself says of its tables: their names, their columns and the rows that they refer to.
+//!
+//! Knows nothing of what the tables hold.
+
+use std::fmt;
+
+use diesel::prelude::*;
+use diesel::sql_types::{BigInt, Text};
+
+use crate::connection::DatabaseConnection;
+use crate::error::DatabaseError;
+
+/// A column that holds keys of another table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, QueryableByName)]
+pub struct Reference {
+    /// The table that refers.
+    #[diesel(sql_type = Text)]
+    pub table: String,
+    /// Its column.
+    #[diesel(sql_type = Text)]
+    pub column: String,
+    /// The table that is referred to.
+    #[diesel(sql_type = Text)]
+    pub owner: String,
+    /// The column there.
+    #[diesel(sql_type = Text)]
+    pub key: String,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq, QueryableByName)]
+pub struct Column {
+    /// The name.
+    #[diesel(sql_type = Text)]
+    pub name: String,
+    /// The type as the database names it, in lower case.
+    #[diesel(sql_type = Text)]
+    pub sql_type: String,
+}
+
+impl Column {
+    /// Whether the column has timestamps.
+    pub fn is_timestamp(&self) -> bool {
+        self.sql_type.starts_with("timestamp")
+    }
+}
+
+/// A reference to a row that is not there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Orphan {
+    /// The table that refers.
+    pub table: String,
+    /// Its column.
+    pub column: String,
+    /// The table in which there is no such row.
+    pub owner: String,
+    /// The key that no row has.
+    pub key: i64,
+    /// How many rows refer to it.
+    pub rows: i64,
+}
+
+impl fmt::Display for Orphan {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { table, column, owner, key, rows } = self;
+        write!(formatter, "table {table}: {column} is {key} in {rows} rows, and table {owner} has no such row")
+    }
+}
+
+#[derive(QueryableByName)]
+struct Name {
+    #[diesel(sql_type = Text)]
+    name: String,
+}
+
+#[derive(QueryableByName)]
+struct Count {
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+}
+
+#[derive(QueryableByName)]
+struct Missing {
+    #[diesel(sql_type = BigInt)]
+    key: i64,
+    #[diesel(sql_type = BigInt)]
+    rows: i64,
+}
+
+const SQLITE_TABLES: &str =
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
+/// Partitions are parts of their tables.
+const POSTGRES_TABLES: &str = "SELECT relname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
+     WHERE n.nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname";
+
+const OTHER_SCHEMA: &str = "SELECT n.nspname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
+     WHERE relname = $1 AND n.nspname IS DISTINCT FROM current_schema() ORDER BY n.nspname LIMIT 1";
+
+const SQLITE_REFERENCES: &str = "SELECT m.name AS \"table\", f.\"from\" AS \"column\", f.\"table\" AS owner, f.\"to\" AS key \
+     FROM sqlite_master m JOIN pragma_foreign_key_list(m.name) f WHERE m.type = 'table'";
+const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.attname::text AS \"column\", \
+     parent.relname::text AS owner, b.attname::text AS key FROM pg_constraint c \
+     JOIN pg_class child ON child.oid = c.conrelid JOIN pg_class parent ON parent.oid = c.confrelid \
+     JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] \
+     JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1] \
+     JOIN pg_namespace n ON n.oid = c.connamespace WHERE c.contype = 'f' AND c.conparentid = 0 AND n.nspname = current_schema()";
+
+/// The names of all tables, also of those in which diesel keeps its own records.
+pub fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {
+    let query = diesel::sql_query(connection.either(POSTGRES_TABLES, SQLITE_TABLES));
+    Ok(query.load::<Name>(connection)?.into_iter().map(|found| found.name).collect())
+}
+
+/// Another schema of PostgreSQL than that of the connection in which there is a table with this name.
+pub fn other_schema_with(connection: &mut DatabaseConnection, table: &str) -> Result<Option<String>, DatabaseError> {
+    let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
+    let query = diesel::sql_query(OTHER_SCHEMA).bind::<Text, _>(table);
+    Ok(query.get_result::<Name>(inner).optional()?.map(|found| found.name))
+}
+
+/// The columns of a table in the order of their names. The table must be one of [`tables`].
+pub fn columns(connection: &mut DatabaseConnection, table: &str) -> Result<Vec<Column>, DatabaseError> {
+    let query = connection.either(
+        format!(
+            "SELECT attname::text AS name, format_type(atttypid, NULL) AS sql_type FROM pg_attribute \
+             WHERE attrelid = '{table}'::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attname::text COLLATE \"C\""
+        ),
+        format!("SELECT name, lower(type) AS sql_type FROM pragma_table_info('{table}') ORDER BY name"),
+    );
+    Ok(diesel::sql_query(query).load::<Column>(connection)?)
+}
+
+/// The path of a SQLite file, or the name of a PostgreSQL database.
+pub fn database_name(connection: &mut DatabaseConnection) -> Result<String, DatabaseError> {
+    let query = connection.either(
+        "SELECT current_database()::text AS name",
+        "SELECT file AS name FROM pragma_database_list WHERE name = 'main'",
+    );
+    Ok(diesel::sql_query(query).get_result::<Name>(connection)?.name)
+}
+
+/// How many rows a table has. The name must be one of [`tables`].
+pub fn count(connection: &mut DatabaseConnection, table: &str) -> Result<i64, DatabaseError> {
+    let query = diesel::sql_query(format!("SELECT count(*) AS \"rows\" FROM \"{table}\""));
+    Ok(query.get_result::<Count>(connection)?.rows)
+}
+
+/// Whether a table has a row. The name must be one of [`tables`].
+pub fn has_rows(connection: &mut DatabaseConnection, table: &str) -> Result<bool, DatabaseError> {
+    let query = format!("SELECT count(*) AS \"rows\" FROM (SELECT 1 FROM \"{table}\" LIMIT 1) AS first");
+    Ok(diesel::sql_query(query).get_result::<Count>(connection)?.rows > 0)
+}
+
+/// All columns that refer to another table, in the order of their names. Each foreign key of the schema is one column.
+pub fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>, DatabaseError> {
+    let query = diesel::sql_query(connection.either(POSTGRES_REFERENCES, SQLITE_REFERENCES));
+    let mut references = query.load::<Reference>(connection)?;
+    references.sort_unstable();
+    Ok(references)
+}
+
+/// The keys that a column holds though no row has them.
+pub fn orphans(connection: &mut DatabaseConnection, reference: &Reference) -> Result<Vec<Orphan>, DatabaseError> {
+    let Reference { table, column, owner, key } = reference;
+    let query = diesel::sql_query(format!(
+        "SELECT child.\"{column}\" AS key, count(*) AS \"rows\" FROM \"{table}\" child \
+         LEFT JOIN \"{owner}\" parent ON parent.\"{key}\" = child.\"{column}\" \
+         WHERE child.\"{column}\" IS NOT NULL AND parent.\"{key}\" IS NULL \
+         GROUP BY child.\"{column}\" ORDER BY child.\"{column}\""
+    ));
+    let found = query.load::<Missing>(connection)?;
+    let orphan = |Missing { key, rows }| Orphan {
+        table: table.clone(),
+        column: column.clone(),
+        owner: owner.clone(),
+        key,
+        rows,
+    };
+    Ok(found.into_iter().map(orphan).collect())
+}
+
+/// What SQLite finds wrong with its file; nothing on PostgreSQL, whose pages its own tools look after.
+pub fn damage(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {
+    let DatabaseConnection::Sqlite(inner) = connection else { return Ok(Vec::new()) };
+    let found = diesel::sql_query("SELECT integrity_check AS name FROM pragma_integrity_check").load::<Name>(inner)?;
+    Ok(found.into_iter().map(|line| line.name).filter(|line| line != "ok").collect())
+}

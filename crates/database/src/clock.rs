@@ -1,0 +1,58 @@
+//! Where the time of a job comes from.
+//!
+//! Times are UTC and cut to the millisecond: the wire has milliseconds, and the two databases keep different precision.
+
+use std::fmt;
+use std::sync::Arc;
+
+use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
+
+mod job;
+mod write;
+
+pub use self::job::JobTime;
+pub(crate) use self::job::MAX_DATE_WAIT;
+pub(crate) use self::write::WriteClock;
+
+/// How far the date of a change may be ahead of the clock.
+pub const MAX_LEAD: TimeDelta = TimeDelta::seconds(1);
+/// How far a date may be ahead of the clock before the one or the other must be wrong.
+pub const WRONG_CLOCK: TimeDelta = TimeDelta::minutes(5);
+
+/// Tells the time. Cheap to clone; all clones are the same clock.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> DateTime<Utc> + Send + Sync>);
+
+impl Clock {
+    /// The clock of the machine.
+    pub fn system() -> Self {
+        Self::from_fn(Utc::now)
+    }
+
+    /// A clock that calls `tell`, for instance one that stands still in a test.
+    pub fn from_fn(tell: impl Fn() -> DateTime<Utc> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(tell))
+    }
+
+    /// The time now, cut to the millisecond.
+    pub fn now(&self) -> DateTime<Utc> {
+        (self.0)().trunc_subsecs(3)
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Clock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_cut_to_the_millisecond() {
+        let clock = Clock::from_fn(|| DateTime::from_timestamp_nanos(1_999_999));
+        assert_eq!(clock.now(), DateTime::from_timestamp_nanos(1_000_000));
+    }
+}

@@ -1,0 +1,100 @@
+//! The time of one job, and the dates of the changes that it makes.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+
+use super::write::{ReservedDate, WriteClock};
+use crate::error::DatabaseError;
+
+/// How long a change waits for its date, at most.
+pub(crate) const MAX_DATE_WAIT: Duration = Duration::from_secs(5);
+
+/// The time of a job by the clock, and the dates of its changes. Only the clock decides what has expired: dates can be ahead
+/// of it.
+pub struct JobTime {
+    /// When the job was begun, by the clock.
+    now: DateTime<Utc>,
+    /// Absent in a job that only reads.
+    dates: Option<Dates>,
+}
+
+/// The dates of a job that writes.
+struct Dates {
+    clock: Arc<WriteClock>,
+    next: ReservedDate,
+    /// Whether a change of this job has a date. Such a job is not run again for the sake of a later date.
+    has_changed: bool,
+    /// The row of the record whose last change the next date follows.
+    record: Option<i64>,
+}
+
+impl JobTime {
+    /// The time of a job that only reads.
+    pub fn of_reading(now: DateTime<Utc>) -> Self {
+        Self { now, dates: None }
+    }
+
+    /// The time of a job that writes.
+    pub(crate) fn of_writing(clock: &Arc<WriteClock>) -> Self {
+        let now = clock.now();
+        let next = clock.reserve(None);
+        let dates = Dates { clock: Arc::clone(clock), next, has_changed: false, record: None };
+        Self { now, dates: Some(dates) }
+    }
+
+    /// When the job was begun, by the clock.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// The date of the next change.
+    pub fn change_date(&self) -> DateTime<Utc> {
+        self.dates.as_ref().map_or(self.now, |dates| dates.next.date())
+    }
+
+    /// Moves the date of the next change behind the last change of the record of that row, which the job is about to change.
+    pub fn come_after(&mut self, record: i64, last_change: Option<DateTime<Utc>>) {
+        let Some(dates) = self.dates.as_mut() else { return };
+        if dates.next.is_taken() || last_change.is_some_and(|last_change| last_change >= dates.next.date()) {
+            dates.reserve(last_change);
+            dates.record = Some(record);
+        }
+    }
+
+    /// Gives the date to a change.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::DateNotDue`].
+    pub fn take(&mut self) -> Result<(), DatabaseError> {
+        let Some(dates) = self.dates.as_mut() else { return Ok(()) };
+        dates.next.take().map_err(|wait| DatabaseError::DateNotDue { wait })?;
+        dates.has_changed = true;
+        Ok(())
+    }
+
+    /// The row of the record that was changed too often lately for the job to change it now.
+    pub(crate) fn waits_for(&self) -> Option<i64> {
+        self.dates.as_ref()?.record
+    }
+}
+
+impl Dates {
+    /// Reserves the date of the next change. A job that has changed something waits here until it is due: whatever it did
+    /// would otherwise be done again.
+    fn reserve(&mut self, last_change: Option<DateTime<Utc>>) {
+        let begun = Instant::now();
+        loop {
+            // The one before, if nothing took it, is free for this one.
+            self.next.give_back();
+            self.next = self.clock.reserve(last_change);
+            match self.next.wait() {
+                Some(wait) if self.has_changed && begun.elapsed() + wait < MAX_DATE_WAIT => thread::sleep(wait),
+                Some(_) | None => return,
+            }
+        }
+    }
+}

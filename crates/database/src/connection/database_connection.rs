@@ -1,0 +1,18 @@
+//! A connection to one of the two databases.
+
+#![allow(missing_docs, reason = "diesel makes items without documentation")]
+
+use diesel::SqliteConnection;
+use diesel::connection::SimpleConnection;
+use postgres_client::PostgresConnection;
+
+/// A connection to one of the two databases.
+///
+/// PostgreSQL stands first: diesel tries the variants in order, and SQLite takes any string for a path.
+#[derive(diesel::MultiConnection)]
+pub enum DatabaseConnection {
+    /// A connection to PostgreSQL.
+    Postgres(PostgresConnection),
+    /// A connection to SQLite.
+    Sqlite(SqliteConnection),
+}

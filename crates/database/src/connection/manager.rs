@@ -1,0 +1,442 @@
+//! How connections are made: to which database, for what, and with which settings; the manager of the pools.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use diesel::connection::{SimpleConnection, get_default_instrumentation};
+use diesel::r2d2::R2D2Connection;
+use diesel::{Connection as _, ConnectionError, SqliteConnection};
+use postgres_client::{Node, PostgresConnection};
+
+use super::connect_retry::connect_with_retry;
+use super::database_connection::DatabaseConnection;
+use super::database_file::{BUSY_TIMEOUT_MS, DatabaseFile, KeptOpen};
+use crate::error::DatabaseError;
+
+/// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run again.
+const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
+/// How long each step of a look at whether PostgreSQL answers may take.
+pub const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long a connection to a read-only server is used before one that writes is looked for again.
+const READ_ONLY_LIFETIME: Duration = Duration::from_secs(2);
+
+/// How long PostgreSQL goes on with a statement or a transaction of a job whose server has given it up.
+const JOB_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What the page caches of all connections of one use take together, at most, in KiB.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PageCaches(u32);
+
+impl PageCaches {
+    /// Look-ups by key, which are most requests.
+    pub(crate) const LOOK_UPS: Self = Self(8 * 1024);
+    /// The pool, for lists.
+    pub(crate) const POOL: Self = Self(16 * 1024);
+    /// The writer, which reads what it changes.
+    pub(crate) const WRITER: Self = Self(4 * 1024);
+}
+
+/// What the page cache of any other connection takes, at most, in KiB; SQLite's default.
+const DEFAULT_PAGE_CACHE_KIB: u32 = 2_000;
+
+/// The encoding of a database of PostgreSQL.
+const ENCODING: &str = "UTF8";
+
+/// The SQLSTATE of a server that has no room for another connection.
+const TOO_MANY_CONNECTIONS: &str = "53300";
+
+/// Makes connections to the database that an address names; the manager of a pool.
+#[derive(Clone)]
+pub struct Connections {
+    address: Arc<Address>,
+    /// Which server will do for those of a pool.
+    node: Node,
+    /// How often connections were found to be lost. Those of a pool that are older are not used again.
+    generation: Arc<AtomicU64>,
+    /// What the page cache of one connection to SQLite takes, at most, in KiB.
+    page_cache_kib: u32,
+    /// How long [`Connections::establish`] waits for a server of PostgreSQL that has no connection left.
+    wait: Duration,
+}
+
+enum Address {
+    Postgres(postgres_client::Address),
+    Sqlite(DatabaseFile),
+}
+
+/// A connection of a pool.
+pub struct PooledConnection {
+    pub connection: DatabaseConnection,
+    made: Instant,
+    /// The generation before it was made.
+    generation: u64,
+}
+
+impl Connections {
+    /// Understands a database address.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::UnknownAddress`] for any scheme but `sqlite`, `postgres` and `postgresql`, and for a SQLite
+    /// address without a file: a database in memory would be another one for each connection. [`DatabaseError::IsFolder`].
+    /// [`DatabaseError::Connection`] for an address of PostgreSQL with a part that cannot be used.
+    pub fn to(url: &str) -> Result<Self, DatabaseError> {
+        let address = match url.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => Address::Postgres(url.parse().map_err(connection_error)?),
+            Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
+                // SQLite reads a name that begins with "file:" as a URI; behind a folder it is a name like any other.
+                let path = Path::new(".").join(path);
+                if path.is_dir() {
+                    return Err(DatabaseError::IsFolder(path));
+                }
+                Address::Sqlite(DatabaseFile::new(path))
+            }
+            Some(_) | None => return Err(DatabaseError::UnknownAddress),
+        };
+        Ok(Self {
+            address: Arc::new(address),
+            node: Node::PreferWritable,
+            generation: Arc::default(),
+            page_cache_kib: DEFAULT_PAGE_CACHE_KIB,
+            wait: Duration::ZERO,
+        })
+    }
+
+    /// The same, for so many connections at most, which share the page caches of their use.
+    pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
+        Self { page_cache_kib: together / connections.max(1), ..self.clone() }
+    }
+
+    /// The same, waiting so long for a server of PostgreSQL that has no connection left. Other servers of the register give theirs
+    /// back when they do not use them.
+    pub fn waiting(&self, wait: Duration) -> Self {
+        Self { wait, ..self.clone() }
+    }
+
+    /// The same, for a pool whose connections write.
+    pub fn for_writing(&self) -> Self {
+        Self { node: Node::Writable, ..self.clone() }
+    }
+
+    /// Lets pools use no connection again that was made before now: one of them was found to be lost, and the others may
+    /// lead to the same server.
+    pub fn invalidate(&self) {
+        self.generation.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether all writes must go through one connection.
+    pub fn allow_one_writer(&self) -> bool {
+        matches!(*self.address, Address::Sqlite(_))
+    }
+
+    /// The file of a SQLite database.
+    pub fn file(&self) -> Option<&Path> {
+        match &*self.address {
+            Address::Postgres(_) => None,
+            Address::Sqlite(file) => Some(file.path()),
+        }
+    }
+
+    /// What to call the database in a message. The address of a server is not shown: it may hold a password.
+    pub fn display_name(&self) -> String {
+        self.file().map_or_else(|| "the database".to_owned(), |path| path.display().to_string())
+    }
+
+    /// Makes a connection to a database that exists, and changes nothing in doing so.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Absent`], [`DatabaseError::DatabaseGone`] or [`DatabaseError::Connection`].
+    pub fn establish_existing(&self) -> Result<DatabaseConnection, DatabaseError> {
+        let Address::Sqlite(file) = &*self.address else { return self.establish() };
+        file.require_not_gone()?;
+        let path = file.path();
+        // SQLite creates an absent file, and WAL mode is a change of the file.
+        if !path.is_file() {
+            return Err(DatabaseError::Absent(path.to_owned()));
+        }
+        let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(DatabaseError::Connection)?;
+        connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
+        Ok(DatabaseConnection::Sqlite(connection))
+    }
+
+    /// Makes a connection that keeps the files of a SQLite database in use, and records which they are. From then on no
+    /// connection is made to other files under their names. `None` on PostgreSQL.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connections::establish`].
+    pub(crate) fn keep_open(&self) -> Result<Option<KeptOpen>, DatabaseError> {
+        let Address::Sqlite(file) = &*self.address else { return Ok(None) };
+        file.keep_open().map(Some)
+    }
+
+    /// Fails while the files of a SQLite database are not those of [`Connections::keep_open`].
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::DatabaseFileChanged`].
+    pub fn require_unchanged_files(&self) -> Result<(), DatabaseError> {
+        match &*self.address {
+            Address::Postgres(_) => Ok(()),
+            Address::Sqlite(file) => file.require_unchanged(),
+        }
+    }
+
+    /// Records beside a SQLite database that it was created, so that it is not created again where it is lost.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Marker`].
+    pub fn mark_created(&self) -> Result<(), DatabaseError> {
+        match &*self.address {
+            Address::Postgres(_) => Ok(()),
+            Address::Sqlite(file) => file.mark(),
+        }
+    }
+
+    /// Makes a connection that may write. Creates a SQLite database that is absent, unless it was created before.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Connection`] or [`DatabaseError::Folder`] with the cause; [`DatabaseError::DatabaseGone`];
+    /// [`DatabaseError::DatabaseFileChanged`].
+    pub fn establish(&self) -> Result<DatabaseConnection, DatabaseError> {
+        match &*self.address {
+            Address::Postgres(address) => {
+                let lock_timeout = Some(Duration::from_millis(u64::from(BUSY_TIMEOUT_MS)));
+                let session = postgres_client::Session { lock_timeout, ..postgres_client::Session::default() };
+                connect_with_retry(self.wait, || establish_postgres(address, session, Node::PreferWritable))
+            }
+            Address::Sqlite(file) => file.connect(self.page_cache_kib).map(DatabaseConnection::Sqlite),
+        }
+    }
+
+    /// Makes a connection by which to see whether the database answers, and answers soon.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connections::establish`].
+    pub fn establish_for_probe(&self) -> Result<DatabaseConnection, DatabaseError> {
+        let Address::Postgres(address) = &*self.address else { return self.establish() };
+        let session = postgres_client::Session {
+            lock_timeout: Some(PROBE_TIMEOUT),
+            statement_timeout: Some(PROBE_TIMEOUT),
+            idle_in_transaction_timeout: Some(PROBE_TIMEOUT),
+            connect_timeout: Some(PROBE_TIMEOUT),
+            ..postgres_client::Session::default()
+        };
+        let mut connection = establish_postgres(address, session, Node::PreferWritable)?;
+        connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
+        Ok(connection)
+    }
+
+    /// Makes a connection for a pool: on SQLite one that only reads, since a write through it would wait for, or starve,
+    /// the writer's thread; on PostgreSQL one for the purpose of the pool. Its statements are counted.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connections::establish`].
+    pub fn establish_for_pool(&self) -> Result<DatabaseConnection, DatabaseError> {
+        let mut connection = match &*self.address {
+            Address::Postgres(address) => {
+                let session = postgres_client::Session {
+                    lock_timeout: Some(JOB_LOCK_TIMEOUT),
+                    statement_timeout: Some(JOB_STATEMENT_TIMEOUT),
+                    idle_in_transaction_timeout: Some(JOB_STATEMENT_TIMEOUT),
+                    connect_timeout: None,
+                    writes_only_in_transactions: true,
+                };
+                establish_postgres(address, session, self.node)?
+            }
+            Address::Sqlite(_) => {
+                let mut connection = self.establish()?;
+                connection.batch_execute("PRAGMA query_only = ON")?;
+                connection
+            }
+        };
+        connection.count_statements(get_default_instrumentation());
+        Ok(connection)
+    }
+}
+
+fn establish_postgres(
+    address: &postgres_client::Address,
+    session: postgres_client::Session,
+    node: Node,
+) -> Result<DatabaseConnection, DatabaseError> {
+    let connection = PostgresConnection::connect(address, &session, node).map_err(connection_error)?;
+    // PostgreSQL refuses the characters that another encoding lacks only when somebody sends one, such as in a name.
+    if connection.encoding() != ENCODING {
+        return Err(DatabaseError::DatabaseEncoding { encoding: connection.encoding().to_owned() });
+    }
+    Ok(DatabaseConnection::Postgres(connection))
+}
+
+fn connection_error(error: postgres_client::ConnectError) -> DatabaseError {
+    let cause = ConnectionError::BadConnection(error.to_string());
+    match error.sqlstate() {
+        Some(TOO_MANY_CONNECTIONS) => DatabaseError::NoConnectionLeft(cause),
+        Some(_) | None => DatabaseError::Connection(cause),
+    }
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match *self.address {
+            Address::Postgres(_) => "Connections(postgres)",
+            Address::Sqlite(_) => "Connections(sqlite)",
+        })
+    }
+}
+
+impl r2d2::ManageConnection for Connections {
+    type Connection = PooledConnection;
+    type Error = PoolError;
+
+    fn connect(&self) -> Result<PooledConnection, PoolError> {
+        let generation = self.generation.load(Ordering::Relaxed);
+        Ok(PooledConnection { connection: self.establish_for_pool()?, made: Instant::now(), generation })
+    }
+
+    /// Asks nothing: a connection that fails at its first statement is replaced, and the job run again.
+    fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), PoolError> {
+        let is_old = pooled.generation != self.generation.load(Ordering::Relaxed);
+        let is_old_and_read_only = pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
+        if is_old || is_old_and_read_only { Err(PoolError::Outdated) } else { Ok(()) }
+    }
+
+    fn has_broken(&self, pooled: &mut PooledConnection) -> bool {
+        pooled.connection.is_broken()
+    }
+}
+
+/// Why a pool could not make or keep a connection. The pool passes on nothing but the text of an error, so the text holds
+/// all causes.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    #[error("{}", .0.with_causes())]
+    NotMade(#[from] DatabaseError),
+    #[error("there may be a better connection")]
+    Outdated,
+}
+
+/// Logs why a pool could not make a connection.
+#[derive(Debug)]
+pub(crate) struct LogPoolErrors;
+
+impl r2d2::HandleError<PoolError> for LogPoolErrors {
+    fn handle_error(&self, error: PoolError) {
+        match error {
+            PoolError::NotMade(_) => log::warn!("{error}"),
+            PoolError::Outdated => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use diesel::prelude::*;
+    use diesel::sql_types::BigInt;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn an_address_of_no_known_form_is_refused_without_being_shown() {
+        for url in ["mysql://me:secret@host/db", "register.db", "sqlite://", "sqlite://:memory:", "", "postgres:/host"]
+        {
+            let error = Connections::to(url).unwrap_err();
+            assert!(matches!(error, DatabaseError::UnknownAddress), "{url}");
+            assert!(!error.to_string().contains("secret"));
+        }
+    }
+
+    #[test]
+    fn the_debug_form_of_connections_hides_the_password() {
+        let connections = Connections::to("postgres://me:secret@host/db").unwrap();
+        assert_eq!(format!("{connections:?}"), "Connections(postgres)");
+    }
+
+    #[test]
+    fn the_page_caches_of_all_connections_take_32_mib_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}", folder.path().join("register.db").display());
+        let connections = Connections::to(&url).unwrap();
+        let size = |connections: &Connections| {
+            let size = diesel::sql_query("SELECT cache_size AS size FROM pragma_cache_size");
+            let PageCache { size } = size.get_result(&mut connections.establish().unwrap()).unwrap();
+            // A negative size is one in KiB.
+            assert!(size < 0, "{size}");
+            -size
+        };
+        // The probe and what is done once have a connection each that is like that of a command.
+        let others = 2 * size(&connections);
+        for count in [1_u32, 3, 13, 64] {
+            let uses = [PageCaches::LOOK_UPS, PageCaches::POOL, PageCaches::WRITER];
+            let caches = uses.map(|caches| size(&connections.sharing(caches, count)) * i64::from(count));
+            assert!(caches.iter().sum::<i64>() + others <= 32 * 1024, "{caches:?} for {count} each");
+        }
+    }
+
+    #[derive(QueryableByName)]
+    struct PageCache {
+        #[diesel(sql_type = BigInt)]
+        size: i64,
+    }
+
+    /// Connections to what became a folder afterwards.
+    fn unopened(folder: &TempDir) -> Connections {
+        let path = folder.path().join("register.db");
+        let connections = Connections::to(&format!("sqlite://{}", path.display())).unwrap();
+        std::fs::create_dir(path).unwrap();
+        connections
+    }
+
+    #[test]
+    fn the_cause_of_a_failed_connection_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = unopened(&folder).establish().err().unwrap();
+        let DatabaseError::Connection(cause) = error else { panic!("{error:?}") };
+        assert!(cause.to_string().contains("unable to open"), "{cause}");
+    }
+
+    #[test]
+    fn the_pool_says_why_it_has_no_connection() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = r2d2::ManageConnection::connect(&unopened(&folder)).err().unwrap().to_string();
+        assert!(text.contains("cannot be reached") && text.contains("unable to open"), "{text}");
+    }
+
+    #[test]
+    fn a_sqlite_file_is_made_with_its_folder_and_not_those_above() {
+        let folder = tempfile::tempdir().unwrap();
+        let establish = |name: &str| {
+            let url = format!("sqlite://{}", folder.path().join(name).display());
+            Connections::to(&url).unwrap().establish().map(drop)
+        };
+        let refused = establish("a/b/register.db");
+        assert!(matches!(refused, Err(DatabaseError::Folder { .. })), "{refused:?}");
+        assert!(!folder.path().join("a").exists());
+        establish("a/register.db").unwrap();
+        establish("a/b/register.db").unwrap();
+    }
+
+    #[test]
+    fn a_new_sqlite_database_is_readable_by_its_owner_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/register.db");
+        let mut connection = Connections::to(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
+        connection.batch_execute("CREATE TABLE written (id INTEGER)").unwrap();
+        let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode("a"), 0o700);
+        for name in ["a/register.db", "a/register.db-wal", "a/register.db-shm"] {
+            assert_eq!(mode(name), 0o600, "{name}");
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! Takes jobs from any thread and runs each in one transaction.
+//!
+//! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go through one thread that
+//! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use crate::clock::{Clock, WriteClock};
+use crate::connection::{Access, Connections, DatabaseConnection, KeptOpen, PageCaches};
+use crate::error::{DatabaseError, JobError};
+use crate::job::{answer_of, job};
+use crate::last_fault::LastFault;
+use crate::look_ups::LookUps;
+use crate::metrics::StoreMetrics;
+use crate::options::StoreOptions;
+use crate::pool::JobPool;
+use crate::stats::{StoreStats, WriteCounters, WriterStats};
+use crate::transaction::Transaction;
+use crate::writer::{LatestChange, Writer};
+
+/// How long [`Database::drain`] waits before it looks again whether jobs wait for a date.
+const POSTPONED_PAUSE: Duration = Duration::from_millis(5);
+
+/// A database that runs jobs. Cheap to clone; all clones are the same database.
+#[derive(Debug, Clone)]
+pub struct Database {
+    connections: Connections,
+    /// Where jobs read.
+    pool: Arc<JobPool>,
+    /// Where records are looked up by key on SQLite; on PostgreSQL that is on the pool.
+    look_ups: Option<Arc<LookUps>>,
+    writes: Writes,
+    counters: Arc<WriteCounters>,
+    clock: Clock,
+    last_fault: LastFault,
+    /// Keeps the files of a SQLite database in use, so that they stay the same ones.
+    _kept_open: Option<Arc<KeptOpen>>,
+}
+
+/// Where jobs write.
+#[derive(Debug, Clone)]
+enum Writes {
+    /// One after the other, on SQLite.
+    Thread(Writer),
+    /// Side by side, on PostgreSQL.
+    Pool(Arc<JobPool>),
+}
+
+impl Database {
+    /// Opens a database. A SQLite file and its folder are made when they are absent. Tables are not touched.
+    ///
+    /// `latest_change` returns the date of the last change in the database, so that other processes cannot give later changes an
+    /// earlier date.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Folder`], [`DatabaseError::Connection`] or [`DatabaseError::Unavailable`].
+    pub fn open(
+        connections: &Connections,
+        options: StoreOptions,
+        latest_change: LatestChange,
+    ) -> Result<Self, DatabaseError> {
+        let connections = connections.waiting(options.connection_wait);
+        let for_pool = connections.sharing(PageCaches::POOL, options.readers);
+        let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
+        let for_writer = connections.sharing(PageCaches::WRITER, 1);
+        // The first connection is made by hand: it fails at once and with its cause, where the pool would try again and
+        // again; and it brings a new SQLite file into WAL mode before others look at it.
+        let first = for_writer.establish()?;
+        let kept_open = connections.keep_open()?.map(Arc::new);
+        let clock = Arc::new(WriteClock::new(options.clock.clone()));
+        let counters = Arc::new(WriteCounters::default());
+        let metrics = StoreMetrics::new();
+        let pool = |connections: &Connections, size| {
+            let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
+            Arc::new(JobPool::open(connections, size, &options, clock, counters, metrics.clone()))
+        };
+        let reads = pool(&for_pool, options.readers);
+        let look_ups = connections.allow_one_writer().then(|| {
+            let clock = options.clock.clone();
+            Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, metrics.clone()))
+        });
+        let writes = if connections.allow_one_writer() {
+            let clock = Arc::clone(&clock);
+            let counters = Arc::clone(&counters);
+            Writes::Thread(Writer::start(for_writer, first, clock, counters, metrics, &options, latest_change)?)
+        } else {
+            Writes::Pool(pool(&connections.for_writing(), options.writers))
+        };
+        Ok(Self {
+            connections,
+            pool: reads,
+            look_ups,
+            writes,
+            counters,
+            clock: options.clock,
+            last_fault: LastFault::default(),
+            _kept_open: kept_open,
+        })
+    }
+
+    /// How connections apart from those of jobs are made.
+    pub fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// The last fault that a job met.
+    pub fn last_fault(&self) -> &LastFault {
+        &self.last_fault
+    }
+
+    /// The time where no record is concerned; jobs have a time of their own.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
+    }
+
+    /// Runs a job that only reads. All its queries see the same snapshot.
+    ///
+    /// # Errors
+    ///
+    /// What the job returns, or why it could not run. Must be called within a tokio runtime.
+    pub async fn read<T, E>(
+        &self,
+        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        self.last_fault.note(Arc::clone(&self.pool).run(Access::Read, job).await)
+    }
+
+    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its
+    /// queries sees what is committed when it runs. It may be run a second time.
+    ///
+    /// On SQLite it runs on this thread, which must be one that may be blocked for some microseconds, such as that of an
+    /// event loop. Where it would have to wait, and on PostgreSQL, it runs as [`Database::read`] does.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Database::read`].
+    pub async fn look_up<T, E>(
+        &self,
+        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let answer = match self.look_ups.as_ref().and_then(|look_ups| look_ups.run(&mut job)) {
+            Some(answer) => answer,
+            None => Arc::clone(&self.pool).run(Access::LookUp, job).await,
+        };
+        self.last_fault.note(answer)
+    }
+
+    /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
+    ///
+    /// A job whose change cannot have a date yet is undone, waits, and is run again from its beginning; so is, on
+    /// PostgreSQL and a few times at most, a job that collided with another one. When the caller stops waiting for the
+    /// answer, the job may yet be done.
+    ///
+    /// # Errors
+    ///
+    /// What the job returns, or why it could not run or be kept. Must be called within a tokio runtime.
+    pub async fn write<T, E>(
+        &self,
+        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let writer = match &self.writes {
+            Writes::Thread(writer) => writer,
+            Writes::Pool(pool) => return self.last_fault.note(Arc::clone(pool).run(Access::Write, job).await),
+        };
+        let (job, answer) = self::job(job);
+        writer.enqueue(job)?;
+        self.last_fault.note(answer_of(answer.await))
+    }
+
+    /// Like [`Database::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
+    /// a second time. On PostgreSQL such jobs share a transaction when several come at the same time; on SQLite all do.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Database::write`].
+    pub async fn write_in_group<T, E>(
+        &self,
+        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        match &self.writes {
+            Writes::Thread(_) => self.write(job).await,
+            Writes::Pool(pool) => self.last_fault.note(Arc::clone(pool).run_in_group(job).await),
+        }
+    }
+
+    /// Like [`Database::read`], for callers outside any tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Database::read`].
+    pub fn read_blocking<T, E>(&self, job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>) -> Result<T, E>
+    where
+        E: JobError,
+    {
+        self.pool.run_here(Access::Read, job)
+    }
+
+    /// Like [`Database::write`], for callers outside any tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// Like [`Database::write`].
+    pub fn write_blocking<T, E>(
+        &self,
+        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let writer = match &self.writes {
+            Writes::Thread(writer) => writer,
+            Writes::Pool(pool) => return pool.run_here(Access::Write, job),
+        };
+        let (job, answer) = self::job(job);
+        writer.enqueue(job)?;
+        answer_of(answer.blocking_recv())
+    }
+
+    /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
+    /// ones can be given all the same.
+    ///
+    /// # Errors
+    ///
+    /// When the last of them could not be kept. Must be called within a tokio runtime.
+    pub async fn drain(&self) -> Result<(), DatabaseError> {
+        self.pool.drain().await;
+        let writer = match &self.writes {
+            Writes::Thread(writer) => writer,
+            Writes::Pool(pool) => {
+                let last = pool.groups.last();
+                while pool.groups.hold_any_until(last) {
+                    sleep(POSTPONED_PAUSE).await;
+                }
+                pool.drain().await;
+                return Ok(());
+            }
+        };
+        // The writer takes one job after the other, and this one is the last.
+        let (last, answer) = job(|_| Ok::<_, DatabaseError>(()));
+        let to_enqueue = writer.clone();
+        // The queue may be full, and then this waits for a place.
+        let placed = spawn_blocking(move || to_enqueue.enqueue_when_there_is_room(last)).await;
+        placed.unwrap_or(Err(DatabaseError::Closed))?;
+        answer_of(answer.await)?;
+        while writer.has_postponed() {
+            sleep(POSTPONED_PAUSE).await;
+        }
+        Ok(())
+    }
+
+    /// What was written since the store was opened.
+    pub fn writer_stats(&self) -> WriterStats {
+        self.counters.read()
+    }
+
+    /// What the store is doing, and has done.
+    pub fn stats(&self) -> StoreStats {
+        let pools = [Some(&self.pool), if let Writes::Pool(pool) = &self.writes { Some(pool) } else { None }];
+        let pools = || pools.iter().copied().flatten();
+        StoreStats {
+            written: self.writer_stats(),
+            pool_queue: self.pool.queue(),
+            writer_queue: match &self.writes {
+                Writes::Thread(writer) => writer.queue(),
+                Writes::Pool(pool) => pool.queue(),
+            },
+            connections: pools().map(|pool| pool.state().connections).sum(),
+            connections_idle: pools().map(|pool| pool.state().idle_connections).sum(),
+            connections_limit: pools().map(|pool| pool.size()).sum(),
+        }
+    }
+
+    /// Records the state and the totals as metrics.
+    pub fn publish_metrics(&self) {
+        crate::metrics::publish(&self.stats());
+    }
+
+    /// The number of the last write that came for a group, and whether any write waits for one. For tests.
+    #[doc(hidden)]
+    pub fn group_queue(&self) -> (u64, bool) {
+        match &self.writes {
+            Writes::Thread(_) => (0, false),
+            Writes::Pool(pool) => (pool.groups.last(), pool.groups.hold_any_until(u64::MAX)),
+        }
+    }
+
+    /// Calls a function with a pooled connection that writes on PostgreSQL, without a transaction. For tests.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::Closed`] on SQLite; otherwise when no connection is free.
+    #[doc(hidden)]
+    pub fn with_writing_connection<T>(
+        &self,
+        call: impl FnOnce(&mut DatabaseConnection) -> T,
+    ) -> Result<T, DatabaseError> {
+        let Writes::Pool(pool) = &self.writes else { return Err(DatabaseError::Closed) };
+        Ok(call(&mut pool.connection(None)?.connection))
+    }
+
+    /// Runs a job on a connection of the caller. For tests.
+    ///
+    /// # Errors
+    ///
+    /// What the job returns, or why it could not run or be kept.
+    #[doc(hidden)]
+    pub fn run_on<T, E: JobError>(
+        &self,
+        connection: &mut DatabaseConnection,
+        access: Access,
+        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let pool = match (&self.writes, access) {
+            (Writes::Pool(pool), Access::Write) => pool,
+            (Writes::Pool(_) | Writes::Thread(_), _) => &self.pool,
+        };
+        pool.run_job(connection, access, &mut job)
+    }
+}

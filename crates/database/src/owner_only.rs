@@ -1,0 +1,81 @@
+//! Files and folders that only their owner can read, whatever the umask allows others.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::io::Write as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+const FILE_MODE: u32 = 0o600;
+const FOLDER_MODE: u32 = 0o700;
+
+/// Makes a folder in one that exists. A folder that is there already keeps its mode.
+pub fn create_folder(folder: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(FOLDER_MODE).create(folder) {
+        Err(_) if folder.is_dir() => Ok(()),
+        outcome => outcome,
+    }
+}
+
+/// Writes a new file, and brings it and its name to the disk.
+pub fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::options().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// Makes an empty file, unless there is one, which keeps its mode.
+///
+/// An existing file is not even opened: closing it would release all locks that this process holds on it, those of SQLite
+/// included.
+pub fn create_file(path: &Path) -> io::Result<()> {
+    let mut new = File::options();
+    new.write(true).mode(FILE_MODE);
+    match new.create_new(true).open(path) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        Err(_) if path.exists() => Ok(()),
+        // A symbolic link to a file that is yet to be made.
+        Err(_) => new.create_new(false).create(true).truncate(false).open(path).map(drop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn new_files_and_folders_are_readable_by_their_owner_only_and_existing_ones_keep_their_mode() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let (inner, file) = (folder.path().join("a"), folder.path().join("a/file"));
+        assert!(create_folder(&inner.join("b")).is_err());
+        for _ in 0..2 {
+            create_folder(&inner).unwrap();
+        }
+        create_file(&file).unwrap();
+        assert_eq!([mode(folder.path()), mode(&inner)], [0o755, 0o700]);
+        assert_eq!(mode(&file), 0o600);
+        fs::write(&file, "content").unwrap();
+        fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        create_file(&file).unwrap();
+        assert_eq!((mode(&file), fs::read_to_string(&file).unwrap().as_str()), (0o640, "content"));
+    }
+
+    #[test]
+    fn a_symbolic_link_to_an_absent_file_leads_to_a_file_of_the_owner() {
+        let folder = tempfile::tempdir().unwrap();
+        let (link, file) = (folder.path().join("link"), folder.path().join("file"));
+        symlink(&file, &link).unwrap();
+        create_file(&link).unwrap();
+        assert_eq!(mode(&file), 0o600);
+    }
+}

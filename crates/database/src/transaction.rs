@@ -1,0 +1,50 @@
+//! The transaction of one job.
+
+use std::any::Any;
+
+use crate::clock::JobTime;
+use crate::connection::{Access, DatabaseConnection};
+
+/// The transaction of one job: its connection, its time, and what the job may do.
+pub struct Transaction<'a> {
+    /// The connection on which the transaction is open.
+    pub connection: &'a mut DatabaseConnection,
+    /// What the job may do.
+    pub access: Access,
+    /// The time of the job, and the dates of its changes.
+    pub time: JobTime,
+    /// Whether the job may wait for rows that another transaction has locked. A job that shares its transaction may not.
+    pub may_wait: bool,
+    /// Values that are kept beside the connection. Present on connections to SQLite that look records up, which cannot write.
+    pub memory: Option<&'a mut ConnectionMemory>,
+}
+
+impl<'a> Transaction<'a> {
+    /// The transaction that is open on the connection, for a job that may wait.
+    pub fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
+        Self { connection, access, time, may_wait: true, memory: None }
+    }
+
+    /// Like the transaction, for a job that shares it with others.
+    pub(crate) fn without_waiting(self) -> Self {
+        Self { may_wait: false, ..self }
+    }
+
+    pub(crate) fn with_memory(self, memory: &'a mut ConnectionMemory) -> Self {
+        Self { memory: Some(memory), ..self }
+    }
+}
+
+/// A value that jobs keep beside a connection.
+#[derive(Default)]
+pub struct ConnectionMemory(Option<Box<dyn Any + Send>>);
+
+impl ConnectionMemory {
+    /// The value, or a new one in place of a value of another type.
+    pub fn get<T: Default + Send + 'static>(&mut self) -> Option<&mut T> {
+        if !self.0.as_ref().is_some_and(|value| value.is::<T>()) {
+            self.0 = Some(Box::<T>::default());
+        }
+        self.0.as_mut()?.downcast_mut()
+    }
+}

@@ -1,0 +1,87 @@
+//! Jobs whose changes cannot have a date yet: they stand aside while others are run.
+
+use std::time::{Duration, Instant};
+
+use crate::clock::MAX_DATE_WAIT;
+use crate::error::DatabaseError;
+use crate::job::Job;
+
+/// The time between two changes of one trainee that wait for each other: they have a millisecond each.
+const STEP: Duration = Duration::from_millis(1);
+
+/// A job on its way through the writer.
+pub(super) struct Taken {
+    pub(super) job: Box<dyn Job>,
+    /// When it was first run, if it had to wait.
+    since: Option<Instant>,
+}
+
+impl Taken {
+    pub(super) fn new(job: Box<dyn Job>) -> Self {
+        Self { job, since: None }
+    }
+}
+
+/// A job that waits.
+struct Waiting {
+    job: Box<dyn Job>,
+    since: Instant,
+    due: Instant,
+    /// The row of the trainee for which it waits.
+    trainee: Option<i64>,
+}
+
+/// The jobs that wait, bounded like the queue of the writer.
+pub(super) struct Postponed {
+    jobs: Vec<Waiting>,
+    limit: usize,
+}
+
+impl Postponed {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { jobs: Vec::new(), limit }
+    }
+
+    /// Lets a job wait. Those that wait for the same trainee become due one after the other, since only one of them can
+    /// have the next date.
+    ///
+    /// # Errors
+    ///
+    /// The job, and why it cannot wait.
+    pub(super) fn add(
+        &mut self,
+        taken: Taken,
+        wait: Duration,
+        trainee: Option<i64>,
+    ) -> Result<(), (Box<dyn Job>, DatabaseError)> {
+        let now = Instant::now();
+        let since = taken.since.unwrap_or(now);
+        if now + wait > since + MAX_DATE_WAIT {
+            return Err((taken.job, DatabaseError::DateNotDue { wait }));
+        }
+        if self.jobs.len() >= self.limit {
+            return Err((taken.job, DatabaseError::QueueFull));
+        }
+        let before = self.jobs.iter().filter(|other| trainee.is_some() && other.trainee == trainee);
+        let earliest = before.map(|other| other.due + STEP).max().unwrap_or(now);
+        self.jobs.push(Waiting { job: taken.job, since, due: earliest.max(now + wait), trainee });
+        Ok(())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// When the next one is due.
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.jobs.iter().map(|waiting| waiting.due).min()
+    }
+
+    /// The one that has been due for longest.
+    pub(super) fn take(&mut self) -> Option<Taken> {
+        let due = self.due().filter(|due| *due <= Instant::now())?;
+        let at = self.jobs.iter().position(|waiting| waiting.due == due)?;
+        let waiting = self.jobs.remove(at);
+        Some(Taken { job: waiting.job, since: Some(waiting.since) })
+    }
+}

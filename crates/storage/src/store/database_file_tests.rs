@@ -1,0 +1,192 @@
+//! What becomes of a store whose SQLite file is deleted, moved or replaced, and of the next start.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use crate::copy::{CopyError, copy};
+use crate::error::{DatabaseError, StorageError};
+use crate::store::{Goal, Store, StoreOptions};
+use crate::testing::block_on;
+use database::connection::Connections;
+
+/// A register in a folder.
+fn set_up(file: &Path) -> Result<Store, StorageError> {
+    let store = Store::open(&format!("sqlite://{}", file.display()), StoreOptions::default())?;
+    store.set_up(Goal::Newest, None)?;
+    Ok(store)
+}
+
+fn write(store: &Store, ukprn: &'static str) -> Result<(), StorageError> {
+    store.write_blocking(move |session| session.add_provider(ukprn, "Ashdown University").map(drop))
+}
+
+fn count(store: &Store) -> usize {
+    store.read_blocking(|session| session.list_providers()).unwrap().len()
+}
+
+fn probe(store: &Store) -> [Result<(), StorageError>; 2] {
+    let probe = store.probe();
+    [block_on(probe.ask()), block_on(probe.ask_to_write())]
+}
+
+/// Requires that the store refuses writes and is not ready, and goes on with both after `put_back`.
+fn require_refusal_until(store: &Store, case: &str, put_back: impl FnOnce()) {
+    for refused in probe(store).into_iter().chain([write(store, "10000002")]) {
+        let error = refused.unwrap_err();
+        assert!(
+            matches!(error, StorageError::Database(DatabaseError::DatabaseFileChanged(_))) && error.is_temporary(),
+            "{case}: {error:?}"
+        );
+    }
+    // Reads go on over connections that are open.
+    assert_eq!(count(store), 1, "{case}");
+    put_back();
+    for answer in probe(store) {
+        answer.unwrap();
+    }
+    write(store, "10000003").unwrap();
+    assert_eq!(count(store), 2, "{case}");
+}
+
+/// A folder with a folder `data`, in which a register with a provider is open.
+fn opened() -> (TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    let store = set_up(&folder.path().join("data/register.db")).unwrap();
+    write(&store, "10000001").unwrap();
+    assert_eq!(count(&store), 1);
+    (folder, store)
+}
+
+#[test]
+fn writes_are_refused_while_a_file_of_the_database_is_moved() {
+    for name in ["register.db", "register.db-wal", "register.db-shm"] {
+        let (folder, store) = opened();
+        let (file, moved) = (folder.path().join("data").join(name), folder.path().join("moved"));
+        fs::rename(&file, &moved).unwrap();
+        require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
+    }
+}
+
+#[test]
+fn writes_are_refused_while_the_folder_of_the_database_is_renamed() {
+    let (folder, store) = opened();
+    let (data, moved) = (folder.path().join("data"), folder.path().join("moved"));
+    fs::rename(&data, &moved).unwrap();
+    require_refusal_until(&store, "folder", || fs::rename(&moved, &data).unwrap());
+}
+
+#[test]
+fn writes_are_refused_while_a_file_of_the_database_is_replaced() {
+    for name in ["register.db", "register.db-wal", "register.db-shm"] {
+        let (folder, store) = opened();
+        let (file, moved) = (folder.path().join("data").join(name), folder.path().join("moved"));
+        fs::rename(&file, &moved).unwrap();
+        fs::copy(&moved, &file).unwrap();
+        require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
+    }
+}
+
+#[test]
+fn writes_are_refused_while_a_link_leads_to_another_database() {
+    let (folder, link) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (one, other) = (folder.path().join("one.db"), folder.path().join("other.db"));
+    drop(set_up(&other).unwrap());
+    let link = link.path().join("register.db");
+    symlink(&one, &link).unwrap();
+    let store = set_up(&link).unwrap();
+    write(&store, "10000001").unwrap();
+    assert_eq!(count(&store), 1);
+    let lead_to = |file: &Path| {
+        fs::remove_file(&link).unwrap();
+        symlink(file, &link).unwrap();
+    };
+    lead_to(&other);
+    require_refusal_until(&store, "link", || lead_to(&one));
+    drop(store);
+    // A link whose target is gone does not lead to a new register either.
+    fs::remove_file(&one).unwrap();
+    assert!(matches!(set_up(&link).err(), Some(StorageError::Database(DatabaseError::DatabaseGone { .. }))));
+}
+
+#[test]
+fn no_connection_is_made_to_another_file_under_the_same_name() {
+    let (folder, store) = opened();
+    let file = folder.path().join("data/register.db");
+    fs::rename(&file, folder.path().join("moved")).unwrap();
+    assert!(matches!(
+        store.own_connection().err(),
+        Some(StorageError::Database(DatabaseError::DatabaseFileChanged(_)))
+    ));
+    assert!(!file.exists());
+    fs::write(&file, "").unwrap();
+    assert!(matches!(
+        store.own_connection().err(),
+        Some(StorageError::Database(DatabaseError::DatabaseFileChanged(_)))
+    ));
+    // A job that needs a new connection fails, and the recorded files stay the same.
+    assert_eq!(fs::metadata(&file).unwrap().len(), 0);
+}
+
+#[test]
+fn checkpoints_and_vacuum_do_not_change_the_files_of_an_open_store() {
+    let (_folder, store) = opened();
+    let reclaim = |store: &Store| {
+        diesel::connection::SimpleConnection::batch_execute(
+            &mut store.own_connection().unwrap(),
+            "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)",
+        )
+    };
+    reclaim(&store).unwrap();
+    write(&store, "10000002").unwrap();
+    for answer in probe(&store) {
+        answer.unwrap();
+    }
+    assert_eq!(count(&store), 2);
+}
+
+#[test]
+fn register_is_not_created_again_where_its_file_is_gone_or_empty() {
+    let (folder, store) = opened();
+    drop(store);
+    let (file, marker) = (folder.path().join("data/register.db"), folder.path().join("data/register.db.marker"));
+    assert_eq!(fs::metadata(&marker).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(fs::read_to_string(&marker).unwrap().contains("register.db was created"));
+    // One that is set up again has its marker already.
+    drop(set_up(&file).unwrap());
+    let url = format!("sqlite://{}", file.display());
+    for empty in [false, true] {
+        for name in ["register.db", "register.db-wal", "register.db-shm"] {
+            let _ = fs::remove_file(folder.path().join("data").join(name));
+        }
+        if empty {
+            fs::write(&file, "").unwrap();
+        }
+        let connections = Connections::to(&url).unwrap();
+        for refused in [
+            set_up(&file).err(),
+            Store::open_existing(&url, StoreOptions::default()).err(),
+            connections.establish().map_err(StorageError::from).err(),
+        ] {
+            let error = refused.unwrap();
+            assert!(
+                matches!(error, StorageError::Database(DatabaseError::DatabaseGone { .. })) && !error.is_temporary(),
+                "{error:?}"
+            );
+            let text = error.to_string();
+            assert!(text.contains(&marker.display().to_string()) && text.contains("restore"), "{text}");
+        }
+        let copied = copy(&url, "sqlite://unused", None, |_| {});
+        assert!(
+            matches!(copied, Err(CopyError::Source(StorageError::Database(DatabaseError::DatabaseGone { .. })))),
+            "{copied:?}"
+        );
+        assert_eq!(file.exists(), empty);
+    }
+    fs::remove_file(&marker).unwrap();
+    assert_eq!(count(&set_up(&file).unwrap()), 0);
+    assert!(marker.exists());
+}
