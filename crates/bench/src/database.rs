@@ -71,7 +71,7 @@ impl Databases {
         match self {
             Self::Sqlite(folder) => {
                 let file = file(folder, name);
-                for path in ["", "-wal", "-shm"].map(|end| format!("{}{end}", file.display())) {
+                for path in ["", "-wal", "-shm", ".marker"].map(|end| format!("{}{end}", file.display())) {
                     if Path::new(&path).exists() {
                         fs::remove_file(path)?;
                     }
