@@ -104,7 +104,7 @@ impl DatabaseConnection {
         Self::commit_transaction(self)
     }
 
-    /// Ends a transaction that has changed nothing, if one is open. On PostgreSQL nobody waits for it.
+    /// Ends a transaction that has changed nothing, if one is open. On PostgreSQL this does not wait for the answer.
     pub fn end_reading(&mut self, has_failed: bool) -> Result<(), DieselError> {
         let Self::Postgres(inner) = self else {
             return if has_failed { Self::rollback_transaction(self) } else { Self::commit_transaction(self) };

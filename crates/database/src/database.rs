@@ -69,8 +69,8 @@ impl Database {
         let for_pool = connections.sharing(PageCaches::POOL, options.readers);
         let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
         let for_writer = connections.sharing(PageCaches::WRITER, 1);
-        // The first connection is made by hand: it fails at once and with its cause, where the pool would try again and
-        // again; and it brings a new SQLite file into WAL mode before others look at it.
+        // Made without the pool, which would retry: a failure is returned at once with its cause. This connection also brings a
+        // new SQLite file into WAL mode before others open it.
         let first = for_writer.establish()?;
         let kept_open = connections.keep_open()?.map(Arc::new);
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
@@ -83,7 +83,7 @@ impl Database {
         let reads = pool(&for_pool, options.readers);
         let look_ups = connections.allow_one_writer().then(|| {
             let clock = options.clock.clone();
-            Arc::new(LookUps::over(for_look_ups, options.look_up_threads, clock, metrics.clone()))
+            Arc::new(LookUps::new(for_look_ups, options.look_up_threads, clock, metrics.clone()))
         });
         let writes = if connections.allow_one_writer() {
             let clock = Arc::clone(&clock);
@@ -137,10 +137,10 @@ impl Database {
     }
 
     /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its
-    /// queries sees what is committed when it runs. It may be run a second time.
+    /// queries sees what is committed when it runs. The job may be run a second time.
     ///
-    /// On SQLite it runs on this thread, which must be one that may be blocked for some microseconds, such as that of an
-    /// event loop. Where it would have to wait, and on PostgreSQL, it runs as [`Database::read`] does.
+    /// On SQLite the job runs on the calling thread, which it blocks for some microseconds. A job that would have to wait, and every
+    /// job on PostgreSQL, runs like [`Database::read`].
     ///
     /// # Errors
     ///
@@ -160,11 +160,10 @@ impl Database {
         self.last_fault.note(answer)
     }
 
-    /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
+    /// Runs a job that may write. If the job returns `Ok`, its changes are committed before this returns.
     ///
-    /// A job whose change cannot have a date yet is undone, waits, and is run again from its beginning; so is, on
-    /// PostgreSQL and a few times at most, a job that collided with another one. When the caller stops waiting for the
-    /// answer, the job may yet be done.
+    /// A job whose change cannot have a date yet is rolled back, waits, and is run again; so is, on PostgreSQL, a job that collided
+    /// with another one (`runs.rs`). If the caller stops waiting for the answer, the job may still be done.
     ///
     /// # Errors
     ///
@@ -186,8 +185,8 @@ impl Database {
         self.last_fault.note(answer_of(answer.await))
     }
 
-    /// Like [`Database::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
-    /// a second time. On PostgreSQL such jobs share a transaction when several come at the same time; on SQLite all do.
+    /// Like [`Database::write`], but may batch concurrent jobs into one transaction on PostgreSQL; on SQLite all jobs are batched.
+    /// A job that would wait for a lock fails there with [`DatabaseError::Busy`], and is run again alone.
     ///
     /// # Errors
     ///
@@ -240,8 +239,7 @@ impl Database {
         answer_of(answer.blocking_recv())
     }
 
-    /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
-    /// ones can be given all the same.
+    /// Waits until all earlier jobs have ended, also jobs whose callers no longer wait. Later jobs are accepted.
     ///
     /// # Errors
     ///
@@ -272,12 +270,12 @@ impl Database {
         Ok(())
     }
 
-    /// What was written since the store was opened.
+    /// The totals of writes since the database was opened.
     pub fn writer_stats(&self) -> WriterStats {
         self.counters.read()
     }
 
-    /// What the store is doing, and has done.
+    /// The state of the database, and its totals.
     pub fn stats(&self) -> StoreStats {
         let pools = [Some(&self.pool), if let Writes::Pool(pool) = &self.writes { Some(pool) } else { None }];
         let pools = || pools.iter().copied().flatten();

@@ -68,8 +68,8 @@ pub enum DatabaseError {
     /// Transactions that ran side by side got into each other's way, and this one was undone.
     #[error("transactions collided")]
     Collided,
-    /// The change would be dated more than a second ahead of the clock: the record has changed too often lately, or the
-    /// clock was set back a little.
+    /// The change would be dated more than a second ahead of the clock: the record has changed too often in the last
+    /// second, or the clock was set back a little.
     #[error("the change would be dated more than a second ahead of the clock; it can be made in {} ms", .wait.as_millis())]
     DateNotDue {
         /// How long the change must wait.
@@ -84,7 +84,7 @@ pub enum DatabaseError {
     /// The disk or the permitted size of the database is exhausted.
     #[error("database has no space left")]
     NoSpace(#[source] DieselError),
-    /// SQLite met a condition by which it ends the whole transaction, whatever the statement was.
+    /// SQLite met a condition that ends the whole transaction.
     #[error("sqlite ended the transaction: {condition}")]
     TransactionEnded {
         /// SQLite's name for the condition.

@@ -1,7 +1,7 @@
 //! Group commit on PostgreSQL: writes that come at the same time share a transaction, its round trips and its commit.
 //!
-//! A write that finds nobody leading takes the lead: a thread runs it and those that wait with it, one after the other in one
-//! transaction, and then those that arrived during that, until none is left.
+//! A write that finds no thread at work starts one. The thread runs the waiting writes one after the other in one transaction,
+//! then the writes that arrived during that, until none is left.
 //!
 //! A group does not wait for locks. A write that would have to wait, or that fails, is run again alone, like any other job. If it
 //! has already changed something, or the COMMIT is refused, the whole group is rolled back, and each of its writes is run alone.
@@ -25,25 +25,25 @@ use crate::job::{self, JobOutcome, JobReply};
 use crate::pool::JobPool;
 use crate::transaction::Transaction;
 
-/// How long a write waits for a group before it is run by itself.
+/// How long a write waits for a group before it is run alone.
 const MAX_WAIT: Duration = Duration::from_millis(250);
 
-/// How a group ended that was not undone.
+/// The end of a group that was not rolled back.
 struct Ended {
-    /// What each of its writes did.
+    /// The outcome of each write.
     outcomes: Vec<JobOutcome>,
-    /// Whether it was committed, or why that is not known.
+    /// Whether the group was committed, or why the outcome is not known.
     committed: Result<(), Arc<DieselError>>,
 }
 
-/// The lead: whoever has it takes the writes that wait. Where it is given up before none do, they are run each by itself.
+/// The thread's right to take waiting writes. Dropped early, it returns each waiting write to its caller, which runs it alone.
 struct Lead {
     pool: Arc<JobPool>,
     is_over: bool,
 }
 
 impl Lead {
-    /// Runs the groups of writes that wait, as long as some do. Each group waits for a place behind those who came before it.
+    /// Runs groups until no write waits. Each group waits for a permit behind earlier jobs.
     fn run_groups(mut self, runtime: &Handle) {
         while let Ok(_place) = runtime.block_on(self.pool.place(self.pool.deadline())) {
             let group = self.pool.groups.next();
@@ -67,7 +67,7 @@ impl Drop for Lead {
 }
 
 impl JobPool {
-    /// As [`JobPool::run`], for a write that may share a transaction with others.
+    /// Like [`JobPool::run`], for a write that may share a transaction with others.
     pub(crate) async fn run_in_group<T, E, F>(self: Arc<Self>, job: F) -> Result<T, E>
     where
         T: Send + 'static,
@@ -99,7 +99,7 @@ impl JobPool {
         }
     }
 
-    /// Runs a group and answers its callers, or has them run their writes by themselves.
+    /// Runs a group and answers its callers, or returns their writes to be run alone.
     fn run_group(&self, mut group: Vec<GroupMember>) {
         let begun = Instant::now();
         let ended = self.run_and_commit(&mut group);
@@ -118,7 +118,7 @@ impl JobPool {
         }
     }
 
-    /// Runs the writes of a group and commits them; nothing when nothing was kept.
+    /// Runs the writes of a group and commits them; `None` if nothing was kept.
     fn run_and_commit(&self, group: &mut [GroupMember]) -> Option<Ended> {
         let deadline = group.iter().filter_map(|member| member.deadline).min();
         let mut pooled = self.connection(deadline).ok()?;
@@ -141,18 +141,18 @@ impl JobPool {
         Some(Ended { outcomes, committed })
     }
 
-    /// Runs the writes of a group in one transaction; nothing when it must not be committed.
+    /// Runs the writes of a group in one transaction; `None` if it must not be committed.
     fn run_members(&self, connection: &mut DatabaseConnection, group: &mut [GroupMember]) -> Option<Vec<JobOutcome>> {
         connection.begin(Access::Write).ok()?;
         let mut outcomes = Vec::with_capacity(group.len());
         for member in group.iter_mut() {
             let begun = Instant::now();
             let before = connection.executed();
-            let time = JobTime::of_writing(&self.write_clock);
+            let time = JobTime::new_writing(&self.write_clock);
             let transaction = Transaction::new(connection, Access::Write, time);
             let outcome = member.job.run(&mut transaction.without_waiting());
             self.metrics.job_ended(Access::Write, begun);
-            // What one that is not kept has written can only be undone with what the others have.
+            // The changes of one write can only be rolled back with those of the whole group.
             if outcome != JobOutcome::Keep && connection.executed() != before {
                 return None;
             }

@@ -17,39 +17,39 @@ pub(crate) struct GroupQueue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
-    /// Those that no group has taken yet, in the order in which they came.
+    /// Writes that no group has taken yet, in the order of their arrival.
     members: VecDeque<GroupMember>,
-    /// The number of the one that came last.
+    /// The number of the last write that arrived.
     last: u64,
-    /// Whether somebody takes them.
+    /// Whether a thread takes the writes.
     is_led: bool,
 }
 
 /// A write that waits for a group.
 pub(crate) struct GroupMember {
     number: u64,
-    /// Until when it must have ended.
+    /// The deadline of the write.
     pub(crate) deadline: Option<Instant>,
     pub(crate) job: Box<dyn Job>,
 }
 
 impl GroupQueue {
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // A poisoned lock is no harm: no code that holds it can panic half-way.
+        // No code that holds the lock can panic, so a poisoned lock guards a complete value.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of the write that came last.
+    /// The number of the last write that arrived.
     pub(crate) fn last(&self) -> u64 {
         self.lock().last
     }
 
-    /// Whether a write waits that came no later than the one with the number.
+    /// Whether a write with this number or a lower one waits.
     pub(crate) fn hold_any_until(&self, number: u64) -> bool {
         self.lock().members.front().is_some_and(|first| first.number <= number)
     }
 
-    /// Lets a write wait. Returns its number, and whether its caller must lead.
+    /// Adds a write. Returns its number, and whether its caller must start a thread that takes writes.
     pub(crate) fn add(&self, job: Box<dyn Job>, deadline: Option<Instant>) -> (u64, bool) {
         let mut waiting = self.lock();
         waiting.last += 1;
@@ -58,14 +58,14 @@ impl GroupQueue {
         (number, !mem::replace(&mut waiting.is_led, true))
     }
 
-    /// Takes a write out, unless a group has it.
+    /// Removes a write and returns its job; `None` if a group has taken it.
     pub(crate) fn remove(&self, number: u64) -> Option<Box<dyn Job>> {
         let members = &mut self.lock().members;
         let at = members.iter().position(|other| other.number == number)?;
         members.remove(at).map(|member| member.job)
     }
 
-    /// The next group. When there is none, nobody leads any more.
+    /// Takes the next group. After an empty group the next write starts a thread again.
     pub(crate) fn next(&self) -> Vec<GroupMember> {
         let mut waiting = self.lock();
         let size = waiting.members.len().min(MAX_GROUP);

@@ -1,7 +1,7 @@
-//! Runs look-ups by key on the thread that asks, over connections to SQLite that nobody waits for.
+//! Runs look-ups by key on the calling thread, over connections to SQLite for which no job waits.
 //!
-//! Such a look-up takes some ten microseconds, and a hop to another thread as long again. Each thread has a connection of
-//! its own, which does not write and does not wait: what it cannot do at once is left to the pool.
+//! A look-up takes about 10 µs, and a hop to another thread as long again. Each thread has its connection, which does not write
+//! and does not wait. A look-up that would have to wait runs on the pool.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Place {
 }
 
 impl LookUps {
-    pub(crate) fn over(connections: Connections, threads: u32, clock: Clock, metrics: StoreMetrics) -> Self {
+    pub(crate) fn new(connections: Connections, threads: u32, clock: Clock, metrics: StoreMetrics) -> Self {
         Self { connections, places: (0..threads).map(|_| Place::default()).collect(), clock, metrics }
     }
 
@@ -64,7 +64,7 @@ impl LookUps {
         E: JobError,
     {
         let mut place = self.place()?;
-        // Out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
+        // Taken out, so that a failure or a panic drops the connection with its transaction.
         let mut taken = match place.take() {
             Some(taken) => taken,
             None => LookUpConnection { connection: self.connect().ok()?, memory: ConnectionMemory::default() },
@@ -123,7 +123,7 @@ impl LookUps {
         if let Err(error) = connection.run_prepared(prepared::Begin) {
             return (Err(DatabaseError::from(error).into()), false);
         }
-        let time = JobTime::of_reading(self.clock.now());
+        let time = JobTime::new_reading(self.clock.now());
         let transaction = Transaction::new(connection, Access::LookUp, time);
         let answer = job(&mut transaction.with_memory(memory));
         // diesel does not know of this transaction, and must know of none that the job left open.

@@ -2,7 +2,7 @@
 //!
 //! Durations and sizes are recorded as they happen, by handles that are made once for each store: recording takes no lock.
 //! A recorder must be installed before the store is opened, or nothing is recorded. Current values, and what the
-//! store counts anyway, is published when somebody asks.
+//! store counts anyway, is published by [`publish`].
 
 use std::time::Instant;
 
@@ -71,7 +71,7 @@ impl StoreMetrics {
         }
     }
 
-    /// A job has come to its end, whatever that was.
+    /// Records the end of a job.
     pub(crate) fn job_ended(&self, access: Access, begun: Instant) {
         let histogram = match access {
             Access::LookUp | Access::Read => &self.reads,
@@ -80,7 +80,7 @@ impl StoreMetrics {
         histogram.record(begun.elapsed());
     }
 
-    /// A group of so many jobs has come to its end, whatever that was.
+    /// Records the end of a group of this number of jobs.
     pub(crate) fn group_ended(&self, jobs: usize, begun: Instant) {
         self.group_duration.record(begun.elapsed());
         self.group_size.record(u32::try_from(jobs).unwrap_or(u32::MAX));
@@ -110,7 +110,7 @@ pub(crate) fn publish(stats: &StoreStats) {
     counter!(COLLISIONS).absolute(written.collisions);
 }
 
-/// A number of jobs as a gauge has it. There are never so many that this loses any.
+/// A number of jobs as the value of a gauge.
 fn count(jobs: usize) -> u32 {
     u32::try_from(jobs).unwrap_or(u32::MAX)
 }

@@ -1,6 +1,6 @@
-//! Runs jobs side by side, each on a connection of the pool and in a transaction of its own.
+//! Runs jobs concurrently, each on a connection of the pool and in one transaction.
 //!
-//! Knows nothing of the writer's thread: it takes the writing jobs that it is given.
+//! Knows nothing of the write thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use crate::transaction::Transaction;
 
 /// How long a job that reads may take on one connection before it is run again on another one.
 const READ_TIME: Duration = Duration::from_secs(4);
-/// How long a job waits for a connection on SQLite, which nobody else has.
+/// How long a job waits for a connection on SQLite.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a connection stays that nobody uses. Others may need the room that the database has.
+/// How long an unused connection stays open. Other servers may need the connections of the database server.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(crate) struct JobPool {
     manager: Connections,
     /// How long a job without a deadline waits for a connection.
     connection_wait: Duration,
-    /// How long a job may wait for a place, and take in all. On SQLite it waits for its turn, and the database for nobody.
+    /// How long a job may wait for a permit, and take in all. `None` on SQLite, where jobs wait for their turn.
     limits: Option<Limits>,
     read_clock: Clock,
     pub(crate) write_clock: Arc<WriteClock>,
@@ -289,8 +289,8 @@ impl JobPool {
     {
         connection.begin(access).map_err(DatabaseError::from)?;
         let time = match access {
-            Access::LookUp | Access::Read => JobTime::of_reading(self.read_clock.now()),
-            Access::Write => JobTime::of_writing(&self.write_clock),
+            Access::LookUp | Access::Read => JobTime::new_reading(self.read_clock.now()),
+            Access::Write => JobTime::new_writing(&self.write_clock),
         };
         let depth = connection.depth_of(access);
         let answer = job(&mut Transaction::new(connection, access, time));
@@ -306,7 +306,7 @@ impl JobPool {
         answer
     }
 
-    /// Ends the transaction of so many jobs.
+    /// Ends the transaction of this number of jobs.
     pub(crate) fn end(
         &self,
         connection: &mut DatabaseConnection,

@@ -4,7 +4,7 @@
 //! together into one transaction, a savepoint each, and one commit serves them all. No caller gets an answer before that
 //! commit has returned, not even a refusal: it may rest on what a neighbour had not yet committed.
 //!
-//! A job whose change cannot have a date yet is undone and stands aside, so that it holds up nobody else.
+//! A job whose change cannot have a date yet is rolled back and stands aside, so that it does not delay other jobs.
 //!
 //! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the transaction, its neighbours are
 //! either kept and confirmed, or lost and reported as lost.
@@ -144,7 +144,7 @@ impl Waiting {
             match self.jobs.recv_timeout(pause) {
                 Ok(job) => return Some(self.taken(job)),
                 Err(RecvTimeoutError::Timeout) => {}
-                // Nobody can send any more, and those that stand aside are still to be run.
+                // No job can arrive any more, and the jobs that stand aside are still to be run.
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(pause),
             }
         }
@@ -196,7 +196,7 @@ impl Watched {
         // What a savepoint needs to take a job back is as much as the job changes, which is little.
         connection.batch_execute("PRAGMA temp_store = MEMORY")?;
         connection.batch_execute(&format!("PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}"))?;
-        let watch = Watch::over(&mut connection);
+        let watch = Watch::new(&mut connection);
         Ok(Self { connection, watch })
     }
 }
@@ -239,7 +239,7 @@ impl WriterThread {
 
     /// Runs the first job of the group, then what waits, as long as something waits; then commits.
     ///
-    /// The connection is out of its place meanwhile, so that any failure, a panic too, drops it with its transaction.
+    /// Takes the connection out of `self`, so that a failure or a panic drops it with its transaction.
     fn run_group(&mut self, group: &mut Vec<Taken>, waiting: &mut Waiting) -> Result<(), DatabaseError> {
         // What is committed to a file without a name is lost.
         self.connections.require_unchanged_files()?;
@@ -249,7 +249,7 @@ impl WriterThread {
         };
         let connection = &mut watched.connection;
         connection.begin(Access::Write)?;
-        // Another process may have written meanwhile, and clients may have seen its dates.
+        // Another process may have written since the last group, and clients may have seen its dates.
         if let Some(latest) = (self.latest_change)(connection)? {
             self.clock.come_after(latest);
         }
@@ -284,7 +284,7 @@ impl WriterThread {
 /// What a job waits for whose change cannot have a date yet.
 struct DateWait {
     wait: Duration,
-    /// The row of the trainee that was changed too often lately.
+    /// The row of the trainee that was changed too often in the last second.
     trainee: Option<i64>,
 }
 
@@ -300,7 +300,7 @@ fn run_in_savepoint(
 ) -> Result<Option<DateWait>, DatabaseError> {
     connection.open_savepoint()?;
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let mut transaction = Transaction::new(connection, Access::Write, JobTime::of_writing(clock));
+        let mut transaction = Transaction::new(connection, Access::Write, JobTime::new_writing(clock));
         (job.run(&mut transaction), transaction.time.waits_for())
     }));
     watch.require_open()?;

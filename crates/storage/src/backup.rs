@@ -137,7 +137,7 @@ impl BackupError {
 ///
 /// [`BackupError`]; also when an environment is requested that is not the recorded one.
 pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environment>) -> Result<u64, BackupError> {
-    let connections = Connections::to(url)?;
+    let connections = Connections::from_url(url)?;
     let Some(database) = connections.file() else {
         return Err(BackupError::OtherTool);
     };
@@ -214,7 +214,7 @@ fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
 ///
 /// [`BackupError::InUse`], [`BackupError::UseUnknown`], or [`BackupError::Storage`] for an address of no known form.
 pub fn require_unused(url: &str) -> Result<(), BackupError> {
-    match Connections::to(url)?.file() {
+    match Connections::from_url(url)?.file() {
         Some(database) => exclusive::acquire(&follow_links(database)).map(drop),
         None => Ok(()),
     }

@@ -103,7 +103,7 @@ pub fn copy(
     mut report_step: impl FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
     let (mut source, environment) = open_source(from, requested)?;
-    let target_connections = Connections::to(to).map_err(of_target)?;
+    let target_connections = Connections::from_url(to).map_err(of_target)?;
     let mut target = target_connections.establish().map_err(of_target)?;
     prepare(&mut target, environment)?;
 
@@ -140,7 +140,7 @@ fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
 
 /// Opens the database to copy from, which stays as it is.
 fn open_source(url: &str, requested: Option<Environment>) -> Result<(DatabaseConnection, Environment), CopyError> {
-    let connections = Connections::to(url).map_err(of_source)?;
+    let connections = Connections::from_url(url).map_err(of_source)?;
     let mut source = connections.establish_existing().map_err(|error| {
         if let DatabaseError::Absent(file) = error { CopyError::Absent(file) } else { of_source(error) }
     })?;

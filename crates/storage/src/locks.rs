@@ -9,7 +9,7 @@
 //! operators is waited for before any other. One that holds more of them, for several registrations, waits for none; and who already
 //! holds a trainee does not wait ([`try_lock_trn`]).
 //!
-//! An idempotency key has a row of its own, since a request is refused for it, and must not be for another key.
+//! Each idempotency key has its own row: a request is refused because of its key, and must not be because of another one.
 
 use chrono::NaiveDateTime;
 use data_encoding::HEXLOWER;
@@ -114,17 +114,17 @@ fn lock(connection: &mut DatabaseConnection, parts: &[&[u8]]) -> Result<(), Stor
 /// Locks the row of an idempotency key and runs `load`, in one message; `None` when another transaction handles a request
 /// with the same key. Otherwise none does until this one ends, and `load` sees what is there once the row is locked.
 ///
-/// An insert that is not committed can only be waited for, and whoever waits cannot answer that a request is in flight. So
+/// An insert that is not committed can only be waited for, and a waiting job cannot answer that a request is in flight. So
 /// the row of the key is committed first, together with what the transaction has done so far, and a new transaction goes
 /// on and locks the row. All of that is one message. That commit waits for no disk and no standby: a row that is lost is
 /// inserted again.
 ///
 /// Whether the row is locked is known before anything else is done: a request that went on would wait for what the first
-/// one has locked, and keep a connection of the pool meanwhile.
+/// one has locked, and keep a connection of the pool.
 ///
 /// A row that is found locked is locked by a request with the same key: removing old rows
 /// ([`crate::session::Session::remove_old_idempotency_locks`]) locks none that was dated within `oldest`, and a row that is
-/// older is dated anew here before it is locked.
+/// older gets a new date here before it is locked.
 pub(crate) fn with_idempotency_key_locked<T>(
     connection: &mut DatabaseConnection,
     provider_id: i64,

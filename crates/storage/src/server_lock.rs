@@ -18,7 +18,7 @@ use database::connection::Connections;
 ///
 /// [`DatabaseError::UnknownAddress`].
 pub fn has_another_server(url: &str) -> Result<bool, StorageError> {
-    let connections = Connections::to(url)?;
+    let connections = Connections::from_url(url)?;
     let Some(Ok(file)) = connections.file().map(File::open) else { return Ok(false) };
     let outcome = flock(&file, FlockOperation::NonBlockingLockExclusive);
     // Not closed: by closing a file a process loses all `fcntl` locks that it has on it, those of SQLite included.

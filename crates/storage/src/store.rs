@@ -64,14 +64,15 @@ impl<E: JobError> database::error::JobError for SessionError<E> {
     }
 }
 
-/// Makes a job over a session one over a transaction.
+/// Converts a job over a session to a job over a transaction.
 fn in_session<T, E>(
     mut job: impl FnMut(&mut Session<'_>) -> Result<T, E>,
 ) -> impl FnMut(&mut Transaction<'_>) -> Result<T, SessionError<E>> {
     move |transaction| job(&mut Session::new(transaction)).map_err(SessionError)
 }
 
-fn own_error<T, E>(answer: Result<T, SessionError<E>>) -> Result<T, E> {
+/// Returns the error of the job itself.
+fn take_job_error<T, E>(answer: Result<T, SessionError<E>>) -> Result<T, E> {
     answer.map_err(|SessionError(error)| error)
 }
 
@@ -85,7 +86,7 @@ impl Store {
     /// [`DatabaseError::UnknownAddress`], [`DatabaseError::Folder`], [`DatabaseError::Connection`] or
     /// [`DatabaseError::Unavailable`].
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
-        let connections = Connections::to(url)?;
+        let connections = Connections::from_url(url)?;
         Ok(Self { database: Database::open(&connections, options, timestamps::latest_change)? })
     }
 
@@ -96,7 +97,7 @@ impl Store {
     /// [`DatabaseError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaOlder`],
     /// [`StorageError::SchemaNewer`] or [`StorageError::UnfinishedCopy`]; otherwise as [`Store::open`].
     pub fn open_existing(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
-        let connections = Connections::to(url)?;
+        let connections = Connections::from_url(url)?;
         let mut connection = connections.establish_existing()?;
         if copy::is_unfinished(&mut connection)? {
             return Err(StorageError::UnfinishedCopy);
@@ -118,7 +119,7 @@ impl Store {
         self.database.now()
     }
 
-    /// Runs a job that only reads. All its queries see the same snapshot.
+    /// Like [`Database::read`], for a job over a session.
     ///
     /// # Errors
     ///
@@ -128,18 +129,14 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        own_error(self.database.read(in_session(job)).await)
+        take_job_error(self.database.read(in_session(job)).await)
     }
 
-    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its
-    /// queries sees what is committed when it runs. It may be run a second time.
-    ///
-    /// On SQLite it runs on this thread, which must be one that may be blocked for some microseconds, such as that of an
-    /// event loop. Where it would have to wait, and on PostgreSQL, it runs as [`Store::read`] does.
+    /// Like [`Database::look_up`], for a job over a session.
     ///
     /// # Errors
     ///
-    /// As [`Store::read`].
+    /// Like [`Store::read`].
     pub async fn look_up<T, E>(
         &self,
         job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
@@ -148,14 +145,10 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        own_error(self.database.look_up(in_session(job)).await)
+        take_job_error(self.database.look_up(in_session(job)).await)
     }
 
-    /// Runs a job that may write. It is kept when it returns `Ok`, and then before this returns.
-    ///
-    /// A job whose change cannot have a date yet is undone, waits, and is run again from its beginning; so is, on
-    /// PostgreSQL and a few times at most, a job that collided with another one. When the caller stops waiting for the
-    /// answer, the job may yet be done.
+    /// Like [`Database::write`], for a job over a session.
     ///
     /// # Errors
     ///
@@ -165,15 +158,14 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        own_error(self.database.write(in_session(job)).await)
+        take_job_error(self.database.write(in_session(job)).await)
     }
 
-    /// As [`Store::write`], for a job that needs nothing another one may have locked, but for what it can do without when it is run
-    /// a second time. On PostgreSQL such jobs share a transaction when several come at the same time; on SQLite all do.
+    /// Like [`Database::write_in_group`], for a job over a session.
     ///
     /// # Errors
     ///
-    /// As [`Store::write`].
+    /// Like [`Store::write`].
     pub async fn write_in_group<T, E>(
         &self,
         job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
@@ -182,26 +174,26 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        own_error(self.database.write_in_group(in_session(job)).await)
+        take_job_error(self.database.write_in_group(in_session(job)).await)
     }
 
-    /// As [`Store::read`], for callers outside any tokio runtime.
+    /// Like [`Store::read`], for callers outside any tokio runtime.
     ///
     /// # Errors
     ///
-    /// As [`Store::read`].
+    /// Like [`Store::read`].
     pub fn read_blocking<T, E>(&self, job: impl FnMut(&mut Session<'_>) -> Result<T, E>) -> Result<T, E>
     where
         E: JobError,
     {
-        own_error(self.database.read_blocking(in_session(job)))
+        take_job_error(self.database.read_blocking(in_session(job)))
     }
 
-    /// As [`Store::write`], for callers outside any tokio runtime.
+    /// Like [`Store::write`], for callers outside any tokio runtime.
     ///
     /// # Errors
     ///
-    /// As [`Store::write`].
+    /// Like [`Store::write`].
     pub fn write_blocking<T, E>(
         &self,
         job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
@@ -210,15 +202,14 @@ impl Store {
         T: Send + 'static,
         E: JobError,
     {
-        own_error(self.database.write_blocking(in_session(job)))
+        take_job_error(self.database.write_blocking(in_session(job)))
     }
 
-    /// Waits until the jobs that were given before have ended, also those whose callers no longer wait for them. Later
-    /// ones can be given all the same.
+    /// Like [`Database::drain`].
     ///
     /// # Errors
     ///
-    /// When the last of them could not be kept. Must be called within a tokio runtime.
+    /// When the last job could not be kept. Must be called within a tokio runtime.
     pub async fn drain(&self) -> Result<(), StorageError> {
         Ok(self.database.drain().await?)
     }
@@ -243,7 +234,7 @@ impl Store {
         self.database.publish_metrics();
     }
 
-    /// Something that checks whether the database answers, independently of all jobs.
+    /// A probe that checks whether the database answers, independently of all jobs.
     pub fn probe(&self) -> Probe {
         Probe::over(self.clone(), self.database.connections().clone())
     }

@@ -128,7 +128,7 @@ impl Register {
 
     /// A connection that the store knows nothing of.
     pub(crate) fn second_connection(&self) -> DatabaseConnection {
-        Connections::to(self.url()).unwrap().establish().unwrap()
+        Connections::from_url(self.url()).unwrap().establish().unwrap()
     }
 
     pub(crate) fn write<T: Send + 'static>(

@@ -1,4 +1,4 @@
-//! Finds files of a crate that import each other in a circle. A file and the files of its own child modules may.
+//! Finds files of a crate that import each other in a circle. A parent module and its own children may know each other.
 //!
 //! A file imports the files of the modules that its paths name (`crate::...`, `super::...`, `self::...`), in `use` or
 //! elsewhere. The lines of a parent that declare a child (`mod`) or export its names (`pub use`) are no imports. Tests are left

@@ -33,12 +33,12 @@ struct Dates {
 
 impl JobTime {
     /// The time of a job that only reads.
-    pub fn of_reading(now: DateTime<Utc>) -> Self {
+    pub fn new_reading(now: DateTime<Utc>) -> Self {
         Self { now, dates: None }
     }
 
     /// The time of a job that writes.
-    pub(crate) fn of_writing(clock: &Arc<WriteClock>) -> Self {
+    pub(crate) fn new_writing(clock: &Arc<WriteClock>) -> Self {
         let now = clock.now();
         let next = clock.reserve(None);
         let dates = Dates { clock: Arc::clone(clock), next, has_changed: false, record: None };
@@ -76,7 +76,7 @@ impl JobTime {
         Ok(())
     }
 
-    /// The row of the record that was changed too often lately for the job to change it now.
+    /// The row of the record that was changed too often in the last second for the job to change it now.
     pub(crate) fn waits_for(&self) -> Option<i64> {
         self.dates.as_ref()?.record
     }

@@ -21,7 +21,7 @@ use domain::iso_8601;
 
 use super::{Clock, MAX_LEAD};
 
-/// Up to this lead each change has a millisecond of its own; beyond it changes share one.
+/// Up to this lead no two changes share a millisecond.
 const SHARING_LEAD: TimeDelta = TimeDelta::milliseconds(250);
 /// The changes that may share a millisecond. With four servers over one database there are 40 at most.
 const CHANGES_PER_MILLISECOND: u32 = 10;

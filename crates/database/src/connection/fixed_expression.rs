@@ -1,4 +1,4 @@
-//! Expressions whose SQL is fixed. Each is a type of its own, so that a statement with one in it stays prepared; one with
+//! Expressions whose SQL is fixed. Each has its own type, so that a statement with one in it stays prepared; a statement with
 //! `sql(..)` in it does not.
 
 /// Declares expressions: the type of each, and its SQL on PostgreSQL and on SQLite. One without SQL for SQLite can be used on

@@ -83,7 +83,7 @@ impl Connections {
     /// [`DatabaseError::UnknownAddress`] for any scheme but `sqlite`, `postgres` and `postgresql`, and for a SQLite
     /// address without a file: a database in memory would be another one for each connection. [`DatabaseError::IsFolder`].
     /// [`DatabaseError::Connection`] for an address of PostgreSQL with a part that cannot be used.
-    pub fn to(url: &str) -> Result<Self, DatabaseError> {
+    pub fn from_url(url: &str) -> Result<Self, DatabaseError> {
         let address = match url.split_once("://") {
             Some(("postgres" | "postgresql", _)) => Address::Postgres(url.parse().map_err(connection_error)?),
             Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
@@ -105,7 +105,7 @@ impl Connections {
         })
     }
 
-    /// The same, for so many connections at most, which share the page caches of their use.
+    /// The same, for up to this number of connections, which share the page caches of their use.
     pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
         Self { page_cache_kib: together / connections.max(1), ..self.clone() }
     }
@@ -215,7 +215,7 @@ impl Connections {
         }
     }
 
-    /// Makes a connection by which to see whether the database answers, and answers soon.
+    /// Makes a connection that checks whether the database answers in time.
     ///
     /// # Errors
     ///
@@ -269,7 +269,7 @@ fn establish_postgres(
     node: Node,
 ) -> Result<DatabaseConnection, DatabaseError> {
     let connection = PostgresConnection::connect(address, &session, node).map_err(connection_error)?;
-    // PostgreSQL refuses the characters that another encoding lacks only when somebody sends one, such as in a name.
+    // PostgreSQL refuses the characters that another encoding lacks only when a client sends one, such as in a name.
     if connection.encoding() != ENCODING {
         return Err(DatabaseError::DatabaseEncoding { encoding: connection.encoding().to_owned() });
     }
@@ -351,7 +351,7 @@ mod tests {
     fn an_address_of_no_known_form_is_refused_without_being_shown() {
         for url in ["mysql://me:secret@host/db", "register.db", "sqlite://", "sqlite://:memory:", "", "postgres:/host"]
         {
-            let error = Connections::to(url).unwrap_err();
+            let error = Connections::from_url(url).unwrap_err();
             assert!(matches!(error, DatabaseError::UnknownAddress), "{url}");
             assert!(!error.to_string().contains("secret"));
         }
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn the_debug_form_of_connections_hides_the_password() {
-        let connections = Connections::to("postgres://me:secret@host/db").unwrap();
+        let connections = Connections::from_url("postgres://me:secret@host/db").unwrap();
         assert_eq!(format!("{connections:?}"), "Connections(postgres)");
     }
 
@@ -367,7 +367,7 @@ mod tests {
     fn the_page_caches_of_all_connections_take_32_mib_together() {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("register.db").display());
-        let connections = Connections::to(&url).unwrap();
+        let connections = Connections::from_url(&url).unwrap();
         let size = |connections: &Connections| {
             let size = diesel::sql_query("SELECT cache_size AS size FROM pragma_cache_size");
             let PageCache { size } = size.get_result(&mut connections.establish().unwrap()).unwrap();
@@ -393,7 +393,7 @@ mod tests {
     /// Connections to what became a folder afterwards.
     fn unopened(folder: &TempDir) -> Connections {
         let path = folder.path().join("register.db");
-        let connections = Connections::to(&format!("sqlite://{}", path.display())).unwrap();
+        let connections = Connections::from_url(&format!("sqlite://{}", path.display())).unwrap();
         std::fs::create_dir(path).unwrap();
         connections
     }
@@ -418,7 +418,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let establish = |name: &str| {
             let url = format!("sqlite://{}", folder.path().join(name).display());
-            Connections::to(&url).unwrap().establish().map(drop)
+            Connections::from_url(&url).unwrap().establish().map(drop)
         };
         let refused = establish("a/b/register.db");
         assert!(matches!(refused, Err(DatabaseError::Folder { .. })), "{refused:?}");
@@ -431,7 +431,8 @@ mod tests {
     fn a_new_sqlite_database_is_readable_by_its_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/register.db");
-        let mut connection = Connections::to(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
+        let mut connection =
+            Connections::from_url(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
         connection.batch_execute("CREATE TABLE written (id INTEGER)").unwrap();
         let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode("a"), 0o700);

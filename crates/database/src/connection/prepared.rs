@@ -1,6 +1,6 @@
 //! Statements of SQLite that begin and end transactions and savepoints or look at their state, and stay prepared.
 //!
-//! diesel keeps a statement prepared that has a type of its own, and prepares text anew at each execution.
+//! diesel keeps a statement prepared that has its own type, and prepares text at each execution.
 
 use diesel::connection::{
     AnsiTransactionManager, TransactionDepthChange, TransactionManager as _, TransactionManagerStatus,
@@ -80,7 +80,7 @@ impl DatabaseConnection {
     }
 
     /// Opens the first savepoint inside a transaction on SQLite, as diesel's transaction manager does, which prepares the
-    /// statement anew each time; nothing on PostgreSQL.
+    /// statement each time; nothing on PostgreSQL.
     pub fn open_savepoint(&mut self) -> Result<(), DieselError> {
         self.run_prepared(OpenSavepoint)?;
         self.change_depth(TransactionDepthChange::IncreaseDepth)

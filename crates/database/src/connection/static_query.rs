@@ -2,7 +2,7 @@
 //!
 //! Before each execution diesel walks through a query to see whether it may stay prepared. Of such a query it always may, and
 //! the walk through all columns of a row takes longer than to look the statement up. On SQLite that spares queries which return
-//! rows: to execute one, diesel hands on a reference to it, by which it is walked through all the same.
+//! rows: to execute one, diesel passes a reference to it, and walks through it all the same.
 
 use std::marker::PhantomData;
 
@@ -50,7 +50,7 @@ pub struct StaticUpdate<Id, Table, Filter, Changes> {
     id: PhantomData<Id>,
 }
 
-/// Updates the rows of a table that pass a filter, by a statement that stays prepared. diesel's own prepares each update anew,
+/// Updates the rows of a table that pass a filter, by a statement that stays prepared. diesel's own update is prepared at each execution,
 /// since changes may leave out columns: the SQL of these must be the same whatever the values are, and `Id` is a type that
 /// belongs to this update alone.
 pub fn static_update<Id: 'static, Table: QuerySource, Filter, Changes: AsChangeset<Target = Table>>(

@@ -6,7 +6,7 @@ use postgres_client::sqlstate;
 use super::DatabaseError;
 
 impl DatabaseError {
-    /// Whether the database says that others were in the way: a lock was waited for in vain, or transactions collided.
+    /// Whether the error is a lock timeout, or a collision of transactions.
     pub fn is_contention(error: &DieselError) -> bool {
         let of_postgres =
             sqlstate(error).is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
@@ -65,9 +65,9 @@ const FAULTS: [&str; 14] = [
 ];
 /// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`, `deadlock_detected`.
 const COLLISIONS: [&str; 2] = ["40001", "40P01"];
-/// The SQLSTATE of a lock that was waited for in vain: `lock_not_available`.
+/// The SQLSTATE of a lock timeout: `lock_not_available`.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
-/// How SQLite says that a lock was waited for in vain.
+/// SQLite's message for a lock timeout.
 const SQLITE_BUSY: &str = "database is locked";
 /// How SQLite says that there is no room.
 const SQLITE_FULL: &str = "database or disk is full";

@@ -12,7 +12,7 @@ use diesel::result::{DatabaseErrorKind, Error as DieselError};
 use crate::connection::DatabaseConnection;
 use crate::error::DatabaseError;
 
-/// The failures by which SQLite may end a transaction, as it words them ("Response To Errors Within A Transaction",
+/// The messages of failures that may end a transaction of SQLite ("Response To Errors Within A Transaction",
 /// <https://sqlite.org/lang_transaction.html>). Its result codes do not reach us through diesel.
 const CONDITIONS: [&str; 3] = ["database or disk is full", "disk I/O error", "out of memory"];
 
@@ -23,11 +23,11 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Watches a connection to the end of its days.
-    pub(super) fn over(connection: &mut DatabaseConnection) -> Self {
+    /// Watches a connection until it is closed.
+    pub(super) fn new(connection: &mut DatabaseConnection) -> Self {
         let condition = Arc::new(OnceLock::new());
         let met = Arc::clone(&condition);
-        // Whoever listens to all connections hears this one too.
+        // A listener to all connections also gets the events of this one.
         let mut listener = get_default_instrumentation();
         connection.count_statements(move |event: InstrumentationEvent<'_>| {
             notice(&event, &met);

@@ -66,7 +66,7 @@ pub fn prepare_restore(
     replace: bool,
     requested: Option<Environment>,
 ) -> Result<PreparedRestore, BackupError> {
-    let connections = Connections::to(url)?;
+    let connections = Connections::from_url(url)?;
     let Some(database) = connections.file() else {
         return Err(BackupError::OtherTool);
     };
@@ -105,7 +105,7 @@ fn prepare_copy(
     let failed = BackupError::of_file(from);
     io::copy(&mut File::open(from).map_err(&failed)?, &mut copy.file).map_err(&failed)?;
     require_sound(copy.file.path(), from)?;
-    let mut restored = Connections::to(&url_of(copy))?.establish()?;
+    let mut restored = Connections::from_url(&url_of(copy))?.establish()?;
     if copy::is_unfinished(&mut restored)? {
         return Err(StorageError::UnfinishedCopy.into());
     }

@@ -138,7 +138,7 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::Busy`] when somebody holds the history for long; otherwise when the database does not answer.
+    /// [`DatabaseError::Busy`] when another transaction locks the history for long; otherwise when the database does not answer.
     pub fn make_partitions(&mut self) -> Result<Vec<Month>, StorageError> {
         let present = Month::of(self.today());
         make_ahead(self.connection, present)

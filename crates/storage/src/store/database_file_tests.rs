@@ -165,7 +165,7 @@ fn register_is_not_created_again_where_its_file_is_gone_or_empty() {
         if empty {
             fs::write(&file, "").unwrap();
         }
-        let connections = Connections::to(&url).unwrap();
+        let connections = Connections::from_url(&url).unwrap();
         for refused in [
             set_up(&file).err(),
             Store::open_existing(&url, StoreOptions::default()).err(),

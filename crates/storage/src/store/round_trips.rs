@@ -65,7 +65,7 @@ impl Measured {
         for run in 0..3 {
             before = waited(&connection);
             let mut job = in_session(|session| job(session, run));
-            own_error(store.database.run_on(&mut connection, access, &mut job)).unwrap();
+            take_job_error(store.database.run_on(&mut connection, access, &mut job)).unwrap();
         }
         waited(&connection) - before
     }

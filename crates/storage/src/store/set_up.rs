@@ -17,7 +17,7 @@ impl Store {
     /// [`StorageError::RecordsNewer`], [`StorageError::OtherEnvironment`] or [`StorageError::UnfinishedCopy`];
     /// otherwise when the database does not answer.
     pub fn pending(url: &str, requested: Option<Environment>) -> Result<Pending, StorageError> {
-        let connections = Connections::to(url)?;
+        let connections = Connections::from_url(url)?;
         let mut connection = connections.establish_existing()?;
         if copy::is_unfinished(&mut connection)? {
             return Err(StorageError::UnfinishedCopy);

@@ -257,7 +257,7 @@ fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
 fn fill_the_disk_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
     let now = session.now();
     session.connection.transaction(|connection| {
-        let mut transaction = Transaction::new(connection, Access::Write, JobTime::of_reading(now));
+        let mut transaction = Transaction::new(connection, Access::Write, JobTime::new_reading(now));
         fill_the_disk(&mut Session::new(&mut transaction))
     })
 }

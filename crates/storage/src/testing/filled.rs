@@ -12,7 +12,7 @@ use database::connection::{Connections, DatabaseConnection};
 
 /// A connection of one's own.
 pub(crate) fn connect(url: &str) -> DatabaseConnection {
-    Connections::to(url).unwrap().establish().unwrap()
+    Connections::from_url(url).unwrap().establish().unwrap()
 }
 
 /// A database whose schema is up to date.

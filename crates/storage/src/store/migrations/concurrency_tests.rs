@@ -109,7 +109,7 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         let mut other = connect(database.url());
         other.batch_execute(hold).unwrap();
         let mut connection = connect(database.url());
-        let connections = Connections::to(database.url()).unwrap();
+        let connections = Connections::from_url(database.url()).unwrap();
         let work = Migrator::with_connections(&mut connection, &connections);
         let refused =
             Migrator { migrations: with_folder(folder.path()), policy: policy(300), ..work }.bring_to(Goal::Newest);
@@ -155,7 +155,7 @@ fn change_of_the_schema_waits_for_a_writer_of_sqlite() {
 }
 
 fn go(url: &str, folder: &Path, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
-    let connections = Connections::to(url).unwrap();
+    let connections = Connections::from_url(url).unwrap();
     let mut connection = connections.establish().unwrap();
     let work = Migrator::with_connections(&mut connection, &connections);
     Migrator { migrations: with_folder(folder), policy: policy(20_000), ..work }.bring_to(goal)

@@ -37,7 +37,7 @@ fn crowded() -> (Database, DatabaseConnection) {
     store.migrate().unwrap();
     store.write_blocking(|session| session.add_provider(UKPRN, "One")).unwrap();
     store.write_blocking(|session| session.add_provider(OTHER_UKPRN, "Other")).unwrap();
-    let mut connection = Connections::to(database.url()).unwrap().establish().unwrap();
+    let mut connection = Connections::from_url(database.url()).unwrap().establish().unwrap();
     // Awarded trainees are rare, and deferred ones are at the far end of the order.
     connection
         .batch_execute(&format!(
@@ -66,7 +66,7 @@ fn crowded() -> (Database, DatabaseConnection) {
 
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let mut transaction = Transaction::new(connection, Access::Read, JobTime::of_reading(NOW.parse().unwrap()));
+    let mut transaction = Transaction::new(connection, Access::Read, JobTime::new_reading(NOW.parse().unwrap()));
     let mut session = Session::new(&mut transaction);
     session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
 }

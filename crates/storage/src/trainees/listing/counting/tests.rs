@@ -64,7 +64,7 @@ fn register(database: &Database) -> DatabaseConnection {
 }
 
 fn connect(database: &Database) -> DatabaseConnection {
-    Connections::to(database.url()).unwrap().establish().unwrap()
+    Connections::from_url(database.url()).unwrap().establish().unwrap()
 }
 
 /// Numbers without any order to be seen, the same again for the same beginning.
