@@ -38,9 +38,6 @@ const COINED: &[(&str, &str)] = &[
 
 /// Names that must stay, and why.
 const EXCEPTIONS: &[&str] = &[
-    // The former name of a metric, which is published next to the new one for one release.
-    "register_misnamed_fields_total",
-    "MISNAMED_FIELDS",
     // The pattern of that name.
     "Visitor",
     // The end of life of a version or an endpoint.

@@ -23,8 +23,6 @@ const REQUESTS_IN_FLIGHT: &str = "register_requests_in_flight";
 const CONNECTIONS_OPEN: &str = "register_connections_open";
 const DEPRECATED_REQUESTS: &str = "register_deprecated_requests_total";
 const UNRECOGNISED_NAMES: &str = "register_unrecognised_names_total";
-/// The name of the same metric before 2026-12; it goes with the next release.
-const MISNAMED_FIELDS: &str = "register_misnamed_fields_total";
 const TOKEN_FAILURES: &str = "register_token_failures_total";
 const RATE_LIMITED: &str = "register_rate_limited_requests_total";
 const LOG_LINES_LOST: &str = "register_log_lines_lost_total";
@@ -65,7 +63,6 @@ fn describe() {
     describe_gauge!(CONNECTIONS_OPEN, Unit::Count, "Connections of clients that are open.");
     describe_counter!(DEPRECATED_REQUESTS, Unit::Count, "Requests for endpoints that should no longer be used.");
     describe_counter!(UNRECOGNISED_NAMES, Unit::Count, "Names in bodies that the version does not have, by kind.");
-    describe_counter!(MISNAMED_FIELDS, Unit::Count, "The former name of register_unrecognised_names_total.");
     describe_counter!(TOKEN_FAILURES, Unit::Count, "Requests without a valid token, by reason.");
     describe_counter!(RATE_LIMITED, Unit::Count, "Requests that were refused since there were too many, by whose.");
     describe_counter!(LOG_LINES_LOST, Unit::Count, "Lines of the log that were dropped, or could not be written.");
@@ -132,10 +129,9 @@ fn count_unrecognised_names(
     version: &SharedString,
     UnrecognisedNames { of_other_versions: foreign, unknown }: &UnrecognisedNames,
 ) {
-    for (kind, former_kind, names) in [("other_version", "foreign", foreign.len()), ("unknown", "unknown", *unknown)] {
+    for (kind, names) in [("other_version", foreign.len()), ("unknown", *unknown)] {
         let names = u64::try_from(names).unwrap_or(u64::MAX);
         counter!(UNRECOGNISED_NAMES, "version" => version.clone(), "kind" => kind).increment(names);
-        counter!(MISNAMED_FIELDS, "version" => version.clone(), "kind" => former_kind).increment(names);
     }
 }
 
