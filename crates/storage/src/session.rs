@@ -18,7 +18,7 @@ use crate::tokens::cache::TokenCache;
 use crate::trainees::{TRAINEE_ROW, TraineeRow, is_visible};
 use database::clock::JobTime;
 use database::connection::prepared::DataVersion;
-use database::connection::{Access, DatabaseConnection, execute_deferred, static_query, with_inner};
+use database::connection::{Access, DatabaseConnection, QueryQueue as _, execute_deferred, static_query, with_inner};
 use database::transaction::{ConnectionMemory, Transaction};
 
 /// A job's access to the register, before it is known for whom.
@@ -71,8 +71,8 @@ const USED_TOKEN: (tokens::id, tokens::expires_on, tokens::last_used_on) =
 
 /// The token with the digest and its provider, unless it is revoked or has expired, or the provider is closed.
 #[diesel::dsl::auto_type(no_type_alias)]
-fn valid_token<'a>(digest: &'a TokenDigest, today: Day) -> _ {
-    let digest: &'a str = digest.as_hex();
+fn valid_token(digest: &TokenDigest, today: Day) -> _ {
+    let digest: String = digest.as_hex().to_owned();
     tokens::table
         .inner_join(providers::table)
         .filter(tokens::digest.eq(digest))
@@ -190,6 +190,41 @@ impl<'a> Session<'a> {
         let Some((provider, used)) = accepted(token, digest) else { return Ok(None) };
         let mut session = self.open(provider, cause, Some(used));
         session.found = Some((trainee_id.to_owned(), shown.flatten()));
+        Ok(Some(session))
+    }
+
+    /// As [`Session::authenticate`], for a request that changes the trainee with the identifier. On PostgreSQL the trainee is
+    /// sought and locked in the same round trip, among those of the provider to which the token belongs;
+    /// [`ProviderSession::find_trainee`] returns it.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn authenticate_to_change<'b>(
+        &'b mut self,
+        digest: &TokenDigest,
+        cause: Cause<'b>,
+        trainee_id: &str,
+    ) -> Result<Option<ProviderSession<'b>>, StorageError> {
+        let today = Day(self.today());
+        let inner = match &mut *self.connection {
+            DatabaseConnection::Postgres(inner) if can_be_identifier(trainee_id) => inner,
+            DatabaseConnection::Postgres(_) | DatabaseConnection::Sqlite(_) => return self.authenticate(digest, cause),
+        };
+        let token = static_query(valid_token(digest, today).select((PROVIDER, USED_TOKEN, tokens::digest)));
+        let owner = valid_token(digest, today).select(tokens::provider_id).single_value();
+        // The provider stands in a subquery: the rows of a join would all be locked.
+        let changed = trainees::table
+            .filter(trainees::trainee_id.eq(trainee_id))
+            .filter(trainees::provider_id.nullable().eq(owner))
+            .select(TRAINEE_ROW)
+            .for_no_key_update();
+        let token = inner.queue::<_, TokenRow>(token)?;
+        let changed = changed.get_result::<TraineeRow>(inner).optional()?;
+        let found = inner.take(token)?.pop();
+        let Some((provider, used)) = accepted(found, digest) else { return Ok(None) };
+        let mut session = self.open(provider, cause, Some(used));
+        session.found = Some((trainee_id.to_owned(), changed));
         Ok(Some(session))
     }
 

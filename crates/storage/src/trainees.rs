@@ -150,9 +150,6 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
-        if let Some(found) = self.take_found(trainee_id) {
-            return found.map(stored).transpose();
-        }
         Ok(self.find_hidden_trainee(trainee_id)?.filter(StoredTrainee::is_visible))
     }
 
@@ -165,6 +162,19 @@ impl ProviderSession<'_> {
         if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
+        let found = match self.take_found(trainee_id) {
+            Some(found) => found,
+            None => self.load_trainee(trainee_id)?,
+        };
+        let found = found.map(stored).transpose()?;
+        if let Some(trainee) = &found {
+            self.come_after(trainee.key, trainee.record.updated_at);
+        }
+        Ok(found)
+    }
+
+    /// The row of the trainee with the identifier, locked in a job that may write.
+    fn load_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeRow>, StorageError> {
         let query = of_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
         let writes = self.writes();
         let found = match &mut *self.connection {
@@ -173,11 +183,7 @@ impl ProviderSession<'_> {
             // Writes come one after the other, so nothing needs to be locked.
             DatabaseConnection::Sqlite(inner) => query.get_result::<TraineeRow>(inner),
         };
-        let found = found.optional()?.map(stored).transpose()?;
-        if let Some(trainee) = &found {
-            self.come_after(trainee.key, trainee.record.updated_at);
-        }
-        Ok(found)
+        Ok(found.optional()?)
     }
 
     /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).

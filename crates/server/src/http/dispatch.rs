@@ -282,8 +282,13 @@ impl RequestJob {
     /// Authenticates the token and runs the handler.
     fn run(&self, session: &mut Session<'_>) -> Result<JobOutput, JobOutput> {
         let (token, cause) = (&self.api_request.token, self.api_request.cause());
+        let trainee_id = self.api_request.trainee_id();
         let opened = match self.mode {
-            JobMode::LookUp => session.authenticate_to_show(token, cause, self.api_request.trainee_id())?,
+            JobMode::LookUp => session.authenticate_to_show(token, cause, trainee_id)?,
+            // A key is committed before the trainee is sought.
+            JobMode::Write if !trainee_id.is_empty() && matches!(self.api_request.idempotency_key(), Ok(None)) => {
+                session.authenticate_to_change(token, cause, trainee_id)?
+            }
             JobMode::DryRun | JobMode::Read | JobMode::GroupedInsert | JobMode::Write => {
                 session.authenticate(token, cause)?
             }
@@ -313,8 +318,10 @@ impl RequestJob {
             query::require_known(self.api_request.refused_parameters()).map_err(ApiError::Filters)?;
         }
         let reply = if self.mode.writes() {
+            let reply = idempotency::once(session, context, self.handler)?;
+            // Last, so that every job locks trainees before the token.
             session.record_token_use()?;
-            idempotency::once(session, context, self.handler)?
+            reply
         } else {
             (self.handler.run)(session, context)?
         };
