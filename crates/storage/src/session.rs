@@ -394,10 +394,13 @@ impl<'a> ProviderSession<'a> {
 mod tests {
     use chrono::TimeDelta;
 
+    use test_support::Kind;
+
     use super::*;
     use crate::error::Refusal;
     use crate::testing::{NEW_TOKEN, Register, UKPRN};
     use crate::tokens::{Environment, NewToken, Token, TokenStatus};
+    use crate::users::Actor;
 
     #[test]
     fn a_token_opens_its_provider() {
@@ -462,5 +465,39 @@ mod tests {
         assert!(!use_token());
         register.clock.set("2026-03-04");
         assert_eq!((use_token(), use_token()), (false, true));
+    }
+
+    #[test]
+    fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
+        let register = Register::with_provider();
+        register.add_trainee("ours");
+        register.write(|session| session.add_provider("10000002", "Brackwater College")).unwrap();
+        let (ours, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let (theirs, _) = register.issue_token(NewToken { provider_ukprn: "10000002", ..NEW_TOKEN }).unwrap();
+        let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
+        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator")).map(drop)).unwrap();
+        // Whether the token opens records, whether the trainee is among them, and whether others can lock it.
+        let to_change = |token: &Token, trainee_id: &'static str| {
+            let digest = TokenDigest::of(token.reveal());
+            let mut other = register.second_connection();
+            register.write(move |session| {
+                let opened = session.authenticate_to_change(&digest, Cause::of("test"), trainee_id)?;
+                let Some(mut provider) = opened else { return Ok((false, false, lockable(&mut other)?)) };
+                Ok((true, provider.find_trainee(trainee_id)?.is_some(), lockable(&mut other)?))
+            })
+        };
+        let locks = Kind::of_this_run() == Kind::Postgres;
+        assert_eq!(to_change(&ours, "ours").unwrap(), (true, true, !locks));
+        assert_eq!(to_change(&ours, "unknown").unwrap(), (true, false, true));
+        assert_eq!(to_change(&ours, "\0").unwrap(), (true, false, true));
+        assert_eq!(to_change(&theirs, "ours").unwrap(), (true, false, true));
+        assert_eq!(to_change(&revoked, "ours").unwrap(), (false, false, true));
+    }
+
+    /// Whether another transaction could lock the only trainee at once. On SQLite there are no locks of rows.
+    fn lockable(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+        let DatabaseConnection::Postgres(inner) = connection else { return Ok(true) };
+        let free = trainees::table.select(trainees::id).for_no_key_update().skip_locked().load::<i64>(inner)?;
+        Ok(free.len() == 1)
     }
 }

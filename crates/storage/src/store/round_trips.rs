@@ -196,8 +196,7 @@ fn update_is_four_round_trips() {
     let urn = first_school(&measured);
     measured.register_trainee();
     let updated = measured.round_trips(Access::Write, |session, run| {
-        let mut provider =
-            session.authenticate_to_change(&measured.digest, Cause::of("test"), "trainee 0")?.unwrap();
+        let mut provider = session.authenticate_to_change(&measured.digest, Cause::of("test"), "trainee 0")?.unwrap();
         let stored = provider.find_trainee("trainee 0")?.unwrap();
         provider.organisations(std::slice::from_ref(&urn), &[], &[])?;
         let now = Some(provider.change_date());
