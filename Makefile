@@ -49,6 +49,10 @@ ENDURANCE := scripts/test-endurance
 crash-test: ## Kill the server 200 times, and PostgreSQL 20 times, under load; nothing acknowledged may be lost
 	CRASH_KILLS=200 POSTGRES_STOPS=20 BATCH_KILLS=50 $(ENDURANCE) crash durability batch
 
+.PHONY: faults-test
+faults-test: ## Fail every statement of every write on PostgreSQL in every way; the rows contradict no answer
+	TEST_DATABASE=postgres cargo test --workspace --locked --test api -- api::failed_statements::every_fault::
+
 .PHONY: race-test
 race-test: ## Send colliding requests in 1,000 rounds, and hold overlapping ones against a sequential model
 	RACE_ROUNDS=1000 HISTORIES=1000 $(ENDURANCE) race history
@@ -148,8 +152,8 @@ remove-version: ## Remove a version and all that belongs to it: make remove-vers
 	@cargo xtask remove-version $(VERSION)
 
 .PHONY: check-new-version
-check-new-version: ## Add a version to a copy of the sources, and remove it again
-	scripts/check-new-version
+check-new-version: ## Add a version to a copy of the sources, and remove it and the oldest one again
+	scripts/check-new-version full
 
 .PHONY: docs
 docs: ## Write the documents that follow from the code
