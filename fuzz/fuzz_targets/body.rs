@@ -7,7 +7,6 @@ use std::sync::LazyLock;
 use adapter_kit::date;
 use conformance::{Bodies, Sample};
 use libfuzzer_sys::fuzz_target;
-use server::versions;
 
 static SAMPLE: LazyLock<Sample> =
     LazyLock::new(|| Bodies::sample(date(2026, 10, 5)).expect("generated trainees can be held"));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../crates/server/tests/api/http/any_bytes/csv.rs"]
+#[path = "../../crates/black-box/tests/api/http/any_bytes/csv.rs"]
 mod csv;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| csv::holds(bytes));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../crates/server/tests/api/http/any_bytes/label.rs"]
+#[path = "../../crates/black-box/tests/api/http/any_bytes/label.rs"]
 mod label;
 
 libfuzzer_sys::fuzz_target!(|text: &str| label::holds(text));

@@ -2,7 +2,7 @@
 
 #![no_main]
 
-#[path = "../../crates/server/tests/api/http/any_bytes/query.rs"]
+#[path = "../../crates/black-box/tests/api/http/any_bytes/query.rs"]
 mod query;
 
 libfuzzer_sys::fuzz_target!(|text: &str| query::holds(text));

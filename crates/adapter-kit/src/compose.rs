@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use domain::{Kind, Lists, Record, RecordField as _, Stored, TraineeField, Value, iso_8601};
+use domain::values::iso_8601;
+use domain::{Kind, Lists, Record, RecordField as _, Stored, TraineeField, Value};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
 use crate::version::ApiVersion;

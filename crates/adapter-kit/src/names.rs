@@ -4,9 +4,12 @@ use std::collections::BTreeSet;
 
 use domain::{Field, Path, Problem, ProblemKind, RecordField as _, TraineeField};
 
-use crate::client_text::truncated;
+use crate::read::client_text::truncated;
 use crate::version::ApiVersion;
 use crate::wire::{WireRecord, for_each_record};
+
+pub mod known_names;
+pub mod other_names;
 
 /// Every name of a field in this version, in requests and in responses.
 #[must_use]

@@ -3,18 +3,19 @@
 //! A message begins with the name of the field in that version, then one space, then the problem
 //! (contract, section 7).
 
-use domain::field::Codes;
+use domain::fields::field::Codes;
 use domain::lifecycle::states_before;
 use domain::problem::{NameHint, NoticeKind};
 use domain::rules::funding::ELIGIBLE;
-use domain::{Action, Field, Kind, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField, academic_year};
+use domain::values::academic_year;
+use domain::{Action, Field, Kind, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField};
 use serde::Serialize;
 
-use crate::client_text::{header_text, is_printable, truncated};
 use crate::compose::Data;
 use crate::endpoint::Endpoint;
 use crate::names::{field, path, path_in_message};
 use crate::read::MAX_KEY_CHARS;
+use crate::read::client_text::{header_text, is_printable, truncated};
 use crate::reference;
 use crate::version::ApiVersion;
 use crate::versions::Served;

@@ -11,6 +11,7 @@ use serde::de::{DeserializeSeed as _, Error as _};
 use serde_json::Value;
 
 mod batch;
+pub mod client_text;
 mod json;
 mod keys;
 mod limits;

@@ -1,9 +1,10 @@
 //! The code lists as JSON, for clients that want to know the codes.
 
-use domain::field::Codes;
+use domain::fields::field::Codes;
+use domain::fields::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
 use domain::lists::{Entry, WithdrawalReason};
-use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
-use domain::{DegreeField, Field, List, Lists, WithdrawalField, academic_year};
+use domain::values::academic_year;
+use domain::{DegreeField, Field, List, Lists, WithdrawalField};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use chrono::NaiveDate;
-use domain::accepted_codes::AcceptedCodes;
+use domain::fields::accepted_codes::AcceptedCodes;
 use domain::rules::Rules;
 use domain::{Deferral, Degree, Kind, Placement, Recommendation, Trainee, Withdrawal};
 

@@ -2,11 +2,11 @@
 //!
 //! No version names another: that a field has another name elsewhere follows from the list.
 
-use crate::client_text::truncated;
 use crate::endpoint::Endpoint;
-use crate::known_names::KnownNames;
 use crate::label::Label;
-use crate::other_names::{FormerName, OtherVersionsNames};
+use crate::names::known_names::KnownNames;
+use crate::names::other_names::{FormerName, OtherVersionsNames};
+use crate::read::client_text::truncated;
 use crate::version::ApiVersion;
 
 /// A version among the others.

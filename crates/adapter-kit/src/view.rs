@@ -1,6 +1,6 @@
 //! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
-use domain::record::{NestedLists, StoredJson};
+use domain::records::record::{NestedLists, StoredJson};
 use domain::{
     Degree, FieldSet, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value,
 };

@@ -3,7 +3,7 @@
 use domain::rules::Rule;
 use domain::{Deferral, Degree, Field, Placement, Recommendation, Record, Stored, Trainee, Withdrawal};
 
-use crate::other_names::{OtherNames, OtherVersionsNames};
+use crate::names::other_names::{OtherNames, OtherVersionsNames};
 use crate::shape::{Inputs, Shape};
 use crate::version::ApiVersion;
 

@@ -10,6 +10,22 @@
 //! - Reports problems by field, where they are requested in that form, in a flat object.
 //! - Knows no iQTS, assessment only, early years or HPITT route as input; records on such a route
 //!   are read, listed, deferred, withdrawn and recommended all the same.
+//!
+//! The crate knows no other version, no storage and no HTTP.
+//!
+//! # How to add a name or a rule
+//!
+//! 1. A name: in `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. A name that
+//!    differs from the dictionary's is `name = field`. The order of the list is the contract.
+//! 2. A rule that also binds other versions: in `rules.rs`, at its place in the order. Its code is
+//!    in `crates/domain/src/rules/`.
+//! 3. A rule or a field of this version alone: in `own.rs`, named in `rules.rs` or `names.rs`.
+//! 4. Describe the difference in the list above, in `notes` and in `docs/api.md`, section 9.
+//! 5. Run the tests of this crate: `tests/conformance.rs` fails if names or rules contradict each
+//!    other.
+//! 6. Run `make docs` and `make snapshots` (tests `the_committed_documents_say_what_the_code_says`
+//!    and `the_committed_contracts_are_what_is_served`). Snapshots of a released version change
+//!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.
 
 use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date};
 use domain::{AcceptedCodes, List};

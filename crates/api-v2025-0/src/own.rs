@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::VersionField;
-use domain::context::Context;
 use domain::problem::NoticeKind;
+use domain::records::context::Context;
+use domain::records::trainee::{DISABILITIES, SUBJECTS, is_primary_course, subject_codes};
 use domain::rules::{Rule, Run, course::PRIMARY_SUBJECT_CODE};
-use domain::trainee::{DISABILITIES, SUBJECTS, is_primary_course, subject_codes};
 use domain::{Candidate, Kind, Lists, RecordField as _, Stored, Trainee, TraineeField, Value};
 
 /// A primary course gets primary teaching as its first subject; the others follow in order, and a
@@ -67,10 +67,10 @@ fn agency_disabilities<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Va
 mod tests {
     use domain::ParsedRecord;
     use domain::commands::update;
-    use domain::organisations::Organisations;
-    use domain::record::Changes as _;
-    use domain::trainee::TraineeChanges;
-    use domain::value::Input;
+    use domain::fields::value::Input;
+    use domain::records::organisations::Organisations;
+    use domain::records::record::Changes as _;
+    use domain::records::trainee::TraineeChanges;
     use fixtures::example;
 
     use super::*;

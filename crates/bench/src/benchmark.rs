@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use crate::database::Databases;
 use crate::http::Client;
-use crate::limit::CommitMode;
+use crate::limit::{self, CommitMode};
 use crate::load::{Load, Turn};
+use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::pages::Reader;
 use crate::process::{LOAD, all_processors, pin};
 use crate::register::{Program, Register, Server};
 use crate::scenario::{Facts, Scenario, mixed};
-use crate::{Options, Outcome, limit};
 
 /// The largest register that is copied anew after each turn that writes. In a larger one, what is written hardly counts.
 const MAX_COPIED_TRAINEES: usize = 100_000;

@@ -8,7 +8,7 @@ use diesel::{Connection as _, SqliteConnection};
 use postgres_client::PostgresConnection;
 use test_support::{Cluster, Settings};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use crate::process::{SERVER, family, pin};
 
 /// All databases of one kind.

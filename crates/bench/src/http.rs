@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::str::FromStr;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// What of a reply's head the benchmark looks at.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@ use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, ExpressionMethods as _, QueryDsl as _, RunQueryDsl as _, SqliteConnection};
 use tokio::sync::oneshot;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// The most inserts that share a commit, as in the register.
 const GROUP: usize = 64;

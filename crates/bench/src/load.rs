@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::Outcome;
 use crate::http::Head;
+use crate::outcome::Outcome;
 
 /// How long a turn waits for a reply before it fails.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(20);

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::Outcome;
 use crate::http::{Client, get};
+use crate::outcome::Outcome;
 
 /// What is opened, one after the other.
 const PAGES: [&str; 7] = ["", "/tokens", "/requests", "/usage", "/readiness", "/people", "/activity"];

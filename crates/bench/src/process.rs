@@ -1,12 +1,11 @@
 //! Processes: on which processor they run, and what they have used.
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 
 /// The processor of what is measured.
 pub(crate) const SERVER: &str = "0";

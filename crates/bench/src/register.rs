@@ -13,9 +13,9 @@ use diesel::sql_types::Text;
 use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection};
 use test_support::Process;
 
-use crate::Outcome;
 use crate::database::Databases;
 use crate::http::{Client, get};
+use crate::outcome::Outcome;
 use crate::process::{Meter, on_server_processor, wait_for};
 
 /// Providers of a register, each with as many trainees.

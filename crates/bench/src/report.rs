@@ -7,8 +7,9 @@ use std::path::Path;
 
 use crate::benchmark::{Results, Target};
 use crate::load::Turn;
+use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::scenario::Scenario;
-use crate::{Options, Outcome};
 
 /// Between these two lines of a document stands the report of the last run.
 const MARKS: [&str; 2] = ["<!-- The report of `make bench` begins here. -->", "<!-- It ends here. -->"];

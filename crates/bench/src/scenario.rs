@@ -5,10 +5,10 @@ use std::rc::Rc;
 use chrono::{Datelike as _, Utc};
 use serde_json::Value;
 
-use crate::Outcome;
 use crate::http::{Client, get, post, put};
 use crate::limit::CommitMode;
 use crate::load::{Load, Step, Write};
+use crate::outcome::Outcome;
 use crate::register::Register;
 
 /// Connections of a load that reads.

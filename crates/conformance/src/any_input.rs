@@ -17,9 +17,9 @@ use domain::{
 use fixtures::random::Random;
 
 use crate::any_input::request::BodyCheck;
-use crate::case::Case;
+use crate::case::{Case, CheckFailure};
 use crate::own_names::Names;
-use crate::{CheckFailure, Sample};
+use crate::sample::Sample;
 use crate::{round_trip, serialisation, untouched_fields};
 
 mod request;

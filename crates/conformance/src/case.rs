@@ -9,7 +9,7 @@ use domain::{Context, Lists, ParsedRecord, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::Sample;
+use crate::sample::Sample;
 
 /// A case that a check does not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]

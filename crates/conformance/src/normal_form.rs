@@ -3,7 +3,7 @@
 //! It says in its own words what the reader and the adjustments of every version do, and is compared
 //! with what they did.
 
-use domain::organisations::{Organisations, URNS_WITHOUT_SCHOOL};
+use domain::records::organisations::{Organisations, URNS_WITHOUT_SCHOOL};
 use domain::{Degree, List, Lists, Placement, Trainee, commands};
 
 /// Nationality-like code of the United Kingdom, which the list of countries has only in parts.
@@ -85,7 +85,7 @@ fn normalise_degree(degree: &mut Degree, lists: &Lists) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Sample;
+    use crate::sample::Sample;
     use crate::sample_version::TODAY;
 
     #[test]

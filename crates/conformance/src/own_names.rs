@@ -11,8 +11,9 @@ use domain::{
 };
 use serde_json::{Map, Value};
 
-use crate::case::Case;
-use crate::{CheckFailure, Sample, mutation};
+use crate::case::{Case, CheckFailure};
+use crate::mutation;
+use crate::sample::Sample;
 
 mod messages;
 

@@ -5,16 +5,15 @@ use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::WireRecord;
 use domain::commands::CreationContext;
-use domain::record::Changes as _;
+use domain::records::record::Changes as _;
 use domain::rules::{Rule, Stage, apply};
 use domain::{
     Candidate, Deferral, Kind, Lists, ParsedRecord, Recommendation, Record, RecordField as _, Trainee, TraineeField,
     Value, Withdrawal, commands,
 };
 
-use crate::case::Case;
-use crate::sample::ADJUSTMENTS;
-use crate::{CheckFailure, Sample};
+use crate::case::{Case, CheckFailure};
+use crate::sample::{ADJUSTMENTS, Sample};
 use crate::{alternative_spellings, normal_form};
 
 const CHECK: &str = "round_trip_is_lossless";

@@ -9,7 +9,8 @@ use adapter_kit::versions::Versions;
 use chrono::NaiveDate;
 use domain::Problem;
 
-use crate::{CheckFailure, Sample};
+use crate::case::CheckFailure;
+use crate::sample::Sample;
 
 /// Records of either sort in one sample.
 const SAMPLE: usize = 500;

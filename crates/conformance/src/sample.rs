@@ -2,11 +2,13 @@
 //! them.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
-use domain::organisations::{Organisations, School, TrainingPartner};
+use domain::records::organisations::{Organisations, School, TrainingPartner};
 use domain::rules::{course, dates, degree, diversity, funding, organisation, placement, withdrawal};
 use domain::{AcceptedCodes, Context, Lists, Problem, Rules, Trainee};
 use fixtures::TraineeGenerator;
 use fixtures::random::Random;
+
+pub(crate) mod seeding;
 
 /// UKPRN of the provider of every record.
 pub(super) const PROVIDER: &str = "10000571";

@@ -12,9 +12,13 @@ use domain::{
     RecommendationField, Trainee, TraineeField, Withdrawal, WithdrawalField,
 };
 
+#[cfg(test)]
+use crate::case::CheckFailure;
+#[cfg(test)]
+use crate::runner::Check;
 use crate::sample::ADJUSTMENTS;
 #[cfg(test)]
-use crate::{Check, CheckFailure, Sample};
+use crate::sample::Sample;
 
 /// A version that can see a few fields, and calls some of them otherwise.
 pub const SAMPLE_VERSION: ApiVersion = ApiVersion {

@@ -10,8 +10,8 @@ use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Trainee, TraineeFi
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::case::Case;
-use crate::{CheckFailure, Sample};
+use crate::case::{Case, CheckFailure};
+use crate::sample::Sample;
 
 const CHECK: &str = "every_record_serialises";
 

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use version_tools::translate::{BodyKind, Loss, Translation, translate_names};
 
 use crate::alternative_spellings;
-use crate::case::Case;
-use crate::{CheckFailure, Sample};
+use crate::case::{Case, CheckFailure};
+use crate::sample::Sample;
 
 mod added_names;
 

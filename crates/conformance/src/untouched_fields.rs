@@ -11,8 +11,8 @@ use domain::rules::Stage;
 use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands};
 use serde_json::{Map, Value as Json};
 
-use crate::case::Case;
-use crate::{CheckFailure, Sample};
+use crate::case::{Case, CheckFailure};
+use crate::sample::Sample;
 
 const CHECK: &str = "updates_touch_only_what_was_sent";
 

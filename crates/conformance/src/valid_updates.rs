@@ -19,9 +19,9 @@ use domain::{Degree, Kind, Path, Problem, Record, RecordField as _, Trainee, Tra
 use fixtures::random::Random;
 use serde_json::{Map, Value as Json};
 
-use crate::case::Case;
+use crate::case::{Case, CheckFailure};
+use crate::sample::Sample;
 use crate::untouched_fields::unchanged;
-use crate::{CheckFailure, Sample};
 
 const CHECK: &str = "updates_keep_records_valid";
 

@@ -13,14 +13,14 @@ use tokio::time::sleep;
 use crate::clock::{Clock, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection, KeptOpen, PageCaches};
 use crate::error::{DatabaseError, JobError};
-use crate::job::{answer_of, job};
+use crate::jobs::job::{answer_of, job};
+use crate::jobs::look_ups::LookUps;
+use crate::jobs::pool::JobPool;
+use crate::jobs::transaction::Transaction;
 use crate::last_fault::LastFault;
-use crate::look_ups::LookUps;
 use crate::metrics::StoreMetrics;
 use crate::options::StoreOptions;
-use crate::pool::JobPool;
 use crate::stats::{StoreStats, WriteCounters, WriterStats};
-use crate::transaction::Transaction;
 use crate::writer::{LatestChange, Writer};
 
 /// How long [`Database::drain`] waits before it looks again whether jobs wait for a date.

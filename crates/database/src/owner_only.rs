@@ -1,8 +1,7 @@
 //! Files and folders that only their owner can read, whatever the umask allows others.
 
 use std::fs::{DirBuilder, File};
-use std::io;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
 

@@ -25,11 +25,11 @@ use diesel::connection::SimpleConnection as _;
 use crate::clock::{JobTime, WriteClock};
 use crate::connection::{Access, Connections, DatabaseConnection};
 use crate::error::DatabaseError;
-use crate::job::{Job, JobOutcome};
+use crate::jobs::job::{Job, JobOutcome};
+use crate::jobs::transaction::Transaction;
 use crate::metrics::StoreMetrics;
 use crate::options::StoreOptions;
 use crate::stats::{Queue, WriteCounters};
-use crate::transaction::Transaction;
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 

@@ -6,9 +6,9 @@
 use chrono::NaiveDate;
 use unicode_normalization::UnicodeNormalization as _;
 
-use crate::academic_year;
-use crate::text::{case_folded, is_invisible, nfkc_casefold};
-use crate::trainee::{Trainee, start_date};
+use crate::records::trainee::{Trainee, start_date};
+use crate::values::academic_year;
+use crate::values::text::{case_folded, is_invisible, nfkc_casefold};
 
 /// Characters that are written in place of the apostrophe U+0027: quotation marks and modifier letters.
 const APOSTROPHES: [char; 4] = ['\u{2018}', '\u{2019}', '\u{2bb}', '\u{2bc}'];
@@ -73,7 +73,7 @@ fn first_names_key(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::tests::characters;
+    use crate::values::text::tests::characters;
 
     #[test]
     fn first_names_are_compared_without_case_marks_and_signs() {

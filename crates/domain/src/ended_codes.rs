@@ -1,6 +1,6 @@
 //! Codes that ended, each with what to send in its place.
 //!
-//! A version ends a code by leaving it out of its [`crate::accepted_codes`]; records keep it. What takes its place is a fact of
+//! A version ends a code by leaving it out of its [`crate::fields::accepted_codes`]; records keep it. What takes its place is a fact of
 //! the sector and is the same for every version that no longer accepts it.
 
 use std::fmt;

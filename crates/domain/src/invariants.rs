@@ -6,16 +6,16 @@
 use chrono::NaiveTime;
 use thiserror::Error;
 
-use crate::accepted_codes::AcceptedCodes;
-use crate::degree::{self, Degree, DegreeField, DegreeKind};
-use crate::field::{InvalidValue, RecordField as _};
+use crate::fields::accepted_codes::AcceptedCodes;
+use crate::fields::field::{InvalidValue, RecordField as _};
+use crate::fields::value::{Date, Kind, TextList, Timestamp, Value};
 use crate::lifecycle::State;
 use crate::lists::Lists;
-use crate::placement::PlacementField;
-use crate::record::{Record, Stored};
-use crate::trainee::{Trainee, TraineeField};
-use crate::transition::{Deferral, Recommendation, Withdrawal};
-use crate::value::{Date, Kind, TextList, Timestamp, Value};
+use crate::records::degree::{self, Degree, DegreeField, DegreeKind};
+use crate::records::placement::PlacementField;
+use crate::records::record::{Record, Stored};
+use crate::records::trainee::{Trainee, TraineeField};
+use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 
 /// What cannot be so in a stored record. It names fields and states, never a value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

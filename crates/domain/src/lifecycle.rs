@@ -4,8 +4,8 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::named_enum::named_enum;
-use crate::value::{FieldType, Kind, Value};
+use crate::fields::named_enum::named_enum;
+use crate::fields::value::{FieldType, Kind, Value};
 
 named_enum! {
     /// The state of a trainee's record.
@@ -228,46 +228,6 @@ pub const fn next_state(state: State, action: Action, has_trn: bool) -> Result<S
             Draft | SubmittedForTrn | TrnReceived | Deferred | RecommendedForAward | Awarded,
         ) => Err(TransitionError { action, state }),
     }
-}
-
-/// The table of states and actions, in Markdown, as the documents and the snapshot show it.
-#[must_use]
-pub fn transition_table() -> String {
-    use std::fmt::Write as _;
-    let mut table = String::from("| action | TRN |");
-    for state in State::ALL {
-        let _ = write!(table, " {state} |");
-    }
-    table.push_str("\n|---|---|");
-    table.push_str(&"---|".repeat(State::ALL.len()));
-    for action in Action::ALL {
-        for has_trn in [false, true] {
-            let name = match action {
-                Action::UndoWithdrawal { previous } => format!("{} (from {})", action.verb(), previous.state()),
-                Action::Update
-                | Action::Defer
-                | Action::Recommend
-                | Action::Withdraw
-                | Action::IssueTrn
-                | Action::Award
-                | Action::Reinstate
-                | Action::ReturnRecommendation
-                | Action::Discard
-                | Action::Reset => action.verb().to_owned(),
-            };
-            let _ = write!(table, "\n| {name} | {} |", if has_trn { "yes" } else { "no" });
-            for state in State::ALL {
-                match next_state(*state, action, has_trn) {
-                    Ok(after) => {
-                        let _ = write!(table, " {after} |");
-                    }
-                    Err(_) => table.push_str(" - |"),
-                }
-            }
-        }
-    }
-    table.push('\n');
-    table
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use chrono::NaiveDate;
 
+use crate::fields::named_enum::named_enum;
+use crate::fields::value::Timestamp;
 use crate::lifecycle::State;
-use crate::named_enum::named_enum;
-use crate::value::Timestamp;
 
 /// Records on a page when the client does not say (contract, section 4.2).
 pub const DEFAULT_PER_PAGE: i64 = 50;

@@ -2,7 +2,7 @@
 //!
 //! The tables are CSV files next to the code (`reference-data/`), embedded and parsed once; others can replace them
 //! ([`Lists::with_replacements`]), and nothing here knows where those come from. Which codes a version of the API accepts is
-//! its own business ([`crate::accepted_codes`]).
+//! its own business ([`crate::fields::accepted_codes`]).
 
 use std::sync::LazyLock;
 

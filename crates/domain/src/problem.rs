@@ -4,7 +4,7 @@
 
 use chrono::NaiveDate;
 
-use crate::field::Field;
+use crate::fields::field::Field;
 
 mod kind;
 

@@ -4,17 +4,17 @@
 //! rules run that read a field which the request changes. One file per family; a version of the API lists the rules that
 //! bind it, and a rule that binds one version only is in that version's crate, written against the same type.
 
-use crate::candidate::Candidate;
-use crate::context::Context;
-use crate::degree::Degree;
+use crate::fields::named_enum::named_enum;
+use crate::fields::value::Value;
 use crate::lifecycle::Action;
-use crate::named_enum::named_enum;
-use crate::placement::Placement;
 use crate::problem::{Path, Problem, ProblemKind};
-use crate::record::Record;
-use crate::trainee::Trainee;
-use crate::transition::{Deferral, Recommendation, Withdrawal};
-use crate::value::Value;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::degree::Degree;
+use crate::records::placement::Placement;
+use crate::records::record::Record;
+use crate::records::trainee::Trainee;
+use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 
 /// Declares rules of one kind of record: name of the constant, section, name, description, fields that it reads, and what it
 /// does.

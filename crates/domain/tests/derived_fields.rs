@@ -1,6 +1,6 @@
 //! The fields of a trainee that are derived from others.
 
-use domain::trainee::DISABILITIES;
+use domain::records::trainee::DISABILITIES;
 use domain::{Lists, Record as _, Trainee, TraineeField, Value};
 
 fn shown(trainee: &Trainee, field: TraineeField) -> Value<'_> {

@@ -1,8 +1,7 @@
 //! The changes between two records.
 
-use domain::history::changes;
-use domain::{Degree, Placement, Trainee};
-use domain::{Record, RecordField as _, Value};
+use domain::records::history::changes;
+use domain::{Degree, Placement, Record, RecordField as _, Trainee, Value};
 use fixtures::example;
 
 fn go_there<R: Record>(from: &R, to: &R) {

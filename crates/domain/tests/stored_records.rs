@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use domain::invariants::violations;
-use domain::trainee::NestedRecords;
-use domain::{Degree, Lists, Placement, Trainee, TraineeField};
-use domain::{Record, RecordField as _, Stored, Value};
+use domain::records::trainee::NestedRecords;
+use domain::{Degree, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value};
 use fixtures::example;
 
 /// A record that returns owned values, as one whose texts are decoded when they are read.

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, NaiveDate};
 use domain::commands::{CreationContext, Decision, create, update};
-use domain::organisations::Organisations;
-use domain::parsed::ParsedRecord;
-use domain::placement::PlacementChanges;
+use domain::fields::parsed::ParsedRecord;
+use domain::records::organisations::Organisations;
+use domain::records::placement::PlacementChanges;
+use domain::records::trainee::{NestedRecords, TraineeChanges, route};
 use domain::rules::{Run, found_if, placement};
-use domain::trainee::{NestedRecords, TraineeChanges, route};
 use domain::{
     AcceptedCodes, Change, Context, Degree, Lists, Path, Problem, ProblemKind, Record as _, Rule, Rules, Trainee,
     TraineeField, Value,

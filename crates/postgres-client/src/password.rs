@@ -1,8 +1,7 @@
 //! Passwords that do not stand in the address: `PGPASSWORD`, and the file that libpq reads.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 /// What a password is for.
 pub(crate) struct Wanted<'a> {

@@ -7,8 +7,7 @@ mod client {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use diesel::connection::SimpleConnection as _;
-    use diesel::connection::{AnsiTransactionManager, TransactionManager as _};
+    use diesel::connection::{AnsiTransactionManager, SimpleConnection as _, TransactionManager as _};
     use diesel::r2d2::R2D2Connection as _;
     use diesel::sql_types::{BigInt, Nullable, Text};
     use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query};

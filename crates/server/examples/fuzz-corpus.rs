@@ -11,10 +11,9 @@ use std::path::Path;
 use conformance::Bodies;
 use domain::listing::Status;
 use domain::{List, Lists};
-use server::import::Importable;
-use server::registry::rows::{NumberRow, PlainRow, ReturnRow};
-use server::versions;
-use storage::organisations::merge::{PartnerDetails, SchoolDetails};
+use registry::import::Importable;
+use registry::rows::{NumberRow, PlainRow, ReturnRow};
+use storage::records::organisations::merge::{PartnerDetails, SchoolDetails};
 
 /// Longer lists of codes would crowd everything else out of the dictionary.
 const LONGEST_LIST: usize = 60;

@@ -3,7 +3,6 @@
 use std::error::Error;
 
 use domain::Lists;
-use server::versions;
 use version_tools::only_use::only_used_by;
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -6,34 +6,21 @@
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
-use self::database::{Database, Expected};
 pub use self::error::CommandError;
+use self::maintenance::database::{Database, Expected};
 use self::reference_data::CodeLists;
-use crate::operations::logging::{LogFormat, Writing};
+use http_kit::logging::{LogFormat, Writing};
 
-mod actor;
-mod audit;
-mod backups;
-mod check;
-mod copy;
-mod database;
-mod documents;
-mod error;
-mod history;
+mod accounts;
+pub(crate) mod error;
 mod imports;
-mod migrate;
+mod maintenance;
 mod organisations;
 mod output;
-mod providers;
+mod records;
 mod reference_data;
-mod registry;
-mod requests;
 mod sandbox;
 mod serve;
-mod tokens;
-mod trainees;
-mod usage;
-pub(crate) mod users;
 mod values;
 mod version;
 
@@ -45,7 +32,7 @@ pub struct CommandLine {
     #[arg(long, global = true, env = "REGISTER_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
     #[command(flatten)]
-    by: actor::By,
+    by: accounts::actor::By,
     /// The names of the command and its subcommand.
     #[arg(skip)]
     name: String,
@@ -58,24 +45,24 @@ enum Command {
     /// Serve the API, in every version side by side
     Serve(Box<serve::Serve>),
     /// Bring the database schema up to date, or back, and do nothing else
-    Migrate(migrate::Migrate),
+    Migrate(maintenance::migrate::Migrate),
     /// Write a backup of a SQLite database to a file; a running server goes on meanwhile
     ///
     /// The backup is one consistent snapshot of the register, is checked, and is on the disk when the command has ended. For
     /// a PostgreSQL database the command to use is named.
-    Backup(backups::Backup),
+    Backup(maintenance::backups::Backup),
     /// Put a backup in the place of a SQLite database; no server may run on it
     ///
     /// The backup is checked first and stays as it is; the restored database is brought up to date. For a PostgreSQL
     /// database the command to use is named.
-    Restore(backups::Restore),
+    Restore(maintenance::backups::Restore),
     /// Look for what is wrong with the data; a running server goes on meanwhile
     ///
     /// The database is sound, nothing refers to what is not there, every record can be read and shown in every version,
     /// its values fit their fields, and its state goes with its dates. Each problem is one line, with the identifier of
     /// the trainee and nothing else of a person. The exit status is 1 when there is any. Trainees are read some hundred at a
     /// time, each time as they are then, so no transaction is open for long; --part and --pause spread the work.
-    Check(check::Check),
+    Check(maintenance::check::Check),
     /// Copy a register into another database, of the same kind or the other
     ///
     /// Everything goes over with its keys, and every row is compared at the end; the exit status is 1 when any is not the
@@ -85,16 +72,16 @@ enum Command {
     /// No server may write to the database that is copied from. What was written to it meanwhile is reported as a
     /// difference. It stays as it is, and its schema must be up to date; that of the other one is brought up to date.
     /// The copy is of the same environment.
-    Copy(copy::Copy),
+    Copy(maintenance::copy::Copy),
     /// Add and list the providers that register trainees
     #[command(subcommand)]
-    Provider(providers::ProviderCommand),
+    Provider(accounts::providers::ProviderCommand),
     /// Issue, list and revoke the tokens with which providers use the API
     #[command(subcommand)]
-    Token(tokens::TokenCommand),
+    Token(accounts::tokens::TokenCommand),
     /// Say who may sign in to the settings, and see what was done there
     #[command(subcommand)]
-    User(users::UserCommand),
+    User(accounts::users::UserCommand),
     /// Keep the register of schools up to date
     #[command(subcommand)]
     School(organisations::SchoolCommand),
@@ -106,25 +93,25 @@ enum Command {
     Import(imports::ImportCommand),
     /// Erase trainees for good, and list those that were erased
     #[command(subcommand)]
-    Trainee(trainees::TraineeCommand),
+    Trainee(records::trainees::TraineeCommand),
     /// Do what the registry does to trainees, and undo what providers cannot
     #[command(subcommand)]
-    Registry(registry::RegistryCommand),
+    Registry(records::registry::RegistryCommand),
     /// Write out the code lists that are part of the program
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
     /// Tell which versions, endpoints and names providers use, and since when
-    Usage(usage::Usage),
+    Usage(accounts::usage::Usage),
     /// Look at the requests of a provider: what was refused, and why
     #[command(subcommand)]
-    Request(requests::RequestCommand),
+    Request(accounts::requests::RequestCommand),
     /// Print everything that happened to a trainee, with the old and the new values
     ///
     /// Where older history was removed, the date before which that was done is printed.
-    Audit(audit::Audit),
+    Audit(records::audit::Audit),
     /// Remove the history of past months
     #[command(subcommand)]
-    History(history::HistoryCommand),
+    History(records::history::HistoryCommand),
     /// Fill a register in which things are tried out
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
@@ -133,7 +120,7 @@ enum Command {
     Version(version::VersionCommand),
     /// Write the documents that follow from the code: the codes of problems, the rules, and what changed in
     /// each version
-    Docs(documents::Docs),
+    Docs(maintenance::documents::Docs),
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.

@@ -1,25 +1,33 @@
-//! The Trainee Register as an HTTP server, and its command line.
+//! The Trainee Register: an HTTP server for every API version, and its command line.
 //!
-//! A request takes one path: [`http`] finds its route, extracts an `ApiRequest` and runs the handler of [`endpoints`] in
-//! one job of the store; the handler authenticates, reads, decides, saves and writes the response. `http::error` is the only
-//! place where an error becomes a status.
+//! Mounts the adapters of all versions and composes the parts into one program: commands, options,
+//! listeners, start and stop. The server knows no field of a record, and no version except through
+//! the list of them ([`versions`]).
 //!
-//! The server knows no field of a record, and no version except through the list of them ([`versions`]).
+//! # How to add a command, an option, a background task or a listener
+//!
+//! - A command: a file below `cli/`, a variant of `Command` in `cli.rs` and the arm that the
+//!   compiler asks for. A command that changes nothing and shows no records is in `UNRECORDED`. It
+//!   prints through `cli/output.rs`; its errors are in `cli/error.rs`. If it opens a register, add
+//!   it to the lists in `tests/program/opening.rs` and `environment.rs`.
+//! - An option: a field with `env = "REGISTER_..."` (test
+//!   `every_option_has_an_environment_variable_of_its_name`). One of `serve` is in `cli/serve.rs`
+//!   or `cli/serve/`, reaches requests through `app_state.rs`, and has a row in
+//!   `docs/operations.md` (test `every_option_of_serve_stands_on_the_page_for_operators`).
+//! - A background task: a function `start`, called in `start_background_tasks` of `cli/serve.rs`;
+//!   no test finds a missing call. Work that must not be lost is finished in `finish` of
+//!   `operations/shutdown.rs`. The removal of old rows is a line in `REMOVALS` of
+//!   `operations/maintenance.rs`.
+//! - A listener: an option, and `startup::listen` in `cli/serve.rs`; routes in `routes.rs`;
+//!   middleware and limits in `operations/serve.rs`; the end in `operations/shutdown.rs`. Test it
+//!   in `tests/program/observing/health.rs` and `tests/browser/resources.rs`.
 
 // What a command prints goes through `cli/output.rs`, where it is an error when nobody reads it, and no panic.
 #![warn(clippy::print_stdout)]
 
+pub mod app_state;
 pub mod cli;
-pub mod endpoints;
-pub mod erasure;
-pub mod http;
-pub mod import;
+pub mod contracts;
 pub mod operations;
-pub mod pages;
-pub mod registry;
-pub mod request_log;
-mod retries;
+pub mod routes;
 pub mod sandbox;
-pub mod settings;
-pub mod usage;
-pub mod versions;

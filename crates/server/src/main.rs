@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
+use http_kit::logging;
 use server::cli::CommandLine;
-use server::operations::logging;
 
 fn main() -> ExitCode {
     let command_line = CommandLine::from_environment();

@@ -7,7 +7,7 @@ use diesel::result::Error as DieselError;
 
 pub use database::error::DatabaseError;
 
-use crate::tokens::Environment;
+use crate::base::token::{Environment, UnknownEnvironment};
 
 mod refusal;
 
@@ -128,7 +128,7 @@ pub enum StorageError {
     UnfinishedCopy,
     /// The operating system gave no random bytes.
     #[error("no random bytes are available")]
-    NoRandomness(#[source] getrandom::Error),
+    NoRandomness(#[from] getrandom::Error),
 
     // The user at the command line or on a page of the settings can act.
     /// The request cannot be carried out as sent.
@@ -213,5 +213,11 @@ impl StorageError {
             | Self::CorruptSetting { .. }
             | Self::SandboxOrganisations(_) => false,
         }
+    }
+}
+
+impl From<UnknownEnvironment> for StorageError {
+    fn from(_: UnknownEnvironment) -> Self {
+        Self::Refused(Refusal::UnknownEnvironment)
     }
 }

@@ -1,43 +1,46 @@
 //! The Trainee Register's records in SQLite or PostgreSQL.
 //!
-//! A [`store::Store`] runs jobs: plain functions over a [`session::Session`], each in one transaction, with one `now`.
-//! A job reads or writes through the session alone and opens no transaction of its own.
-//! What belongs to a provider is reached only through the [`session::ProviderSession`] that authentication returns, so
-//! no query can miss its provider.
+//! A [`store::Store`] runs jobs: plain functions over a [`session::Session`], each in one
+//! transaction, with one `now`. A job reads or writes through the session alone and opens no
+//! transaction of its own. What belongs to a provider is reached only through the
+//! [`session::ProviderSession`] that authentication returns, so no query can miss its provider.
 //!
 //! This crate knows neither HTTP nor any version of the API.
+//!
+//! # How to add a query or a table
+//!
+//! A query:
+//!
+//! 1. Choose the folder of its tables: `records/`, `accounts/`, `observations/` or `maintenance/`. Each
+//!    uses only `base/` and the folders before it in this order (`cargo xtask imports`).
+//! 2. Add a method to `ProviderSession`, filtered by its provider, or to `Session` for what belongs
+//!    to no provider. A change of users or tokens takes an `Actor` and writes the activity log.
+//! 3. Run a static query by `with_inner!`, and a write whose result is not needed by
+//!    `execute_deferred!`. An `Insertable` binds its nulls (`cargo xtask structure`).
+//! 4. Let a request of `crates/black-box/tests/plans/asking.rs` reach it (test
+//!    `every_query_of_every_endpoint_is_served_by_an_index`).
+//!
+//! A table (`docs/changing-the-schema.md`):
+//!
+//! 1. Add a migration to `migrations/sqlite` and `migrations/postgres`, and the table to
+//!    `schema.rs`.
+//! 2. Add it to `maintenance/copy/tables.rs` (test
+//!    `every_table_of_the_catalogue_is_copied_or_known_not_to_be`), and rows to
+//!    `testing/filled.rs`. If requests read it, add it to `maintenance/probe.rs`.
+//! 3. If it grows, add it to `GROWING` in `crates/black-box/tests/plans/explaining.rs`, and the
+//!    removal of old rows to `crates/server/src/operations/maintenance.rs`. If it can hold
+//!    something of a person, erase that too (tests in `crates/server/tests/program/erasing.rs`).
 
-pub mod backup;
-mod change_generation;
-pub mod change_position;
-pub mod copy;
-mod document;
-pub mod environment;
-pub mod erasure;
+pub mod accounts;
+pub mod base;
 pub mod error;
-pub mod history;
-
-pub mod idempotency;
 pub mod identifiers;
-pub mod imports;
-pub mod inspection;
 mod locks;
-pub mod organisations;
-mod pending_result;
-pub mod probe;
-pub mod providers;
-mod register_setting;
-pub mod request_log;
+pub mod maintenance;
+pub mod observations;
+pub mod records;
 mod schema;
-pub mod served_addresses;
-pub mod server_lock;
 pub mod session;
-mod sql_dates;
 pub mod store;
 #[cfg(test)]
 mod testing;
-mod timestamps;
-pub mod tokens;
-pub mod trainees;
-pub mod usage;
-pub mod users;

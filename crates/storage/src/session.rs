@@ -8,18 +8,20 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 
+use crate::base::cause::Cause;
+use crate::base::token::TokenDigest;
+use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow, is_visible};
 use crate::error::StorageError;
-use crate::history::Cause;
 use crate::identifiers::can_be_identifier;
 use crate::schema::{providers, tokens, trainees};
-use crate::sql_dates::Day;
-use crate::tokens::TokenDigest;
-use crate::tokens::cache::TokenCache;
-use crate::trainees::{TRAINEE_ROW, TraineeRow, is_visible};
+use crate::session::token_cache::TokenCache;
 use database::clock::JobTime;
 use database::connection::prepared::DataVersion;
 use database::connection::{Access, DatabaseConnection, QueryQueue as _, execute_deferred, static_query, with_inner};
-use database::transaction::{ConnectionMemory, Transaction};
+use database::jobs::transaction::{ConnectionMemory, Transaction};
+use stored_document::sql_dates::Day;
+
+pub(crate) mod token_cache;
 
 /// A job's access to the register, before it is known for whom.
 pub struct Session<'a> {
@@ -391,113 +393,4 @@ impl<'a> ProviderSession<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use chrono::TimeDelta;
-
-    use test_support::Kind;
-
-    use super::*;
-    use crate::error::Refusal;
-    use crate::testing::{NEW_TOKEN, Register, UKPRN};
-    use crate::tokens::{Environment, NewToken, Token, TokenStatus};
-    use crate::users::Actor;
-
-    #[test]
-    fn a_token_opens_its_provider() {
-        let register = Register::with_provider();
-        let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
-        assert_eq!(record.expires_on, NaiveDate::from_ymd_opt(2026, 9, 2).unwrap());
-        assert_eq!(record.status, TokenStatus::Active);
-        let digest = TokenDigest::of(token.reveal());
-        let name = register
-            .read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.unwrap().provider().name.clone()))
-            .unwrap();
-        assert_eq!(name, "Ashdown University");
-        assert!(!register.accepts(&Token::generate(Environment::Sandbox).unwrap()));
-    }
-
-    #[test]
-    fn a_token_is_refused_from_the_start_of_the_day_on_which_it_expires() {
-        let register = Register::with_provider();
-        let expires_on = NaiveDate::from_ymd_opt(2026, 3, 10);
-        let (token, _) = register.issue_token(NewToken { expires_on, ..NEW_TOKEN }).unwrap();
-        register.clock.set("2026-03-09");
-        register.clock.advance(TimeDelta::hours(12) - TimeDelta::milliseconds(1));
-        assert!(register.accepts(&token));
-        register.clock.advance(TimeDelta::milliseconds(1));
-        assert!(!register.accepts(&token));
-        let listed = register.read(|session| session.list_tokens(None)).unwrap();
-        assert_eq!(listed[0].status, TokenStatus::Expired);
-    }
-
-    #[test]
-    fn a_closed_provider_has_no_use_of_its_tokens_and_gets_no_new_ones() {
-        let register = Register::with_provider();
-        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
-        register.write(|session| session.close_provider(UKPRN)).unwrap();
-        assert!(!register.accepts(&token));
-        let refused = register.issue_token(NEW_TOKEN).unwrap_err();
-        assert!(matches!(refused, StorageError::Refused(Refusal::ProviderClosed)));
-    }
-
-    #[test]
-    fn the_use_of_a_token_is_recorded_once_a_day() {
-        let register = Register::with_provider();
-        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
-        let use_token = || {
-            let digest = TokenDigest::of(token.reveal());
-            register
-                .write(move |session| {
-                    let mut provider = session.authenticate(&digest, Cause::of("test"))?.unwrap();
-                    let known = provider.token_use_is_recorded();
-                    provider.record_token_use()?;
-                    Ok(known)
-                })
-                .unwrap()
-        };
-        assert_eq!((use_token(), use_token()), (false, true));
-        register.clock.set("2026-03-03");
-        assert_eq!((use_token(), use_token()), (false, true));
-        let listed = register.read(|session| session.list_tokens(Some(UKPRN))).unwrap();
-        assert_eq!(listed[0].last_used_on, NaiveDate::from_ymd_opt(2026, 3, 3));
-        // The day of a clock that was wrong does not stay.
-        register.clock.set("2026-06-03");
-        assert!(!use_token());
-        register.clock.set("2026-03-04");
-        assert_eq!((use_token(), use_token()), (false, true));
-    }
-
-    #[test]
-    fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
-        let register = Register::with_provider();
-        register.add_trainee("ours");
-        register.write(|session| session.add_provider("10000002", "Brackwater College")).unwrap();
-        let (ours, _) = register.issue_token(NEW_TOKEN).unwrap();
-        let (theirs, _) = register.issue_token(NewToken { provider_ukprn: "10000002", ..NEW_TOKEN }).unwrap();
-        let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
-        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator")).map(drop)).unwrap();
-        // Whether the token opens records, whether the trainee is among them, and whether others can lock it.
-        let to_change = |token: &Token, trainee_id: &'static str| {
-            let digest = TokenDigest::of(token.reveal());
-            let mut other = register.second_connection();
-            register.write(move |session| {
-                let opened = session.authenticate_to_change(&digest, Cause::of("test"), trainee_id)?;
-                let Some(mut provider) = opened else { return Ok((false, false, lockable(&mut other)?)) };
-                Ok((true, provider.find_trainee(trainee_id)?.is_some(), lockable(&mut other)?))
-            })
-        };
-        let locks = Kind::of_this_run() == Kind::Postgres;
-        assert_eq!(to_change(&ours, "ours").unwrap(), (true, true, !locks));
-        assert_eq!(to_change(&ours, "unknown").unwrap(), (true, false, true));
-        assert_eq!(to_change(&ours, "\0").unwrap(), (true, false, true));
-        assert_eq!(to_change(&theirs, "ours").unwrap(), (true, false, true));
-        assert_eq!(to_change(&revoked, "ours").unwrap(), (false, false, true));
-    }
-
-    /// Whether another transaction could lock the only trainee at once. On SQLite there are no locks of rows.
-    fn lockable(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-        let DatabaseConnection::Postgres(inner) = connection else { return Ok(true) };
-        let free = trainees::table.select(trainees::id).for_no_key_update().skip_locked().load::<i64>(inner)?;
-        Ok(free.len() == 1)
-    }
-}
+mod tests;

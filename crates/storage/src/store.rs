@@ -12,38 +12,29 @@ mod group_commit_tests;
 mod job_times_tests;
 #[cfg(test)]
 mod look_up_tests;
-pub(crate) mod migrations;
 #[cfg(test)]
 mod opening;
-mod reclaim;
 #[cfg(test)]
 mod round_trips;
-mod set_up;
-mod statistics;
-mod writable;
 #[cfg(test)]
 mod writer_tests;
 
 use chrono::{DateTime, Utc};
 use database::connection::Connections;
 use database::database::Database;
+use database::jobs::transaction::Transaction;
 use database::last_fault::LastFault;
 pub use database::options::StoreOptions;
 pub use database::stats::{Queue, StoreStats, WriterStats};
-use database::transaction::Transaction;
 
-use crate::copy;
+use crate::base::timestamps;
 use crate::error::{DatabaseError, JobError, StorageError};
-use crate::probe::Probe;
 use crate::session::Session;
-pub use crate::store::migrations::{Goal, Pending, SchemaChange, SetUp};
-pub use crate::store::reclaim::Reclaim;
-use crate::timestamps;
 
 /// The register's database. Cheap to clone; all clones are the same store.
 #[derive(Debug, Clone)]
 pub struct Store {
-    database: Database,
+    pub(crate) database: Database,
 }
 
 /// The error of a job over a session, as the database sees it.
@@ -88,23 +79,6 @@ impl Store {
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::from_url(url)?;
         Ok(Self { database: Database::open(&connections, options, timestamps::latest_change)? })
-    }
-
-    /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.
-    ///
-    /// # Errors
-    ///
-    /// [`DatabaseError::Absent`], [`StorageError::NoRegister`], [`StorageError::SchemaOlder`],
-    /// [`StorageError::SchemaNewer`] or [`StorageError::UnfinishedCopy`]; otherwise as [`Store::open`].
-    pub fn open_existing(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
-        let connections = Connections::from_url(url)?;
-        let mut connection = connections.establish_existing()?;
-        if copy::is_unfinished(&mut connection)? {
-            return Err(StorageError::UnfinishedCopy);
-        }
-        migrations::require_current(&mut connection, &connections.display_name())?;
-        drop(connection);
-        Self::open(url, options)
     }
 
     /// A connection apart from those of jobs.
@@ -232,11 +206,6 @@ impl Store {
     /// Records what the store is doing, and has done, as metrics.
     pub fn publish_metrics(&self) {
         self.database.publish_metrics();
-    }
-
-    /// A probe that checks whether the database answers, independently of all jobs.
-    pub fn probe(&self) -> Probe {
-        Probe::over(self.clone(), self.database.connections().clone())
     }
 }
 

@@ -12,12 +12,13 @@ use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
 use domain::{State, Trainee};
 use test_support::{Database, Kind};
 
+use crate::accounts::tokens::{NewToken, TokenRecord};
+use crate::accounts::users::Actor;
+use crate::base::cause::Cause;
+use crate::base::token::{Environment, Token, TokenDigest};
 use crate::error::StorageError;
-use crate::history::Cause;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
-use crate::tokens::{Environment, NewToken, Token, TokenDigest, TokenRecord};
-use crate::users::Actor;
 use database::clock::Clock;
 use database::connection::{Connections, DatabaseConnection};
 

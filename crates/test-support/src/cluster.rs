@@ -8,7 +8,6 @@
 //! The server listens on a socket in its folder only: no port can be taken, and nobody else can reach it. Only one with TLS
 //! listens on a port of this machine too.
 
-mod programs;
 mod variant;
 
 use std::fmt::Write as _;
@@ -18,7 +17,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-pub(crate) use programs::Programs;
+use crate::programs::{self, Programs};
 pub use variant::{VARIANT_VARIABLE, Variant};
 
 use self::variant::Reached;

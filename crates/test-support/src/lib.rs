@@ -12,6 +12,8 @@ mod npm;
 mod openid_provider;
 mod postgres;
 mod process;
+mod programs;
+mod search_path;
 mod statement_proxy;
 mod tools;
 
@@ -24,8 +26,9 @@ pub use npm::has_npm_packages;
 pub use openid_provider::OpenIdProvider;
 pub use postgres::{SERVER_VARIABLE, has_postgres, has_postgres_server};
 pub use process::{Process, signal};
+pub use search_path::PATH_ONLY_VARIABLE;
 pub use statement_proxy::{Fault, StatementProxy};
-pub use tools::{PATH_ONLY_VARIABLE, SKIPPED_VARIABLE, Tool, has_tools, missing_tools, report_skipped};
+pub use tools::{SKIPPED_VARIABLE, Tool, has_tools, missing_tools, report_skipped};
 
 /// The program `trainee-register` of the build that the calling test belongs to.
 ///
@@ -44,7 +47,7 @@ pub fn server_program() -> PathBuf {
 /// The folder with all programs of PostgreSQL, where it is installed. In `PATH` there may be links to some of them.
 #[must_use]
 pub fn postgres_programs() -> Option<PathBuf> {
-    let found = cluster::Programs::find()?.folder.join("initdb").canonicalize().ok()?;
+    let found = programs::Programs::find()?.folder.join("initdb").canonicalize().ok()?;
     found.parent().map(Path::to_owned)
 }
 

@@ -1,9 +1,8 @@
 //! Packages of npm that tests use, at the versions of a lock file.
 
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use std::{fs, io};
 
 use crate::tools::{Tool, report_skipped};
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{ChildStdout, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use crate::Process;
 use crate::npm::has_npm_packages;
+use crate::process::Process;
 use crate::tools::{Tool, has_tools};
 
 /// The folder with the program, the package file and the lock file.

@@ -3,20 +3,17 @@
 //! A test asks [`has_tools`] first and returns where the answer is no. Its name then stands in the closing summary of
 //! `scripts/test`, since libtest counts it as passed.
 
-use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
-use crate::cluster::Programs;
+use crate::programs::Programs;
+use crate::search_path::{in_path_only, is_executable, search_path};
 
 /// The environment variable with the file that gets a line for each skipped test.
 pub const SKIPPED_VARIABLE: &str = "TEST_SKIPPED_FILE";
-/// The environment variable that, set to `on`, hides tools outside of `PATH`.
-pub const PATH_ONLY_VARIABLE: &str = "TEST_TOOLS_IN_PATH_ONLY";
 
 /// Folders of programs that may be missing in `PATH`.
 const ADMINISTRATORS: [&str; 2] = ["/usr/sbin", "/sbin"];
@@ -119,18 +116,6 @@ impl Tool {
     }
 }
 
-pub(crate) fn search_path() -> OsString {
-    std::env::var_os("PATH").unwrap_or_default()
-}
-
-pub(crate) fn in_path_only() -> bool {
-    std::env::var(PATH_ONLY_VARIABLE).as_deref() == Ok("on")
-}
-
-pub(crate) fn is_executable(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-}
-
 /// Returns what is missing of the tools, each with its package; `None` when all of them work.
 #[must_use]
 pub fn missing_tools(tools: &[Tool]) -> Option<String> {
@@ -179,6 +164,9 @@ pub fn report_skipped(needs: &str) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]

@@ -3,7 +3,7 @@
 use adapter_kit::body_kind::Purpose;
 use adapter_kit::read::ReadableRecord;
 use domain::commands::{CreationContext, Decision};
-use domain::value::Timestamp;
+use domain::fields::value::Timestamp;
 use domain::{
     Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, Rules, Trainee, Withdrawal,
     commands,

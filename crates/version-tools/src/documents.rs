@@ -3,8 +3,10 @@
 
 use std::fmt::Write as _;
 
+pub mod contract;
 pub mod errors;
 pub mod fields;
+pub mod files;
 pub mod funding;
 pub mod lists;
 pub mod rules;

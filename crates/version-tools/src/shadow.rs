@@ -15,8 +15,8 @@ use adapter_kit::read::{NestedLists, Reader, UnknownNames};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
 use adapter_kit::{for_record_kind, names, read};
-use domain::organisations::Organisations;
-use domain::value::Timestamp;
+use domain::fields::value::Timestamp;
+use domain::records::organisations::Organisations;
 use domain::{Action, Context, Field, Lists, Path, Problem, ProblemKind, Trainee, commands};
 
 use crate::decision::{DecidedRecord, Target};

@@ -4,8 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::failure::{Failure, conclude};
 use crate::sources::Sources;
-use crate::{Failure, conclude};
 
 /// Names of files that are not part of the sources, and why they are named.
 const EXCEPTIONS: &[&str] = &[

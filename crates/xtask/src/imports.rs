@@ -1,4 +1,5 @@
-//! Finds files of a crate that import each other in a circle. A parent module and its own children may know each other.
+//! Finds files of a crate that import each other in a circle, and files that import one of a higher layer. A parent module and
+//! its own children may know each other.
 //!
 //! A file imports the files of the modules that its paths name (`crate::...`, `super::...`, `self::...`), in `use` or
 //! elsewhere. The lines of a parent that declare a child (`mod`) or export its names (`pub use`) are no imports. Tests are left
@@ -7,12 +8,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 
+use crate::failure::{Failure, conclude};
 use crate::sources::{Sources, is_word};
-use crate::{Failure, conclude};
 
-/// The crates whose files must not import each other in a circle.
-pub(crate) const WITHOUT_CIRCLES: &[&str] =
-    &["domain", "fixtures", "adapter-kit", "version-tools", "postgres-client", "database"];
+/// The folders of a crate that are layers, the lowest first: no file imports one of a higher layer. Files beside these
+/// folders belong to the lowest.
+const LAYERS: &[(&str, &[&str])] = &[("storage", &["base", "records", "accounts", "observations", "maintenance"])];
 
 /// Checks these crates.
 pub(crate) fn check(sources: &Sources, crates: &[&str]) -> Result<String, Failure> {
@@ -26,13 +27,31 @@ pub(crate) fn check(sources: &Sources, crates: &[&str]) -> Result<String, Failur
                 .iter()
                 .map(|file| format!("imports: {file} uses a name that lib.rs exports; import it from its module")),
         );
+        if let Some((_, layers)) = LAYERS.iter().find(|(of, _)| of == name) {
+            breaches.extend(find_upward(&imports.edges, name, layers));
+        }
         let circles = keep_circles(without_pairs(&imports.edges));
         if !circles.is_empty() {
             breaches.push(format!("imports: a circle in {name}:"));
             breaches.extend(circles.iter().map(|(from, to)| format!("{from} imports {to}")));
         }
     }
-    conclude(breaches, &format!("imports: no files of {} import each other in a circle", crates.join(" ")))
+    conclude(
+        breaches,
+        &format!("imports: no files of {} import each other in a circle, or a higher layer", crates.join(" ")),
+    )
+}
+
+/// The imports of files of a higher layer.
+fn find_upward(edges: &BTreeSet<(&str, &str)>, name: &str, layers: &[&str]) -> Vec<String> {
+    let folder = format!("crates/{name}/src/");
+    let layer = |file: &str| {
+        let path = file.strip_prefix(&folder).unwrap_or(file);
+        let first = path.split('/').next().unwrap_or(path).trim_end_matches(".rs");
+        layers.iter().position(|layer| *layer == first).unwrap_or(0)
+    };
+    let upward = edges.iter().filter(|(from, to)| layer(from) < layer(to));
+    upward.map(|(from, to)| format!("imports: {from} imports {to}, which is in a higher layer")).collect()
 }
 
 /// The imports, without that of a parent by its own child where the parent imports the child too: the two may know each other.
@@ -257,6 +276,26 @@ mod tests {
         let third = ("crates/c/src/a.rs", "use crate::b::B;\n");
         let child = ("crates/c/src/b/inner.rs", "use super::B;\nuse crate::a::A;\n");
         assert_eq!(breaches([("crates/c/src/lib.rs", ""), parent, child, third]).len(), 4);
+    }
+
+    #[test]
+    fn import_of_a_higher_layer_is_a_breach() {
+        let check = |file, text| {
+            let files = [
+                ("crates/storage/src/lib.rs", ""),
+                ("crates/storage/src/session.rs", ""),
+                ("crates/storage/src/records/trainees.rs", ""),
+                ("crates/storage/src/maintenance/copy.rs", ""),
+                (file, text),
+            ];
+            super::check(&Sources::from(files), &["storage"]).map_or_else(|failure| failure.0, |_| Vec::new())
+        };
+        let down = "use crate::session::Session;\nuse crate::records::trainees::Trainees;\n";
+        assert_eq!(check("crates/storage/src/accounts/users.rs", down), [""; 0]);
+        let expected = "imports: crates/storage/src/accounts/users.rs imports crates/storage/src/maintenance/copy.rs, which is in a \
+                        higher layer";
+        assert_eq!(check("crates/storage/src/accounts/users.rs", "use crate::maintenance::copy::Copy;\n"), [expected]);
+        assert_eq!(check("crates/storage/src/error.rs", down).len(), 1);
     }
 
     #[test]

@@ -5,8 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::sources::{Sources, is_word};
 
 /// Crates that are built for tests, measurements and checks alone.
-const TOOLS: &[&str] =
-    &["crates/conformance", "crates/bench", "crates/test-support", "crates/endurance", "crates/xtask"];
+const TOOLS: &[&str] = &[
+    "crates/conformance",
+    "crates/bench",
+    "crates/test-support",
+    "crates/endurance",
+    "crates/black-box",
+    "crates/xtask",
+];
 
 /// Lines of code and of tests.
 #[derive(Default, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 //! Each command is a file. A check is a function over the texts of the sources, so that its tests need no files.
 
 mod documents;
+mod failure;
 mod imports;
 mod lines;
 mod names;
@@ -14,37 +15,22 @@ mod structure;
 mod versions;
 
 use std::env;
-use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
 
+use self::failure::Failure;
 use self::sources::Sources;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
     structure                   check which crates may know which, and the length of files
-    imports [CRATE...]          find files of a crate that import each other in a circle
+    imports [CRATE...]          find files of a crate that import each other in a circle, or a higher layer
     names                       check that names are terms of the field
     documents                   check what documents refer to
     new-version LABEL FROM      make a version as a copy of another
     remove-version LABEL        remove a version and all that belongs to it
     snapshots [ARGUMENT...]     accept what the tests now write; the arguments are those of cargo test
     lines                       count the lines of the product and of tests";
-
-/// Why a command failed, as lines for standard error.
-#[derive(Debug)]
-struct Failure(Vec<String>);
-
-impl<E: Display> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self(vec![error.to_string()])
-    }
-}
-
-/// What a check returns: the text for standard output, or its breaches.
-fn conclude(breaches: Vec<String>, passed: &str) -> Result<String, Failure> {
-    if breaches.is_empty() { Ok(passed.to_owned()) } else { Err(Failure(breaches)) }
-}
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
     // Every command runs in the top folder. Cargo says when it runs the program where the package is: copies of the sources may
@@ -54,7 +40,10 @@ fn run(arguments: &[&str]) -> Result<String, Failure> {
     }
     match arguments {
         ["structure"] => structure::check(&Sources::read()?),
-        ["imports"] => imports::check(&Sources::read()?, imports::WITHOUT_CIRCLES),
+        ["imports"] => {
+            let sources = Sources::read()?;
+            imports::check(&sources, &sources.crates())
+        }
         ["imports", crates @ ..] => imports::check(&Sources::read()?, crates),
         ["names"] => names::check(&Sources::read()?),
         ["documents"] => documents::check(&Sources::read()?),

@@ -1,7 +1,7 @@
 //! Checks that names are terms of the field (docs/architecture.md, Glossary).
 
+use crate::failure::{Failure, conclude};
 use crate::sources::{Sources, is_word};
-use crate::{Failure, conclude};
 
 /// Words that the code must not coin names from, and the term in their place. With `s?` the word may have an s at its end.
 const COINED: &[(&str, &str)] = &[

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::sources::{Sources, copy_folder};
 use crate::versions::{LIST, Stage, Version, add_to_lists, change, generate};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(label: &str, from: &str) -> Result<String, Failure> {
 {label} is served, documented and tested, as a copy of {}. It is in
     {folder}
     snapshots/{label}
-and is named in Cargo.toml, crates/server/Cargo.toml and {LIST}.
+and is named in Cargo.toml, crates/versions/Cargo.toml and {LIST}.
 What you have to decide is listed by
     cargo test --package {package} --test decided
 How to go on: docs/adding-a-version.md. The way back: make remove-version VERSION={label}",
@@ -84,6 +84,13 @@ fn begin_description(text: &str, from: &Version, version: &Version) -> String {
         "//!".to_owned(),
         format!("//! TO DECIDE: what differs from {from}, and why, in bullets that begin with a verb."),
     ];
+    // What the crate does not know, and how to add to it, is as in the copied version.
+    let recipe = text.lines().skip_while(|line| !line.starts_with("//! The crate knows no other version"));
+    let recipe: Vec<String> = recipe.take_while(|line| line.starts_with("//!")).map(str::to_owned).collect();
+    if !recipe.is_empty() {
+        lines.push("//!".to_owned());
+        lines.extend(recipe);
+    }
     let mut is_in_notes = false;
     for line in text.lines() {
         if is_in_notes {

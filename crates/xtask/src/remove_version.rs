@@ -4,12 +4,11 @@
 //! released leaves the names that it had for fields, too, so that a client that still sends them is told the right ones. One
 //! that has not appeared leaves nothing.
 
-use std::env;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::{env, fs};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::sources::{Sources, execute, output};
 use crate::versions::{FORMER_NAMES, LIST, Stage, Version, add_to_removed, generate, remove_from_lists};
 
@@ -127,8 +126,8 @@ fn with_file(part: &str, sources: &Sources) -> Option<String> {
             rules.iter().find(|(_, text)| text.contains(&name))?.0.to_owned()
         }
         ("field", _) => match words.next_back()? {
-            "withdrawal" | "deferral" | "recommendation" => "crates/domain/src/transition.rs".to_owned(),
-            record => format!("crates/domain/src/{record}.rs"),
+            "withdrawal" | "deferral" | "recommendation" => "crates/domain/src/records/transition.rs".to_owned(),
+            record => format!("crates/domain/src/records/{record}.rs"),
         },
         _ => return Some(part.to_owned()),
     };
@@ -174,7 +173,7 @@ mod tests {
         let only_used =
             "endpoint Info\nrule end_after_start\nrule own\nfield day of withdrawal\nfield a of degree\nterm b c\n";
         let expected = [
-            "Its names for fields stay in crates/server/src/versions/former_names.rs: a request with one of them is told the right one.",
+            "Its names for fields stay in crates/versions/src/former_names.rs: a request with one of them is told the right one.",
             "v2030.1 is gone.",
             "These still speak of it; see to each:",
             "    crates/server/tests/a.rs",
@@ -182,8 +181,8 @@ mod tests {
             "Only v2030.1 used these; remove them, or leave them for a later version:",
             "    endpoint Info (crates/adapter-kit/src/endpoint.rs)",
             "    rule end_after_start (crates/domain/src/rules/dates.rs)",
-            "    field day of withdrawal (crates/domain/src/transition.rs)",
-            "    field a of degree (crates/domain/src/degree.rs)",
+            "    field day of withdrawal (crates/domain/src/records/transition.rs)",
+            "    field a of degree (crates/domain/src/records/degree.rs)",
             "    term b c",
         ];
         assert_eq!(describe_rest(&version, only_used, &sources), expected);

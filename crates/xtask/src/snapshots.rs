@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::{env, fs, process};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::sources::{copy_folder, execute};
 
 /// Runs the tests with these arguments.

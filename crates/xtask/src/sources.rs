@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The text of every file that git tracks or would add, by its path from the top folder.
 pub(crate) struct Sources(BTreeMap<String, String>);

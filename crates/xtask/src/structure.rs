@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
+use crate::failure::{Failure, conclude};
 use crate::sources::{Sources, is_word, output};
-use crate::{Failure, conclude};
 
 /// The most lines that a file may have.
 const LONGEST_FILE: usize = 500;
@@ -24,6 +24,42 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("postgres-client", &["actix*", "domain", "adapter-kit", "api-*", "storage", "server"]),
     ("database", &["actix*", "adapter-kit", "version-tools", "conformance", "api-*", "storage", "server"]),
     ("storage", &["actix*", "adapter-kit", "version-tools", "conformance", "api-*", "server"]),
+    // What stands above storage. The binary composes it all.
+    (
+        "http-kit",
+        &[
+            "version-tools",
+            "conformance",
+            "versions",
+            "api-*",
+            "usage",
+            "registry",
+            "gateway",
+            "docs-pages",
+            "settings-pages",
+            "server",
+        ],
+    ),
+    ("usage", &["conformance", "registry", "gateway", "docs-pages", "settings-pages", "server"]),
+    (
+        "registry",
+        &[
+            "adapter-kit",
+            "version-tools",
+            "conformance",
+            "api-*",
+            "http-kit",
+            "usage",
+            "gateway",
+            "docs-pages",
+            "settings-pages",
+            "server",
+        ],
+    ),
+    ("gateway", &["conformance", "docs-pages", "settings-pages", "server"]),
+    ("docs-pages", &["conformance", "settings-pages", "server"]),
+    ("settings-pages", &["conformance", "docs-pages", "server"]),
+    ("versions", &["diesel*", "actix*", "tokio", "version-tools", "conformance", "storage", "server"]),
     ("test-support", &["actix*", "domain", "adapter-kit", "api-*", "storage", "server"]),
     // PostgreSQL is reached by postgres-client, without a system library.
     ("server", &["pq-sys", "openssl", "openssl-sys", "native-tls"]),

@@ -3,13 +3,13 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::sources::{execute, is_word};
 
 /// The list of versions.
-pub(crate) const LIST: &str = "crates/server/src/versions.rs";
+pub(crate) const LIST: &str = "crates/versions/src/lib.rs";
 /// The names that outlive their version.
-pub(crate) const FORMER_NAMES: &str = "crates/server/src/versions/former_names.rs";
+pub(crate) const FORMER_NAMES: &str = "crates/versions/src/former_names.rs";
 
 /// How far a version is, in the order of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,7 +106,7 @@ impl Version {
         [
             ("Cargo.toml", format!("    \"crates/{package}\",")),
             ("Cargo.toml", format!("{package} = {{ path = \"crates/{package}\" }}")),
-            ("crates/server/Cargo.toml", format!("{package}.workspace = true")),
+            ("crates/versions/Cargo.toml", format!("{package}.workspace = true")),
             (LIST, format!("    &{module}::{constant},")),
         ]
     }

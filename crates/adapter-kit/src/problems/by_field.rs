@@ -6,8 +6,8 @@ use domain::{Lists, Path, Problem};
 use serde::Serialize;
 
 use super::{link_to_list, message};
-use crate::client_text::truncated;
 use crate::names::{field, list, path};
+use crate::read::client_text::truncated;
 use crate::version::{ApiVersion, NestedErrors};
 use crate::versions::Served;
 

@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
+use domain::fields::value::{DateOfText, impossible_date, text_as_date};
 use domain::problem::{NameHint, NoticeKind};
-use domain::record::Changes as _;
-use domain::text::is_blank;
-use domain::value::{DateOfText, impossible_date, text_as_date};
+use domain::records::record::Changes as _;
+use domain::values::text::is_blank;
 use domain::{
     Deferral, Degree, FieldSet, Input, Kind, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
     Recommendation, Record, RecordField as _, Trainee, TraineeField, UnrecognisedNames, Withdrawal,

@@ -3,7 +3,7 @@
 //! Knows no record and no version.
 
 use chrono::{DateTime, NaiveDate, Utc};
-use domain::iso_8601::{write_date, write_timestamp};
+use domain::values::iso_8601::{write_date, write_timestamp};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 /// Digits of the longest number.

@@ -8,8 +8,8 @@ use domain::commands::Decision;
 use domain::problem::Problem;
 use domain::{Lists, ParsedRecord};
 
-use crate::Bodies;
-use crate::CheckFailure;
+use crate::any_input::Bodies;
+use crate::case::CheckFailure;
 use crate::own_names::{MessageCheck, SentStrings};
 
 /// The longest text about a body that is no JSON, in bytes: it says where, and repeats nothing.

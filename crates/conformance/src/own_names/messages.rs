@@ -13,8 +13,7 @@ use domain::{
 };
 use serde_json::value::RawValue;
 
-use crate::CheckFailure;
-use crate::case::Case;
+use crate::case::{Case, CheckFailure};
 use crate::serialisation::Pairs;
 
 /// Checks what a client receives after a request.

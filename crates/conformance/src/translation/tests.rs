@@ -1,9 +1,8 @@
 //! Versions, and ways of translating, that fail the check.
 
-use adapter_kit::shape;
 use adapter_kit::shape::{Inputs, Shape};
 use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
-use adapter_kit::{Label, inputs};
+use adapter_kit::{Label, inputs, shape};
 use domain::TraineeField;
 
 use super::*;

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::iso_8601;
+use domain::values::iso_8601;
 
 use super::{Clock, MAX_LEAD};
 

@@ -7,15 +7,13 @@
 //! A marker beside the database records that a register was created there. A later start that finds the marker without the
 //! database must not create an empty one in its place.
 
-use std::fmt;
 use std::fs::Metadata;
-use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, io, thread};
 
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, ConnectionError, SqliteConnection};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::clock::MAX_DATE_WAIT;
 use crate::error::DatabaseError;
-use crate::job::Job;
+use crate::jobs::job::Job;
 
 /// The time between two changes of one trainee that wait for each other: they have a millisecond each.
 const STEP: Duration = Duration::from_millis(1);

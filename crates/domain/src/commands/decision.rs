@@ -1,14 +1,14 @@
 //! The result of a command.
 
-use crate::candidate::Candidate;
-use crate::context::Context;
+use crate::fields::parsed::ParsedRecord;
+use crate::fields::value::Timestamp;
 use crate::lifecycle::{Action, TransitionError};
-use crate::parsed::ParsedRecord;
 use crate::problem::{Notice, Problem, ProblemKind};
-use crate::record::Record;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::record::Record;
+use crate::records::trainee::{Trainee, TraineeField};
 use crate::rules::{Rule, apply, apply_nested};
-use crate::trainee::{Trainee, TraineeField};
-use crate::value::Timestamp;
 
 /// A record as it is to be stored, and the notices for the client.
 #[derive(Debug, Clone)]

@@ -1,18 +1,18 @@
 //! Creating and updating trainees, placements and degrees.
 
 use super::decision::{CreationContext, Decision, decide, wrong_state};
-use crate::candidate::Candidate;
-use crate::context::Context;
-use crate::degree::Degree;
+use crate::fields::parsed::ParsedRecord;
+use crate::fields::value::Timestamp;
+use crate::fields::vocabulary::FROM_API;
 use crate::lifecycle::{Action, State, TransitionError};
-use crate::parsed::ParsedRecord;
-use crate::placement::Placement;
 use crate::problem::{Notice, Path, Problem, ProblemKind};
-use crate::record::Record;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::degree::Degree;
+use crate::records::placement::Placement;
+use crate::records::record::Record;
+use crate::records::trainee::{NestedRecords, Trainee, TraineeField};
 use crate::rules::{Rule, Rules, apply, apply_nested};
-use crate::trainee::{NestedRecords, Trainee, TraineeField};
-use crate::value::Timestamp;
-use crate::vocabulary::FROM_API;
 
 /// A record that a request can create and update.
 pub trait Editable: Record {

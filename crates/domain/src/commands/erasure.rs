@@ -3,12 +3,12 @@
 //! A record that is erased becomes a tombstone: it has its identifier and its provider, and is discarded. It holds nothing of
 //! the person. Clients that follow the changes learn by it that the trainee is removed, and nobody gets the identifier again.
 
+use crate::fields::value::{Timestamp, Value};
+use crate::fields::vocabulary::FROM_API;
 use crate::lifecycle::State;
-use crate::record::Stored;
-use crate::text::{nfkc_casefold, visible_line};
-use crate::trainee::{Trainee, TraineeField};
-use crate::value::{Timestamp, Value};
-use crate::vocabulary::FROM_API;
+use crate::records::record::Stored;
+use crate::records::trainee::{Trainee, TraineeField};
+use crate::values::text::{nfkc_casefold, visible_line};
 
 /// The longest ground of an erasure, in characters.
 pub const MAX_GROUND_CHARS: usize = 500;
@@ -116,7 +116,7 @@ fn padded_words(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::RecordField as _;
+    use crate::fields::field::RecordField as _;
     use crate::invariants::violations;
     use crate::{Degree, Lists, Placement};
 

@@ -8,11 +8,11 @@ use thiserror::Error;
 
 use super::decision::{Decision, advance};
 use crate::duplicate::DuplicateKey;
+use crate::fields::value::{Date, Timestamp};
 use crate::lifecycle::{Action, State, StateBeforeWithdrawal, TransitionError};
+use crate::records::trainee::Trainee;
 use crate::rules::dates::{earliest_end, latest_end_year};
-use crate::trainee::Trainee;
-use crate::trn::{Holder, Trn};
-use crate::value::{Date, Timestamp};
+use crate::values::trn::{Holder, Trn};
 
 /// Why something cannot be done to a trainee.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]

@@ -1,16 +1,16 @@
 //! The transitions that a provider asks for: withdraw, defer and recommend.
 
 use super::decision::{Decision, advance, decide, wrong_state};
-use crate::context::Context;
+use crate::fields::parsed::ParsedRecord;
+use crate::fields::value::Timestamp;
+use crate::fields::vocabulary::STARTED_ON_TIME;
 use crate::lifecycle::Action;
-use crate::parsed::ParsedRecord;
 use crate::problem::Problem;
-use crate::record::Record;
+use crate::records::context::Context;
+use crate::records::record::Record;
+use crate::records::trainee::Trainee;
+use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 use crate::rules::{Rule, Rules};
-use crate::trainee::Trainee;
-use crate::transition::{Deferral, Recommendation, Withdrawal};
-use crate::value::Timestamp;
-use crate::vocabulary::STARTED_ON_TIME;
 
 /// The request of a transition.
 pub trait Transition: Record<Owner = Trainee> {

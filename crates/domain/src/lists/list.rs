@@ -1,6 +1,6 @@
 //! The names of the code lists, and their tables as they are part of the program.
 
-use crate::named_enum::named_enum;
+use crate::fields::named_enum::named_enum;
 
 macro_rules! lists {
     ($($(#[doc = $doc:literal])+ $list:ident = $name:literal,)+) => {

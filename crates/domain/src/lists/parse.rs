@@ -6,7 +6,7 @@ use uuid::Uuid;
 use super::entry::{Entry, Route, WithdrawalReason};
 use super::list::{List, WITHDRAWAL_REASON};
 use super::table::{ListError, ListErrorKind, Row, rows};
-use crate::vocabulary::{LEVELS, QUALIFICATIONS, WITHDRAWAL_TRIGGERS};
+use crate::fields::vocabulary::{LEVELS, QUALIFICATIONS, WITHDRAWAL_TRIGGERS};
 
 pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
     let mut seen = HashSet::default();

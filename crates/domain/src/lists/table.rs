@@ -3,7 +3,7 @@
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::text::is_blank;
+use crate::values::text::is_blank;
 
 /// A list that cannot be used.
 #[derive(Debug, Error)]

@@ -6,9 +6,9 @@
 
 use chrono::NaiveDate;
 
-use crate::field::{Field, InvalidValue};
+use crate::fields::field::{Field, InvalidValue};
+use crate::fields::value::Kind;
 use crate::lifecycle::{Action, State};
-use crate::value::Kind;
 
 macro_rules! problems {
     ($(

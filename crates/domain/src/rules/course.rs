@@ -1,12 +1,14 @@
 //! The course: route, subjects, age range, study mode and aims.
 
-use crate::academic_year;
-use crate::candidate::Candidate;
-use crate::context::Context;
 use crate::lists::List;
 use crate::problem::ProblemKind;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::trainee::{
+    FlatTrainee, Trainee, TraineeField as F, is_early_years, is_primary_course, route, start_date,
+};
 use crate::rules::{Findings, Run, found, found_if};
-use crate::trainee::{FlatTrainee, Trainee, TraineeField as F, is_early_years, is_primary_course, route, start_date};
+use crate::values::academic_year;
 
 /// Primary teaching, the first subject of every course of the primary phase.
 pub const PRIMARY_SUBJECT_CODE: &str = "100511";
@@ -174,9 +176,9 @@ fn needs_iqts_country(trainee: &FlatTrainee, context: &Context<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Change;
+    use crate::records::record::Change;
+    use crate::records::trainee::TraineeChanges;
     use crate::rules::testing::{apply, paths};
-    use crate::trainee::TraineeChanges;
 
     /// An import may have stored a country on any route.
     #[test]

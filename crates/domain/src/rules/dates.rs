@@ -2,14 +2,14 @@
 
 use chrono::Datelike as _;
 
-use crate::academic_year::years_before;
-use crate::candidate::Candidate;
-use crate::context::Context;
+use crate::fields::value::Date;
 use crate::problem::{NoticeKind, ProblemKind};
-use crate::record::Change;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::record::Change;
+use crate::records::trainee::{Trainee, TraineeField as F, start_date};
 use crate::rules::{Findings, Run, found_if};
-use crate::trainee::{Trainee, TraineeField as F, start_date};
-use crate::value::Date;
+use crate::values::academic_year::years_before;
 
 /// How many calendar years ahead a training can start.
 const START_YEARS_AHEAD: i32 = 1;

@@ -1,12 +1,12 @@
 //! Deferrals (contract, section 4.11).
 
-use crate::candidate::Candidate;
-use crate::context::Context;
 use crate::lifecycle::Action;
 use crate::problem::ProblemKind;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::trainee::TraineeField;
+use crate::records::transition::{Deferral, DeferralField as F};
 use crate::rules::{Findings, Run, found_if};
-use crate::trainee::TraineeField;
-use crate::transition::{Deferral, DeferralField as F};
 
 required_rules! { Deferral:
     DATE("4.11") = "defer_date_required": [F::defer_date];
@@ -27,9 +27,9 @@ fn state(candidate: &Candidate<Deferral>, _: &Context<'_>) -> Findings {
 mod tests {
     use super::*;
     use crate::lifecycle::State;
+    use crate::records::trainee::Trainee;
+    use crate::records::transition::DeferralChanges;
     use crate::rules::testing::{apply, paths};
-    use crate::trainee::Trainee;
-    use crate::transition::DeferralChanges;
 
     #[test]
     fn a_record_without_a_state_is_a_draft_which_has_no_deferral() {

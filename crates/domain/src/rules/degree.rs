@@ -2,14 +2,14 @@
 
 use chrono::Datelike as _;
 
-use crate::candidate::Candidate;
-use crate::context::Context;
-use crate::degree::{Degree, DegreeField as F, DegreeKind, is_uk_country};
+use crate::fields::value::{Text, Value, Year};
 use crate::lists::List;
 use crate::problem::{NoticeKind, ProblemKind};
-use crate::record::{Change, Changes as _, Stored as _};
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::degree::{Degree, DegreeField as F, DegreeKind, is_uk_country};
+use crate::records::record::{Change, Changes as _, Stored as _};
 use crate::rules::{Findings, Run, found, found_if};
-use crate::value::{Text, Value, Year};
 
 /// Codes that are recorded as another one of the same list.
 const GRADE_RECORDED_AS: (&str, &str) = ("09", "14");

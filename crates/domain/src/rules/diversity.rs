@@ -1,12 +1,12 @@
 //! Ethnicity and disabilities.
 
-use crate::candidate::Candidate;
-use crate::context::Context;
+use crate::fields::value::Value;
 use crate::problem::{NoticeKind, Problem, ProblemKind};
-use crate::record::{Changes as _, Record as _, Stored as _};
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::record::{Changes as _, Record as _, Stored as _};
+use crate::records::trainee::{DISABILITIES, Trainee, TraineeField as F, is_ethnicity_not_provided};
 use crate::rules::{Findings, Run};
-use crate::trainee::{DISABILITIES, Trainee, TraineeField as F, is_ethnicity_not_provided};
-use crate::value::Value;
 
 rules! { Trainee:
     ETHNICITY("4.8") = "ethnicity_from_group_and_background":
@@ -69,9 +69,9 @@ fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Change;
+    use crate::records::record::Change;
+    use crate::records::trainee::{FlatTrainee, TraineeChanges};
     use crate::rules::testing::{apply, paths};
-    use crate::trainee::{FlatTrainee, TraineeChanges};
 
     fn of(ethnicity: &str) -> FlatTrainee {
         FlatTrainee { ethnicity: Some(ethnicity.to_owned()), ..FlatTrainee::default() }

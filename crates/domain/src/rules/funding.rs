@@ -1,12 +1,12 @@
 //! Student finance, bursaries, scholarships, grants and training initiatives.
 
-use crate::academic_year;
-use crate::candidate::Candidate;
-use crate::context::Context;
 use crate::lists::List;
 use crate::problem::{NoticeKind, ProblemKind};
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::trainee::{FlatTrainee, Trainee, TraineeField as F, funding_type, start_date};
 use crate::rules::{Findings, Run, found, found_if};
-use crate::trainee::{FlatTrainee, Trainee, TraineeField as F, funding_type, start_date};
+use crate::values::academic_year;
 
 /// Eligible for student finance.
 pub const ELIGIBLE: &str = "7";
@@ -122,9 +122,9 @@ fn funding_subjects<'a>(trainee: &FlatTrainee, context: &Context<'a>) -> &'a [St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Change;
+    use crate::records::record::Change;
+    use crate::records::trainee::TraineeChanges;
     use crate::rules::testing::{apply, paths};
-    use crate::trainee::TraineeChanges;
 
     /// An import may have stored ages without a code.
     #[test]

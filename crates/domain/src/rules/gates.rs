@@ -2,7 +2,7 @@
 
 use super::Gate;
 use crate::lifecycle::{Action, State};
-use crate::trainee::Trainee;
+use crate::records::trainee::Trainee;
 
 /// A finished record is not changed (contract, section 3).
 pub const FINISHED_RECORDS: Gate = Gate {

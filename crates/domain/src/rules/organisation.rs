@@ -1,13 +1,13 @@
 //! The links to an employing school and to a training partner.
 
-use crate::candidate::Candidate;
-use crate::context::Context;
-use crate::organisations::{UKPRN_DIGITS, URN_DIGITS, URNS_WITHOUT_SCHOOL, is_ukprn, is_urn};
+use crate::fields::value::Text;
 use crate::problem::{NoticeKind, ProblemKind};
-use crate::record::Change;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::organisations::{UKPRN_DIGITS, URN_DIGITS, URNS_WITHOUT_SCHOOL, is_ukprn, is_urn};
+use crate::records::record::Change;
+use crate::records::trainee::{Trainee, TraineeField as F};
 use crate::rules::Run;
-use crate::trainee::{Trainee, TraineeField as F};
-use crate::value::Text;
 
 rules! { Trainee:
     TRAINING_PARTNER("2.1") = "training_partner_known":
@@ -77,10 +77,10 @@ fn employing_school(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::organisations::Organisations;
+    use crate::records::organisations::Organisations;
+    use crate::records::trainee::{FlatTrainee, TraineeChanges};
     use crate::rules::Rule;
     use crate::rules::testing::{apply, apply_with};
-    use crate::trainee::{FlatTrainee, TraineeChanges};
 
     fn with(urn: Option<&str>, ukprn: Option<&str>, school: Option<&str>) -> TraineeChanges {
         let set = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));

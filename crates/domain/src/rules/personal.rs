@@ -1,11 +1,11 @@
 //! Who the trainee is: age, e-mail address and identifiers.
 
-use crate::academic_year::years_before;
-use crate::candidate::Candidate;
-use crate::context::Context;
 use crate::problem::ProblemKind;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::trainee::{Trainee, TraineeField as F};
 use crate::rules::{Findings, Run, found_if};
-use crate::trainee::{Trainee, TraineeField as F};
+use crate::values::academic_year::years_before;
 
 /// The least age of a trainee, in years.
 const MIN_AGE_YEARS: u32 = 16;
@@ -94,9 +94,9 @@ fn is_host_part(part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Change;
+    use crate::records::record::Change;
+    use crate::records::trainee::TraineeChanges;
     use crate::rules::testing::{TODAY, apply};
-    use crate::trainee::TraineeChanges;
 
     #[test]
     fn who_is_born_today_is_too_young_but_not_unborn() {

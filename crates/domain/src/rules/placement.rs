@@ -1,13 +1,13 @@
 //! Placements (contract, sections 2.2 and 4.9).
 
-use crate::candidate::Candidate;
-use crate::context::Context;
-use crate::organisations::{URN_DIGITS, is_urn};
-use crate::placement::{Placement, PlacementField as F};
+use crate::fields::value::Text;
 use crate::problem::{NoticeKind, ProblemKind};
-use crate::record::{Change, Record as _};
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::organisations::{URN_DIGITS, is_urn};
+use crate::records::placement::{Placement, PlacementField as F};
+use crate::records::record::{Change, Record as _};
 use crate::rules::{Findings, Run, found_if};
-use crate::value::Text;
 
 rules! { Placement:
     URN("2.2") = "placement_urn_form": "has 6 digits", [F::urn] => Run::Check(urn_form);
@@ -108,8 +108,8 @@ fn is_postcode(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::placement::PlacementChanges;
     use crate::problem::Path;
+    use crate::records::placement::PlacementChanges;
     use crate::rules::testing::{apply, apply_with, paths};
 
     /// A placement at the school with a postcode.

@@ -1,13 +1,12 @@
 //! Recommendations for the award (contract, section 4.12).
 
-use crate::candidate::Candidate;
-use crate::context::Context;
 use crate::lifecycle::Action;
 use crate::problem::ProblemKind;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::trainee::{TraineeField, route};
+use crate::records::transition::{Recommendation, RecommendationField as F};
 use crate::rules::{Findings, Run, found, found_if};
-use crate::trainee::TraineeField;
-use crate::trainee::route;
-use crate::transition::{Recommendation, RecommendationField as F};
 
 required_rules! { Recommendation:
     DATE("4.12") = "qts_standards_met_date_required": [F::qts_standards_met_date];
@@ -74,10 +73,10 @@ mod tests {
 
     use super::*;
     use crate::lifecycle::State;
-    use crate::record::Change;
+    use crate::records::record::Change;
+    use crate::records::trainee::Trainee;
+    use crate::records::transition::RecommendationChanges;
     use crate::rules::testing::{TODAY, apply, paths};
-    use crate::trainee::Trainee;
-    use crate::transition::RecommendationChanges;
 
     #[test]
     fn a_record_without_a_state_is_a_draft_which_has_no_recommendation() {

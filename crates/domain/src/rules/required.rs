@@ -3,7 +3,7 @@
 //! They are those of the dictionary that say `required`. A field that one version requires is a rule of that version alone
 //! ([`Rule::require`](crate::Rule::require)).
 
-use crate::trainee::{Trainee, TraineeField as F};
+use crate::records::trainee::{Trainee, TraineeField as F};
 
 required_rules! { Trainee:
     FIRST_NAMES("2.1") = "first_names_required": [F::first_names];
@@ -26,7 +26,7 @@ required_rules! { Trainee:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::field::RecordField as _;
+    use crate::fields::field::RecordField as _;
 
     #[test]
     fn required_rules_are_those_of_the_required_fields() {

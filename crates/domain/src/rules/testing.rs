@@ -3,14 +3,14 @@
 use chrono::NaiveDate;
 
 use super::{Rule, apply as apply_rules};
-use crate::accepted_codes::AcceptedCodes;
-use crate::candidate::Candidate;
-use crate::context::Context;
+use crate::fields::accepted_codes::AcceptedCodes;
+use crate::fields::parsed::ParsedRecord;
 use crate::lists::Lists;
-use crate::organisations::{Organisations, School, TrainingPartner};
-use crate::parsed::ParsedRecord;
 use crate::problem::Path;
-use crate::record::Record;
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::organisations::{Organisations, School, TrainingPartner};
+use crate::records::record::Record;
 
 /// The date of the tests.
 pub(crate) const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 10, 5).unwrap();

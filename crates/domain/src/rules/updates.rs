@@ -5,11 +5,10 @@ use TraineeField as F;
 
 use super::testing::apply;
 use super::{Rule, course, dates, diversity, funding, personal};
+use crate::fields::value::{Input, Value};
 use crate::problem::{Notice, NoticeKind};
-use crate::record::Changes as _;
-use crate::record::Stored as _;
-use crate::trainee::{FlatTrainee, Trainee, TraineeChanges, TraineeField};
-use crate::value::{Input, Value};
+use crate::records::record::{Changes as _, Stored as _};
+use crate::records::trainee::{FlatTrainee, Trainee, TraineeChanges, TraineeField};
 
 fn set(changes: &mut TraineeChanges, field: F, value: &str) {
     assert!(changes.set(field, Input::Text(value.into())), "{field:?} {value}");
@@ -45,7 +44,7 @@ fn change_to(record: &FlatTrainee, field: F) -> TraineeChanges {
 #[track_caller]
 fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, &str)]) {
     let (wrong, other) = (trainee(wrong), trainee(other));
-    let fields: Vec<F> = <F as crate::field::RecordField>::ALL
+    let fields: Vec<F> = <F as crate::fields::field::RecordField>::ALL
         .iter()
         .copied()
         .filter(|field| wrong.stored(*field) != other.stored(*field))
@@ -214,7 +213,7 @@ fn rules_about_funding_run_when_anything_changes_that_funding_depends_on() {
 
 #[test]
 fn repeated_disability_is_found_whichever_of_them_changes() {
-    let fields = crate::trainee::DISABILITIES;
+    let fields = crate::records::trainee::DISABILITIES;
     for (at, later) in fields.iter().enumerate() {
         for earlier in fields.iter().take(at) {
             refused_by_any(

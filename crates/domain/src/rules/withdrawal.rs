@@ -1,13 +1,13 @@
 //! Withdrawals (contract, sections 2.5 and 4.13).
 
-use crate::candidate::Candidate;
-use crate::context::Context;
 use crate::lifecycle::Action;
 use crate::lists::WithdrawalReason;
 use crate::problem::{Problem, ProblemKind};
+use crate::records::candidate::Candidate;
+use crate::records::context::Context;
+use crate::records::trainee::TraineeField;
+use crate::records::transition::{Withdrawal, WithdrawalField as F};
 use crate::rules::{Findings, Run, found, found_if};
-use crate::trainee::TraineeField;
-use crate::transition::{Withdrawal, WithdrawalField as F};
 
 /// The reason of a record that should never have been made: it can be withdrawn before it starts.
 const ADDED_IN_ERROR: &str = "record_added_in_error";
@@ -133,10 +133,10 @@ fn added_in_error(candidate: &Candidate<Withdrawal>) -> bool {
 mod tests {
     use super::*;
     use crate::lifecycle::State;
-    use crate::record::Change;
+    use crate::records::record::Change;
+    use crate::records::trainee::Trainee;
+    use crate::records::transition::WithdrawalChanges;
     use crate::rules::testing::{TODAY, apply, paths};
-    use crate::trainee::Trainee;
-    use crate::transition::WithdrawalChanges;
 
     fn started_on(day: chrono::NaiveDate) -> Trainee {
         Trainee { itt_start_date: Some(day), ..Trainee::default() }

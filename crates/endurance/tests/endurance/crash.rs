@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use domain::academic_year;
+use domain::values::academic_year;
 use fixtures::random::Random;
 use serde_json::Value;
-use server::versions;
 use test_support::{Kind, Tool, has_tools};
 
 use super::client::{Client, Tally};

@@ -10,7 +10,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use adapter_kit::Endpoint;
-use server::versions;
 
 use super::deployment::{Server, Site};
 use super::size::size;

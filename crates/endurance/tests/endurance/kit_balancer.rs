@@ -2,11 +2,10 @@
 //!
 //! Only what a machine without containers cannot have is replaced: names by addresses, and the TLS listener by a plain one.
 
-use std::fs;
 use std::net::TcpListener;
 use std::process::{Stdio, id};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use tempfile::TempDir;
 use test_support::{Process, Tool};

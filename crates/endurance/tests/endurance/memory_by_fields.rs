@@ -10,7 +10,6 @@ use adapter_kit::{ApiVersion, Endpoint, WireRecord as _};
 use domain::{Trainee, TraineeField};
 use fixtures::random::Random;
 use serde_json::{Map, Value, json};
-use server::versions;
 use version_tools::openapi::examples;
 
 use super::deployment::Site;

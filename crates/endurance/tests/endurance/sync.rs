@@ -10,11 +10,10 @@ use std::time::Instant;
 
 use adapter_kit::Label;
 use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection, sql_query, sql_types};
-use domain::academic_year;
 use domain::listing::MAX_PER_PAGE;
+use domain::values::academic_year;
 use fixtures::random::Random;
 use serde_json::Value;
-use server::versions;
 
 use super::crash::check;
 use super::deployment::Site;

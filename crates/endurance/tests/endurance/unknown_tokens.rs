@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 
 use fixtures::random::Random;
 use server::sandbox::demo;
-use server::versions;
 
 use super::deployment::{SERVE, Server, Site};
 use super::http::{Caller, Request};

@@ -12,8 +12,8 @@ use std::time::Duration;
 use adapter_kit::Endpoint;
 use chrono::Utc;
 use domain::listing::{MAX_PER_PAGE, known_cycles};
-use server::versions::{self, SERVED};
 use socket2::{Domain, Socket, Type};
+use versions::SERVED;
 
 use super::deployment::{Server, Site};
 use super::http::{Caller, Request};

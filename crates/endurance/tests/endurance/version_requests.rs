@@ -6,7 +6,6 @@
 use adapter_kit::{ApiVersion, Endpoint};
 use chrono::{Days, NaiveDate, Utc};
 use serde_json::{Map, Value, json};
-use server::versions;
 use version_tools::openapi::examples;
 
 use super::expected_record::{drawn_anew, leave_open};

@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 use fixtures::random::Random;
 use serde_json::{Value, json};
 use server::sandbox::demo;
-use server::versions;
 
 use super::http::{Caller, Kind, Observation, Reply, Request};
 use super::site::Site;

@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
-use storage::backup::BackupError;
-use storage::copy::CopyError;
 use storage::error::StorageError;
 use storage::identifiers::IDENTIFIER_LENGTH;
+use storage::maintenance::backup::BackupError;
+use storage::maintenance::copy::CopyError;
 
-use crate::erasure::ErasureError;
-use crate::import::ImportError;
-use crate::import::reference_data::ReferenceDataError;
-use crate::operations::error_chain::Causes;
 use crate::operations::startup::StartError;
-use crate::operations::tls::TlsError;
-use crate::registry::RegistryActionError;
+use http_kit::error_chain::Causes;
+use http_kit::tls::TlsError;
+use registry::actions::RegistryActionError;
+use registry::erasure::ErasureError;
+use registry::import::ImportError;
+use registry::import::reference_data::ReferenceDataError;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum CommandError {
     Storage(#[from] StorageError),
     /// The database cannot be opened.
     #[error(transparent)]
-    Database(#[from] super::database::DatabaseError),
+    Database(#[from] super::maintenance::database::DatabaseError),
     /// A backup was not made, or not put back.
     #[error("{}", Causes(.0))]
     Backup(#[from] BackupError),
@@ -138,7 +138,7 @@ pub enum CommandError {
     ReferenceData(#[from] ReferenceDataError),
     /// Contracts cannot be compared.
     #[error(transparent)]
-    Contract(#[from] crate::versions::contracts::ContractError),
+    Contract(#[from] crate::contracts::ContractError),
     /// What is served does not keep what was promised.
     #[error("promises broken: {broken}; additions that the change log does not mention: {unmentioned}")]
     ContractBroken {

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use domain::Lists;
 
 use super::CommandError;
-use crate::import::reference_data;
+use registry::import::reference_data;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ReferenceDataCommand {

@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use indicatif::{ProgressBar, ProgressStyle};
+use storage::base::token::Environment;
 use storage::error::StorageError;
-use storage::tokens::Environment;
 
 use super::values::{ukprn, whole};
 use super::{CodeLists, CommandError, Database};

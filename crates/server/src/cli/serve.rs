@@ -11,37 +11,40 @@ use std::time::Duration;
 use actix_web::rt;
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
+use storage::base::token::Environment;
 use storage::error::StorageError;
-use storage::served_addresses::ServedAddresses;
-use storage::server_lock;
+use storage::maintenance::served_addresses::ServedAddresses;
+use storage::maintenance::server_lock;
 use storage::store::Store;
-use storage::tokens::Environment;
 
 use super::{CodeLists, CommandError, Database};
+use crate::app_state::AppState;
 use crate::cli::output;
 use crate::cli::serve::limits::Bounds;
 use crate::cli::serve::openid::OpenIdOptions;
 use crate::cli::serve::settings::SettingsOptions;
 use crate::cli::values::{between, positive, whole};
-use crate::http::admission::Admission;
-use crate::http::app_state::AppState;
-use crate::http::cursor::CursorKey;
-use crate::http::idempotency::KeyDigests;
-use crate::http::long_poll::LongPolls;
-use crate::http::rate_limit::RateLimit;
-use crate::http::rate_limit::by_address::AddressRateLimit;
-use crate::operations::connections::Limits;
-use crate::operations::error_chain::Causes;
 use crate::operations::operator_listener::OperatorListener;
 use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
 use crate::operations::startup::{self, clock};
-use crate::operations::{maintenance, metrics, serve, settled_changes};
-use crate::request_log::RequestLog;
-use crate::sandbox::{demo, registry};
-use crate::settings::SettingsPages;
-use crate::usage::shadow_checks::ShadowChecks;
-use crate::{request_log, usage, versions};
+use crate::operations::{maintenance, serve};
+use crate::sandbox::demo;
+use gateway::admission::Admission;
+use gateway::request::idempotency_key::KeyDigests;
+use gateway::settled_changes;
+use gateway::state::GatewayState;
+use http_kit::connections::Limits;
+use http_kit::cursor::CursorKey;
+use http_kit::error_chain::Causes;
+use http_kit::limits::long_poll::LongPolls;
+use http_kit::limits::rate_limit::RateLimit;
+use http_kit::limits::rate_limit::by_address::AddressRateLimit;
+use http_kit::metrics;
+use registry::simulated;
+use settings_pages::SettingsPages;
+use usage::request_log::{self, RequestLog};
+use usage::shadow_checks::ShadowChecks;
 
 /// The default address and port for clients.
 pub(super) const LISTEN: &str = "127.0.0.1:8080";
@@ -207,17 +210,19 @@ impl Serve {
         };
         let served = self.settings.served_addresses(&placement, &settings_site, operator_site);
         record_served_addresses(&store, &served);
-        let state = AppState { versions, ..AppState::of(store, environment).with_lists(lists) };
+        let state = AppState::of(store, environment);
+        let gateway = GatewayState { versions, ..state.gateway.with_lists(lists) };
+        let state = AppState { gateway, ..state };
         let settings_with_api = placement.is_with_api().then(|| settings.clone());
         let state = self.app_state(state, service.limits, settings_with_api)?;
         if self.demo {
             let api_site = startup::site(scheme, address);
-            output::line(demo::prepare(&state, &api_site, served.settings.as_deref(), registry_delay)?)?;
+            output::line(demo::prepare(&state.gateway, &api_site, served.settings.as_deref(), registry_delay)?)?;
         }
-        let expiring_tokens = state.store.read_blocking(maintenance::count_expiring_tokens)?;
+        let expiring_tokens = state.gateway.store.read_blocking(maintenance::count_expiring_tokens)?;
         let (shutdown_timeouts, readiness) = (self.bounds.shutdown_timeouts(), Readiness::default());
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
-            metrics::start(state.versions);
+            metrics::start(state.gateway.versions);
             metrics::tokens_expiring(expiring_tokens);
             let answering = OperatorListener::of(&state, readiness.clone(), metrics);
             let answering = match operator_pages {
@@ -278,9 +283,9 @@ impl Serve {
         limits: Limits,
         settings: Option<SettingsPages>,
     ) -> Result<AppState, CommandError> {
-        let key = state.store.read_blocking(|session| session.cursor_key())?;
-        let state = AppState {
-            admission: Admission::within(self.rate_limit(state.environment)),
+        let key = state.gateway.store.read_blocking(|session| session.cursor_key())?;
+        let gateway = GatewayState {
+            admission: Admission::within(self.rate_limit(state.gateway.environment)),
             page_rate_limit: self.page_rate_limit(),
             cursors: CursorKey::of(&key),
             key_digests: KeyDigests::new(&key),
@@ -289,12 +294,14 @@ impl Serve {
                 Switch::On => RequestLog::within(request_log::Bounds::default()),
                 Switch::Off => RequestLog::off(),
             },
-            settings,
-            ..state
+            ..state.gateway
         };
+        let state = AppState { gateway, settings, ..state };
         let state = state.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
-        let shadow = ShadowChecks::start(self.shadow_share, state.versions, state.lists, state.usage.clone());
-        Ok(AppState { shadow: shadow.map_err(CommandError::Server)?, ..state })
+        let GatewayState { versions, lists, usage, .. } = &state.gateway;
+        let shadow = ShadowChecks::start(self.shadow_share, versions, lists, usage.clone());
+        let gateway = GatewayState { shadow: shadow.map_err(CommandError::Server)?, ..state.gateway };
+        Ok(AppState { gateway, ..state })
     }
 }
 
@@ -318,11 +325,11 @@ fn record_served_addresses(store: &Store, served: &ServedAddresses) {
 
 /// Starts what runs next to the requests, until the server stops.
 fn start_background_tasks(state: &AppState, registry_delay: Option<u32>) {
-    maintenance::start(state.store.clone());
-    settled_changes::start(state.store.clone(), state.settled_changes.clone());
+    maintenance::start(state.gateway.store.clone());
+    settled_changes::start(state.gateway.store.clone(), state.gateway.settled_changes.clone());
     if let Some(seconds) = registry_delay {
-        registry::start(state.store.clone(), TimeDelta::seconds(seconds.into()));
+        simulated::start(state.gateway.store.clone(), TimeDelta::seconds(seconds.into()));
     }
-    usage::start(state.clone());
-    request_log::start(state.request_log.clone(), state.store.clone());
+    usage::flushing::start(state.gateway.usage.clone(), state.gateway.shadow.clone(), state.gateway.store.clone());
+    request_log::start(state.gateway.request_log.clone(), state.gateway.store.clone());
 }

@@ -5,11 +5,11 @@ use std::num::{IntErrorKind, ParseIntError};
 use std::str::FromStr;
 
 use chrono::NaiveDate;
-use domain::iso_8601::read_date;
-use domain::organisations::is_ukprn;
+use domain::records::organisations::is_ukprn;
+use domain::values::iso_8601::read_date;
 use openidconnect::url::Url;
-use storage::history::Month;
 use storage::identifiers::IDENTIFIER_LENGTH;
+use storage::records::history::Month;
 
 /// A date.
 pub(super) fn date(text: &str) -> Result<NaiveDate, String> {

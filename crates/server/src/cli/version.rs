@@ -4,7 +4,6 @@ use adapter_kit::Served;
 use clap::Subcommand;
 
 use super::CommandError;
-use crate::versions;
 
 mod check;
 mod difference;

@@ -15,8 +15,8 @@ use adapter_kit::Versions;
 use adapter_kit::view::View;
 use domain::{Lists, Trainee, invariants};
 use storage::error::StorageError;
+use storage::records::trainees::BatchEntry;
 use storage::store::Store;
-use storage::trainees::BatchEntry;
 
 /// Trainees that are read at once.
 const BATCH: i64 = 500;

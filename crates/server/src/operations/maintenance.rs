@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use actix_web::rt;
+use storage::accounts::tokens::EXPIRES_SOON_DAYS;
 use storage::error::StorageError;
 use storage::session::Session;
 use storage::store::Store;
-use storage::tokens::EXPIRES_SOON_DAYS;
 
-use crate::operations::error_chain::Causes;
-use crate::operations::metrics;
+use http_kit::error_chain::Causes;
+use http_kit::metrics;
 
 /// How often a server looks for what it can remove.
 const PAUSE: Duration = Duration::from_secs(600);

@@ -19,22 +19,21 @@ use actix_web::{App, HttpResponse, HttpServer, rt, web};
 use metrics_exporter_prometheus::PrometheusHandle;
 use serde_json::json;
 use storage::error::StorageError;
-use storage::probe::Probe;
+use storage::maintenance::probe::Probe;
 use storage::store::Store;
 
-use crate::http::app_state::AppState;
-use crate::http::client_address::ListenerAddress;
-use crate::http::error::{ApiError, Missing};
-use crate::http::middleware::access_log;
-use crate::http::middleware::response_stream::ResponseSender;
-use crate::http::paths;
-use crate::http::routes::{configure_operator_pages, read_only};
-use crate::operations::error_chain::Causes;
-use crate::operations::metrics::requests::RequestMetrics;
+use crate::app_state::AppState;
 use crate::operations::readiness::Readiness;
-use crate::operations::{logging, metrics};
-use crate::pages::home;
-use crate::settings::{Audience, SettingsPages};
+use crate::routes::configure_operator_pages;
+use gateway::error::{ApiError, Missing, no_memory};
+use gateway::routes::{home, read_only};
+use gateway::state::GatewayState;
+use http_kit::error_chain::Causes;
+use http_kit::metrics::requests::RequestMetrics;
+use http_kit::requests::client_address::ListenerAddress;
+use http_kit::responses::response_stream::ResponseSender;
+use http_kit::{access_log, logging, metrics, paths};
+use settings_pages::{Audience, SettingsPages};
 
 /// How long the database may take to answer before it counts as away.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
@@ -71,16 +70,17 @@ impl OperatorListener {
     /// What operators can ask of a register.
     #[must_use]
     pub fn of(state: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
-        Self { store: state.store.clone(), probe: state.store.probe(), readiness, metrics, pages: None }
+        Self { store: state.gateway.store.clone(), probe: state.gateway.store.probe(), readiness, metrics, pages: None }
     }
 
     /// The same with the pages of operators.
     #[must_use]
     pub fn with_pages(self, state: &AppState, pages: SettingsPages) -> Self {
-        let settings = Some(pages.only_for(Audience::Operators).behind(state.proxies.clone()));
+        let settings = Some(pages.only_for(Audience::Operators).behind(state.gateway.proxies.clone()));
         // Replies to operators do not share the memory for replies to clients.
-        let response_sender = ResponseSender::default();
-        Self { pages: Some(AppState { settings, response_sender, ..state.clone() }), ..self }
+        let response_sender = ResponseSender::new(no_memory);
+        let gateway = GatewayState { response_sender, ..state.gateway.clone() };
+        Self { pages: Some(AppState { settings, gateway, ..state.clone() }), ..self }
     }
 
     /// Answers operators from now on, until the handle is stopped. Signals are left to the server of the clients. Must
@@ -134,8 +134,8 @@ impl OperatorListener {
         config.service(read_only("/health/writable", writable));
         if let Some(state) = &self.pages {
             let state = state.clone();
-            let response_sender = state.response_sender.clone();
-            config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+            let response_sender = state.gateway.response_sender.clone();
+            config.app_data(Rc::new(RequestMetrics::of(state.gateway.versions)));
             config.service(home(paths::SETTINGS));
             let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
             let pages = web::scope("")
@@ -223,8 +223,8 @@ mod tests {
     use actix_web::test::{TestRequest, call_service, init_service, read_body_json};
     use metrics_exporter_prometheus::PrometheusBuilder;
     use serde_json::Value;
+    use storage::base::token::Environment;
     use storage::store::StoreOptions;
-    use storage::tokens::Environment;
     use test_support::Database;
 
     use super::*;

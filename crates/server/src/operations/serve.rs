@@ -21,19 +21,20 @@ use actix_web::rt::signal::unix::{SignalKind, signal};
 use actix_web::web::ServiceConfig;
 use actix_web::{App, Error, rt};
 
-use crate::http::app_state::AppState;
-use crate::http::body::BodyReader;
-use crate::http::client_address::ListenerAddress;
-use crate::http::middleware::{access_log, response_stream};
-use crate::http::routes::{configure, configure_settings};
-use crate::operations::connections;
-use crate::operations::connections::Limits;
-use crate::operations::connections::application::ApplicationFactory;
-use crate::operations::connections::client_stream::ClientStream;
-use crate::operations::connections::read_window::LargeHeads;
-use crate::operations::metrics::requests;
-use crate::operations::tls::{self, Certificate};
-use crate::settings::SettingsPages;
+use crate::app_state::AppState;
+use crate::routes::{configure, configure_settings};
+use gateway::state::GatewayState;
+use http_kit::access_log;
+use http_kit::connections::application::ApplicationFactory;
+use http_kit::connections::client_stream::ClientStream;
+use http_kit::connections::read_window::LargeHeads;
+use http_kit::connections::{self, Limits};
+use http_kit::metrics::requests;
+use http_kit::requests::body::BodyReader;
+use http_kit::requests::client_address::ListenerAddress;
+use http_kit::responses::response_stream;
+use http_kit::tls::{self, Certificate};
+use settings_pages::SettingsPages;
 
 /// The name of the listener in messages of actix-server.
 const LISTENER: &str = "clients";
@@ -88,7 +89,7 @@ impl Service {
     ) -> io::Result<Server> {
         let limits =
             Limits { max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS), ..self.limits };
-        let settings = settings.behind(state.proxies.clone());
+        let settings = settings.behind(state.gateway.proxies.clone());
         let state = AppState { settings: Some(settings), ..state };
         Self { limits, ..self.clone() }.serving(configure_settings, state, listener)
     }
@@ -100,12 +101,13 @@ impl Service {
         listener: TcpListener,
     ) -> io::Result<Server> {
         let limits = self.limits;
-        let state = AppState { bodies: BodyReader::new(limits.body_timeout), ..state };
+        let gateway = GatewayState { bodies: BodyReader::new(limits.body_timeout), ..state.gateway };
+        let state = AppState { gateway, ..state };
         let is_secure = self.certificate.is_some();
         let address = ListenerAddress { is_secure, host: listener.local_addr()?.to_string() };
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
-            let response_sender = state.response_sender.clone();
+            let response_sender = state.gateway.response_sender.clone();
             let app = App::new()
                 .app_data(address.clone())
                 .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))

@@ -12,10 +12,10 @@ use actix_web::rt;
 use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, join, select};
 
-use crate::http::app_state::AppState;
-use crate::operations::logging;
+use crate::app_state::AppState;
 use crate::operations::readiness::Readiness;
-use crate::{request_log, usage};
+use http_kit::logging;
+use usage::request_log;
 
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
@@ -95,7 +95,7 @@ pub async fn run(
     state: &AppState,
 ) -> io::Result<()> {
     let (handle, stopping) = (server.handle(), settings.clone());
-    let (long_polls, long_jobs) = (state.long_polls.clone(), state.long_jobs.clone());
+    let (long_polls, long_jobs) = (state.gateway.long_polls.clone(), state.long_jobs.clone());
     rt::spawn(async move {
         let signal = signals.next().await;
         rt::spawn(async move {
@@ -146,11 +146,11 @@ async fn stop(
 async fn finish(state: &AppState, most: Duration) {
     let all = async {
         let counted = async {
-            usage::write(state).await;
-            request_log::write(&state.request_log, &state.store).await;
+            usage::flushing::write(&state.gateway.usage, &state.gateway.shadow, &state.gateway.store).await;
+            request_log::write(&state.gateway.request_log, &state.gateway.store).await;
         };
         join(state.long_jobs.finished(), counted).await;
-        state.store.drain().await
+        state.gateway.store.drain().await
     };
     match rt::time::timeout(most, all).await {
         Ok(Ok(())) => {}

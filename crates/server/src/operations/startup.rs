@@ -11,7 +11,7 @@ use socket2::{Domain, Protocol, Socket, Type};
 use storage::error::{DatabaseError, StorageError};
 
 use self::clock::WrongClock;
-use crate::operations::error_chain::Causes;
+use http_kit::error_chain::Causes;
 
 pub mod clock;
 

@@ -1,15 +1,17 @@
 //! A first request for a newcomer: a provider, a token, and lines to paste.
 
 use adapter_kit::{ApiVersion, Endpoint, Versions};
+use storage::accounts::tokens::NewToken;
+use storage::accounts::users::{Actor, NewInvitation, UserRole};
+use storage::base::cause::Cause;
+use storage::base::token::Environment;
 use storage::error::StorageError;
-use storage::history::Cause;
-use storage::tokens::{Environment, NewToken};
-use storage::users::{Actor, NewInvitation, UserRole};
 use version_tools::openapi::examples;
 
-use crate::cli::{CommandError, users};
-use crate::http::app_state::AppState;
+use crate::cli::error::CommandError;
 use crate::sandbox::seed::fill;
+use gateway::state::GatewayState;
+use http_kit::paths;
 
 /// The provider of the demo; the number is in no register of providers.
 const DEMO_UKPRN: &str = "10099999";
@@ -28,7 +30,7 @@ const DEMO_SEED: u64 = 2026;
 ///
 /// When the store fails.
 pub fn prepare(
-    state: &AppState,
+    state: &GatewayState,
     base: &str,
     settings_site: Option<&str>,
     registry_delay: Option<u32>,
@@ -56,7 +58,7 @@ pub fn prepare(
     if is_new {
         fill(&state.store, state.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
     }
-    let link = settings_site.map(|site| users::link(site, link.reveal()));
+    let link = settings_site.map(|site| paths::sign_in(site, link.reveal()));
     Ok(introduction(state.versions, base, token.reveal(), link.as_deref(), registry_delay))
 }
 
@@ -118,7 +120,6 @@ pub fn example(version: &ApiVersion) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::versions;
 
     #[test]
     fn the_readme_shows_the_example_as_the_oldest_version_spells_it() {

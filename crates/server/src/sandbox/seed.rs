@@ -1,13 +1,11 @@
 //! Fills a sandbox with invented trainees.
 
-use domain::organisations::Organisations;
+use domain::records::organisations::Organisations;
 use domain::{Context, Lists, Trainee};
 use fixtures::TraineeGenerator;
+use storage::base::cause::Cause;
 use storage::error::{JobError, StorageError};
-use storage::history::Cause;
 use storage::store::Store;
-
-use crate::versions;
 
 /// Trainees that are written in one transaction.
 const BATCH: usize = 500;

@@ -1,7 +1,7 @@
 //! The documents of a version on a desk and on a phone, by keyboard alone, and without scripts.
 
 use serde_json::{Value, json};
-use server::versions::SERVED;
+use versions::SERVED;
 
 use super::axe;
 use super::driver::{Browser, ENTER, Scripts, TAB};

@@ -1,7 +1,7 @@
 //! What holds of every page: nothing from elsewhere, no sideways scrolling, enough contrast, labels, and room to touch.
 
 use serde_json::{Value, json};
-use server::versions::SERVED;
+use versions::SERVED;
 
 use super::driver::{Browser, ENTER, Scripts, TAB};
 use super::resources::require_loaded;

@@ -1,7 +1,7 @@
 //! The page that rewrites a body: filled in by keyboard, with and without scripts.
 
 use serde_json::{Value, json};
-use server::versions::{self, SERVED};
+use versions::SERVED;
 
 use super::driver::{Browser, DOWN, ENTER, Scripts};
 use super::served::Server;

@@ -4,7 +4,7 @@ use adapter_kit::{ApiVersion, WireRecord as _};
 use domain::{Trainee, TraineeField as F};
 use serde_json::{Value, json};
 use server::sandbox::demo;
-use server::versions::SERVED;
+use versions::SERVED;
 
 use super::driver::{Browser, ENTER, Scripts};
 use super::served::Server;

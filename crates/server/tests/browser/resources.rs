@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use adapter_kit::Method;
 use serde_json::{Value, json};
-use server::settings::{Access, ROUTES, Route};
-use server::versions::SERVED;
+use settings_pages::{Access, ROUTES, Route};
+use versions::SERVED;
 
 use super::driver::{Browser, Scripts};
 use super::operators;

@@ -5,9 +5,9 @@ use std::process::{ChildStdout, Command, Stdio};
 
 use adapter_kit::ApiVersion;
 use serde_json::Value;
-use server::versions::SERVED;
 use tempfile::TempDir;
 use test_support::Process;
+use versions::SERVED;
 
 /// A server, which is killed when this is dropped.
 pub(crate) struct Server {

@@ -4,7 +4,6 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 use server::sandbox::demo;
-use server::versions;
 
 use super::support::{Workplace, agent};
 

@@ -10,7 +10,6 @@ use std::thread;
 
 use serde_json::Value;
 use server::sandbox::demo;
-use server::versions;
 use test_support::{Database, Kind, Tool, has_tools, postgres_programs};
 
 use super::support::{Server, Workplace, agent, execute, kinds, texts};

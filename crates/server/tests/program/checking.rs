@@ -1,7 +1,6 @@
 //! The data is looked through: when it is sound, and when it was damaged behind the program's back.
 
 use serde_json::{Value, json};
-use server::versions;
 use test_support::{Database, Kind};
 
 use super::support::{Workplace, agent, execute, kinds, texts};

@@ -7,7 +7,6 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::thread;
 use std::time::Instant;
 
-use server::versions;
 use test_support::{Database, Kind};
 
 use super::support::{Server, Workplace, agent, execute, kinds, texts};

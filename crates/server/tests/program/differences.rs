@@ -2,8 +2,8 @@
 
 use domain::Lists;
 use serde_json::Value;
-use server::versions::all;
 use version_tools::Difference;
+use versions::all;
 
 use super::support::Workplace;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use server::versions::SERVED;
 use test_support::Database;
+use versions::SERVED;
 
 use super::support::running::{Running, ask};
 use super::support::{Ended, Workplace, execute, kinds, texts};

@@ -5,16 +5,14 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
-use std::thread::ScopedJoinHandle;
+use std::thread::{self, ScopedJoinHandle};
 
 use adapter_kit::ApiVersion;
 use serde_json::{Value, json};
 use server::sandbox::demo;
-use server::versions;
-use server::versions::SERVED;
 use test_support::{Database, Kind};
 use ureq::Agent;
+use versions::SERVED;
 
 use super::privacy::{BORN_ON, CANARY, Planter, assert_nothing_of_a_person, tables};
 use super::support::{Ended, Server, Workplace, agent, execute, kinds, texts, wait_until};

@@ -1,7 +1,6 @@
 //! The cursors of changes and lists after a register was started again, restored, copied or moved to another server.
 
 use serde_json::{Value, json};
-use server::versions;
 use test_support::{Cluster, Database, Kind, Settings, Tool, all_kinds, has_tools};
 
 use super::support::{Server, Workplace, agent, execute, kinds, texts, wait_until};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use server::versions::SERVED;
 use test_support::{Tool, has_tools};
+use versions::SERVED;
 
 use super::support::running::ask;
 use super::support::{Server, Workplace};

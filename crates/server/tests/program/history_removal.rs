@@ -6,7 +6,6 @@ use std::thread;
 use chrono::{TimeDelta, Utc};
 use serde_json::{Value, json};
 use server::sandbox::demo;
-use server::versions;
 use test_support::Database;
 
 use super::support::{Ended, Server, Workplace, agent, execute, kinds, texts};

@@ -6,7 +6,6 @@ use std::thread;
 
 use serde_json::Value;
 use server::sandbox::demo;
-use server::versions;
 
 use super::support::{Workplace, agent};
 

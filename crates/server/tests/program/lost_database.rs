@@ -6,7 +6,6 @@ use std::path::Path;
 use domain::TraineeField;
 use serde_json::Value;
 use server::sandbox::demo;
-use server::versions;
 
 use super::observing::server::{Answer, Watched};
 use super::support::running::Running;

@@ -5,7 +5,6 @@ use diesel::connection::SimpleConnection as _;
 use postgres_client::PostgresConnection;
 use serde_json::Value;
 use server::sandbox::demo;
-use server::versions;
 use test_support::{Database, Kind};
 
 use super::support::running::Running;

@@ -1,7 +1,7 @@
 //! How often an address may ask for public pages.
 
 use serde_json::Value;
-use server::versions::SERVED;
+use versions::SERVED;
 
 use super::support::Workplace;
 use super::support::running::{Running, ask, header};

@@ -1,15 +1,14 @@
 //! What people are called, and what is known of them, stays in their records: it is planted in every field of every
 //! endpoint, in success and in every kind of failure, and looked for wherever it must not be.
 
-use std::fs;
-use std::fs::File;
+use std::fs::{self, File};
 
 use adapter_kit::{ApiVersion, Endpoint, Method, WireRecord};
 use domain::{Deferral, Degree, Placement, Recommendation, Trainee, Withdrawal};
 use serde_json::{Value, json};
-use server::versions::SERVED;
 use ureq::Agent;
 use version_tools::openapi::examples;
+use versions::SERVED;
 
 use crate::program::support::{Server, Workplace, agent, execute, texts};
 use crate::program::users;

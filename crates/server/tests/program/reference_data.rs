@@ -2,7 +2,6 @@
 
 use adapter_kit::reference::AllLists;
 use domain::Lists;
-use server::versions;
 
 use super::support::{Workplace, agent};
 

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use server::sandbox::demo;
-use server::versions;
 
 use super::support::{Ended, Server, Workplace, agent, execute};
 

@@ -2,7 +2,7 @@
 
 use adapter_kit::ApiVersion;
 use serde_json::{Value, json};
-use server::versions::SERVED;
+use versions::SERVED;
 
 use super::support::{Workplace, agent, execute};
 

@@ -1,10 +1,9 @@
 //! Backups from before an erasure, restored: nobody comes back, and the list of erasures stays.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::thread;
+use std::{fs, thread};
 
 use test_support::Process;
 

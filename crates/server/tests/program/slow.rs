@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use server::sandbox::demo;
-use server::versions::SERVED;
 use socket2::SockRef;
+use versions::SERVED;
 
 use super::support::Workplace;
 use super::support::running::{PATIENCE, Running, ask, header, reply, rest, trickle};

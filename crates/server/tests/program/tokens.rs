@@ -17,7 +17,7 @@ fn printed(ended: &Ended) -> String {
 }
 
 fn status(server: &Server, agent: &Agent, token: &str) -> u16 {
-    let newest = server::versions::all().newest().unwrap().version.label;
+    let newest = versions::all().newest().unwrap().version.label;
     let authorization = format!("Bearer {token}");
     server.send_with(agent, "GET", &format!("/api/{newest}/info"), &[("Authorization", &authorization)], None).0
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use server::sandbox::demo;
-use server::versions::SERVED;
+use versions::SERVED;
 
 use super::support::Workplace;
 

@@ -3,7 +3,7 @@
 use adapter_kit::ApiVersion;
 use chrono::{Datelike as _, Days, NaiveDate, Utc};
 use serde_json::{Value, json};
-use server::versions::SERVED;
+use versions::SERVED;
 
 use super::support::{Workplace, agent, execute};
 

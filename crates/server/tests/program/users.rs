@@ -3,9 +3,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use server::versions::SERVED;
 use test_support::Process;
 use ureq::Agent;
+use versions::SERVED;
 
 use crate::program::observing::server::Watched;
 use crate::program::support::{Ended, Server, Workplace, texts};

@@ -1,7 +1,7 @@
 //! What the register does not do although the database could: the request breaks a rule about providers, tokens, users or
 //! the environment.
 
-use crate::tokens::TokenStatus;
+use crate::base::token::TokenStatus;
 
 /// Why a request from the command line or from a page of the settings was refused. The user who sent it can act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

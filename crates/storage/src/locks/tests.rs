@@ -1,10 +1,9 @@
 //! What waits for what on PostgreSQL, and what does not. On SQLite nothing is locked.
 
-use std::fs;
 use std::path::Path;
 use std::sync::mpsc;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use chrono::{NaiveDate, TimeDelta};
 use diesel::sql_types::BigInt;

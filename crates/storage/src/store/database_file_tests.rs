@@ -6,9 +6,10 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use crate::copy::{CopyError, copy};
 use crate::error::{DatabaseError, StorageError};
-use crate::store::{Goal, Store, StoreOptions};
+use crate::maintenance::copy::{CopyError, copy};
+use crate::maintenance::migrations::Goal;
+use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
 use database::connection::Connections;
 

@@ -9,11 +9,12 @@ use domain::listing::{DEFAULT_PER_PAGE, Listing, Order};
 use domain::{State, Trainee};
 use test_support::Kind;
 
+use crate::accounts::tokens::NewToken;
+use crate::base::cause::Cause;
+use crate::base::token::TokenDigest;
 use crate::error::{Refusal, StorageError};
-use crate::history::Cause;
 use crate::session::Session;
 use crate::testing::{NEW_TOKEN, Register, UKPRN, block_on};
-use crate::tokens::{NewToken, TokenDigest};
 
 /// The academic cycle in which the trainees of these tests are, and the clock.
 const CYCLE: i32 = 2025;

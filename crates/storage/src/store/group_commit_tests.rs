@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::history::Cause;
+use crate::base::cause::Cause;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 use crate::store::{Store, StoreOptions, WriterStats};

@@ -4,7 +4,7 @@ use std::rc::Rc;
 use std::sync::mpsc;
 use std::time::Duration;
 
-use database::job_times::{JobTimes, RequestTimes, timed};
+use database::jobs::job_times::{JobTimes, RequestTimes, timed};
 use test_support::Kind;
 
 use crate::error::{DatabaseError, StorageError};

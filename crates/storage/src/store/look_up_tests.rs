@@ -12,11 +12,12 @@ use diesel::Connection as _;
 use diesel::connection::{InstrumentationEvent, SimpleConnection as _};
 use test_support::Kind;
 
+use crate::accounts::tokens::NewToken;
+use crate::base::cause::Cause;
+use crate::base::token::{Environment, Token, TokenDigest};
 use crate::error::{DatabaseError, StorageError};
-use crate::history::Cause;
 use crate::session::Session;
 use crate::testing::{NEW_TOKEN, Register, UKPRN, block_on};
-use crate::tokens::{Environment, NewToken, Token, TokenDigest};
 
 fn thread_of_a_look_up(register: &Register) -> ThreadId {
     block_on(register.store.look_up(|_| Ok::<_, StorageError>(thread::current().id()))).unwrap()

@@ -5,7 +5,7 @@ use diesel::{Connection as _, SqliteConnection};
 use test_support::{Database, Kind, VARIANT_VARIABLE, kinds};
 
 use crate::error::{DatabaseError, StorageError};
-use crate::store::migrations::{Goal, bring_to};
+use crate::maintenance::migrations::{Goal, bring_to};
 use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
 use crate::testing::filled::{connect, filled};

@@ -7,15 +7,15 @@ use domain::{Placement, State, Trainee};
 use test_support::Kind;
 
 use super::*;
-use crate::change_position::Settled;
-use crate::history::Cause;
-use crate::idempotency::{KeyState, StoredReply};
+use crate::accounts::users::Actor;
+use crate::base::cause::Cause;
+use crate::base::token::TokenDigest;
+use crate::observations::usage::{Seen, UsageBatch, UsageCount, UsageTotal};
+use crate::records::change_position::Settled;
+use crate::records::idempotency::{KeyState, StoredReply};
+use crate::records::trainees::ChangeQuery;
 use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register};
-use crate::tokens::TokenDigest;
-use crate::trainees::ChangeQuery;
-use crate::usage::{Seen, UsageBatch, UsageCount, UsageTotal};
-use crate::users::Actor;
 use database::connection::{Access, DatabaseConnection};
 
 type Answer = Result<(), StorageError>;

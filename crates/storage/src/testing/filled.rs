@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use diesel::connection::SimpleConnection as _;
 use test_support::{Database, Kind};
 
-use crate::copy::tables;
-use crate::store::migrations::{Goal, bring_to};
+use crate::maintenance::copy::tables;
+use crate::maintenance::migrations::{Goal, bring_to};
 use database::catalog;
 use database::connection::{Connections, DatabaseConnection};
 

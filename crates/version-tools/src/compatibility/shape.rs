@@ -4,7 +4,7 @@
 use adapter_kit::shape::Shape;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::field::Codes;
+use domain::fields::field::Codes;
 use domain::{List, Lists, Record, RecordField as _};
 use serde_json::{Map, Value, json};
 

@@ -3,7 +3,8 @@
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
 use domain::ended_codes::{Successor, successor};
-use domain::{List, Lists, academic_year};
+use domain::values::academic_year;
+use domain::{List, Lists};
 use serde::Serialize;
 
 use super::{Change, ChangeDetail, Effect};

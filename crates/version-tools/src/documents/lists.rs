@@ -4,9 +4,9 @@ use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
 use domain::ended_codes::successor;
-use domain::field::Codes;
+use domain::fields::field::Codes;
+use domain::fields::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
 use domain::lists::Entry;
-use domain::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
 use domain::{List, Lists};
 
 use super::{escaped, listed};

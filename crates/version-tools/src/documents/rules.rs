@@ -3,7 +3,7 @@
 use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::versions::Versions;
 use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::field::Codes;
+use domain::fields::field::Codes;
 use domain::rules::Gate;
 use domain::{Code, Kind, Record, RecordField as _, Rule, TraineeField};
 

@@ -1,7 +1,7 @@
 //! The code lists as components of the document for generated clients: each list once, by a name of its own.
 
 use adapter_kit::version::ApiVersion;
-use domain::field::{Codes, Field, FieldInfo};
+use domain::fields::field::{Codes, Field, FieldInfo};
 use domain::lists::Entry;
 use domain::{
     DeferralField, DegreeField, List, Lists, PlacementField, RecommendationField, RecordField, TraineeField,

@@ -2,7 +2,7 @@
 
 use adapter_kit::read::MAX_RECORDS;
 use adapter_kit::version::{ApiVersion, Vocabulary};
-use domain::field::{Codes, FieldInfo};
+use domain::fields::field::{Codes, FieldInfo};
 use domain::{DegreeField, Kind, Lists, PlacementField, RecordField as _, TraineeField};
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;

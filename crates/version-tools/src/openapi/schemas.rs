@@ -6,7 +6,7 @@ use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS};
 use adapter_kit::shape::{Shape, Source, VersionField};
 use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::wire::WireRecord;
-use domain::field::FieldInfo;
+use domain::fields::field::FieldInfo;
 use domain::rules::Rule;
 use domain::{Kind, Record, RecordField as _};
 use utoipa::openapi::RefOr;

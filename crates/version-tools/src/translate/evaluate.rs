@@ -10,9 +10,9 @@ use adapter_kit::read::{Malformed, NestedLists, Reader, UnknownNames, lacks_data
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
 use domain::ended_codes::successor;
-use domain::field::Codes;
-use domain::organisations::{Organisations, School, is_reserved_urn, is_urn};
+use domain::fields::field::Codes;
 use domain::problem::NoticeKind;
+use domain::records::organisations::{Organisations, School, is_reserved_urn, is_urn};
 use domain::{
     Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
     Recommendation, State, Trainee, Withdrawal,

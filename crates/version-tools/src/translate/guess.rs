@@ -6,7 +6,7 @@ use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::for_record_kind;
 use adapter_kit::versions::Served;
 use adapter_kit::wire::WireRecord;
-use domain::record::Changes as _;
+use domain::records::record::Changes as _;
 use domain::{ParsedRecord, Rule, Value as Stored};
 use serde_json::{Map, Value};
 

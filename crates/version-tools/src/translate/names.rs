@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use adapter_kit::body_kind::Direction;
-use adapter_kit::client_text::truncated;
+use adapter_kit::read::client_text::truncated;
 use adapter_kit::read::{MAX_UNKNOWN, nearest};
 use adapter_kit::shape::{Entry, Shape, Source};
 use adapter_kit::version::ApiVersion;

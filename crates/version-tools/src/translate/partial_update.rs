@@ -5,7 +5,7 @@ use adapter_kit::problems::message;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
-use domain::record::Changes as _;
+use domain::records::record::Changes as _;
 use domain::rules::{Stage, apply as run};
 use domain::{Candidate, Context, FieldSet, ParsedRecord, Path, RecordField as _, Rule};
 

@@ -252,7 +252,7 @@ fn an_undone_withdrawal_leads_back_and_takes_what_was_said_along() {
         };
         let record = done(undo_withdrawal(&trainee, last(previous, false), now()));
         assert_eq!(record.state, Some(after));
-        assert_eq!(crate::transition::Withdrawal::of(&record), None);
+        assert_eq!(crate::records::transition::Withdrawal::of(&record), None);
         assert_eq!((record.withdrawal_reasons.as_ref(), record.withdrawal_trigger.as_ref()), (None, None));
         left_alone(undo_withdrawal(&record, last(previous, true), now() + TimeDelta::days(1)), &record);
     }

@@ -1,11 +1,11 @@
 //! Every way between the two kinds of a degree: each update leaves it whole, or is refused at what is missing.
 
 use super::*;
-use crate::degree::DegreeChanges;
+use crate::fields::value::Input;
 use crate::lists::Lists;
+use crate::records::degree::DegreeChanges;
 use crate::rules::Rule;
 use crate::rules::testing::{apply, paths};
-use crate::value::Input;
 
 const RULES: &[Rule<Degree>] =
     &[KIND, GRADE_RECORDED, SUBJECT, COUNTRY, UK_DEGREE, NON_UK_DEGREE, COUNTRY_REQUIRED, GRADE];

@@ -1,7 +1,7 @@
 //! What a client does all day: it writes, reads, lists, sends again, and makes mistakes.
 
 use adapter_kit::Endpoint;
-use domain::academic_year;
+use domain::values::academic_year;
 use serde_json::json;
 
 use super::super::http::{Reply, Request};

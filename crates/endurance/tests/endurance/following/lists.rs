@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use adapter_kit::Endpoint;
-use domain::academic_year;
+use domain::values::academic_year;
 use fixtures::random::Random;
 use serde_json::json;
 

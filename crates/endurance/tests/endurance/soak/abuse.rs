@@ -6,7 +6,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use fixtures::random::Random;
-use server::versions;
 
 use super::connection::Connection;
 

@@ -1,11 +1,10 @@
 //! How much memory a process holds, over time.
 
-use std::fmt;
-use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
+use std::{fmt, fs};
 
 /// What the server held over time, looked at every so often. Nothing on a system that does not tell.
 pub(super) struct Memory {

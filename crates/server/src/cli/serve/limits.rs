@@ -9,13 +9,13 @@ use clap::Args;
 use storage::store::StoreOptions;
 
 use crate::cli::values::{positive, whole};
-use crate::http::client_address::TrustedProxies;
-use crate::operations::connections::Limits;
 use crate::operations::serve::Service;
 use crate::operations::shutdown::ShutdownTimeouts;
 use crate::operations::startup::clock::ClockCheck;
 use crate::operations::startup::open_files;
-use crate::operations::tls::{Certificate, TlsError};
+use http_kit::connections::Limits;
+use http_kit::requests::client_address::TrustedProxies;
+use http_kit::tls::{Certificate, TlsError};
 
 /// How long a start waits for a server of PostgreSQL that has no connection left: longer than other servers of the register keep
 /// a connection that they do not use.

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use domain::text::is_blank;
-use storage::tokens::Environment;
+use domain::values::text::is_blank;
+use storage::base::token::Environment;
 
-use crate::settings::openid::{AddressError, ClaimName, ClaimNames, Issuer, IssuerConfig};
+use settings_pages::signing_in::openid::{AddressError, ClaimName, ClaimNames, Issuer, IssuerConfig};
 
 #[derive(Debug, Args)]
 pub(super) struct OpenIdOptions {

@@ -4,13 +4,12 @@ use std::net::TcpListener;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
-use storage::served_addresses::ServedAddresses;
-use storage::tokens::Environment;
+use storage::base::token::Environment;
+use storage::maintenance::served_addresses::ServedAddresses;
 
-use crate::cli::CommandError;
 use crate::cli::values::site;
-use crate::operations::startup;
-use crate::settings::{Audience, SettingsPages};
+use crate::operations::startup::{self, StartError};
+use settings_pages::{Audience, SettingsPages};
 
 #[derive(Debug, Args)]
 pub(super) struct SettingsOptions {
@@ -183,7 +182,7 @@ impl Placement {
     }
 
     /// The listener of their own, if they have one.
-    pub(super) fn listen(&self) -> Result<Option<TcpListener>, CommandError> {
+    pub(super) fn listen(&self) -> Result<Option<TcpListener>, StartError> {
         match self {
             Self::Own(address) => Ok(Some(startup::listen(address, "--settings")?)),
             Self::WithApi | Self::Nowhere => Ok(None),

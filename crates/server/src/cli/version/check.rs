@@ -12,11 +12,11 @@ use version_tools::difference::Change;
 
 use super::CommandError;
 use crate::cli::output;
-use crate::versions::contracts::{self, ContractError, Report};
-use crate::versions::{self, REMOVED};
+use crate::contracts::{self, ContractError, Report};
+use versions::REMOVED;
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Check {
+pub(crate) struct Check {
     /// Folder with the contracts that were promised: one folder for each version, as under `snapshots/`
     #[arg(long, value_name = "DIR", env = "REGISTER_AGAINST")]
     against: PathBuf,

@@ -4,7 +4,6 @@ use clap::{Args, ValueEnum};
 use domain::Lists;
 
 use crate::cli::{CommandError, output};
-use crate::versions;
 
 #[derive(Debug, Args)]
 pub(crate) struct Difference {

@@ -5,12 +5,12 @@ use domain::Lists;
 
 use super::{CommandError, served};
 use crate::cli::output;
-use crate::endpoints::openapi;
-use crate::http::paths::OpenApiDocument;
-use crate::versions::contracts::ContractError;
+use crate::contracts::ContractError;
+use gateway::endpoints::openapi;
+use http_kit::paths::OpenApiDocument;
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct OpenApi {
+pub(crate) struct OpenApi {
     /// The version, such as the newest one that `serve` names
     #[arg(value_name = "VERSION")]
     version: String,

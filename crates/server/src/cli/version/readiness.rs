@@ -7,12 +7,11 @@ use super::super::Database;
 use super::{CommandError, served};
 use crate::cli::output;
 use crate::cli::values::{between, ukprn};
-use crate::usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
-use crate::usage::report::timestamp;
-use crate::versions;
+use domain::values::iso_8601::timestamp;
+use usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
 
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Readiness {
+pub(crate) struct Readiness {
     #[command(flatten)]
     database: Database,
     /// The version, such as one that is to be removed [default: a table of all, those first who could move first]

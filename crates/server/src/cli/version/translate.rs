@@ -15,7 +15,6 @@ use version_tools::translate::{BodyKind, Translation, TranslationContext, transl
 use super::super::CommandError;
 use super::super::values::date;
 use crate::cli::output;
-use crate::versions;
 
 /// Spell bodies of one version as another version does, and say what becomes of them there
 ///

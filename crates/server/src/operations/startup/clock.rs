@@ -1,7 +1,6 @@
 //! Whether the clock of this machine can be right: by the register, by the server of the database and by the program itself.
 
-use std::fmt;
-use std::fs;
+use std::{fmt, fs};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use clap::ValueEnum;

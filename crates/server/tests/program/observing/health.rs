@@ -3,7 +3,6 @@
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
 use serde_json::json;
-use server::versions;
 use test_support::{Cluster, Settings, Tool, has_tools};
 
 use super::server::Watched;

@@ -5,7 +5,6 @@ use std::process::Stdio;
 
 use chrono::DateTime;
 use server::sandbox::demo;
-use server::versions;
 
 use super::server::{Watched, exchange, head};
 use crate::program::support::Workplace;

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::Endpoint;
+use http_kit::requests::authentication::AuthenticationError;
+use http_kit::requests::methods::{METHODS, OTHER_METHOD};
 use serde_json::json;
-use server::http::authentication::AuthenticationError;
-use server::operations::metrics::requests::{METHODS, OTHER_METHOD};
-use server::versions;
 
 use super::server::{Watched, exchange, head};
 use crate::program::support::Workplace;

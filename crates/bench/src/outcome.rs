@@ -1,0 +1,6 @@
+//! What anything here gives that can fail.
+
+use std::error::Error;
+
+/// A benchmark that cannot go on ends.
+pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;

@@ -1,0 +1,135 @@
+//! A browser as far as the settings need one: it keeps their two cookies, and sends the forms of pages.
+
+use std::cell::RefCell;
+
+use form_urlencoded::Serializer;
+use storage::accounts::users::{Actor, NewInvitation, UserRole};
+use storage::store::Store;
+
+use crate::api::support::{Page, Register, Request};
+
+/// The media type of forms.
+pub(crate) const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A form as it is sent.
+pub(crate) fn encode(fields: &[(&str, &str)]) -> String {
+    Serializer::new(String::new()).extend_pairs(fields).finish()
+}
+
+/// A link that a command makes, as its secret.
+pub(crate) fn link(store: &Store, ukprn: Option<&'static str>, email: &'static str, role: UserRole) -> String {
+    let request = NewInvitation { provider_ukprn: ukprn, email, role };
+    let invited = store
+        .write_blocking::<_, storage::error::StorageError>(move |session| {
+            session.invite_user(Actor::operator("operator"), request)
+        })
+        .unwrap();
+    invited.secret.reveal().to_owned()
+}
+
+/// The cookie that a reply sets, without its attributes.
+pub(crate) fn cookie_of(page: &Page) -> Option<String> {
+    let cookie = page.header("set-cookie")?;
+    Some(cookie.split(';').next().unwrap().to_owned())
+}
+
+/// The text of an attribute or an element behind a beginning, unescaped as far as is needed.
+#[track_caller]
+pub(crate) fn text_after<'a>(page: &'a str, beginning: &str, end: &str) -> &'a str {
+    let at = page.find(beginning).unwrap_or_else(|| panic!("{beginning} is not in {page}")) + beginning.len();
+    &page[at..at + page[at..].find(end).unwrap()]
+}
+
+/// What each form of a page holds.
+pub(crate) fn form_token_of(page: &Page) -> &str {
+    text_after(&page.text, "name=\"form_token\" value=\"", "\"")
+}
+
+/// The name of the cookie of a browser that was shown a form to sign in.
+const BROWSER: &str = "__Host-register-browser=";
+
+/// Somebody with a browser.
+pub(crate) struct Browser<'a> {
+    register: &'a Register,
+    cookie: RefCell<Option<String>>,
+    browser_cookie: RefCell<Option<String>>,
+}
+
+impl<'a> Browser<'a> {
+    /// Nobody yet.
+    pub(crate) fn new(register: &'a Register) -> Self {
+        Self { register, cookie: RefCell::new(None), browser_cookie: RefCell::new(None) }
+    }
+
+    /// Somebody who has just signed in.
+    pub(crate) fn signed_in(
+        register: &'a Register,
+        ukprn: Option<&'static str>,
+        email: &'static str,
+        role: UserRole,
+    ) -> Self {
+        let browser = Self::new(register);
+        let link = link(&register.store(), ukprn, email, role);
+        browser.sign_in(&link).is(303);
+        assert!(browser.cookie().is_some());
+        browser
+    }
+
+    /// Opens a link, and presses its button; the page that says that it cannot be used where there is no button.
+    pub(crate) fn sign_in(&self, link: &str) -> Page {
+        let page = self.open(&format!("/settings/sign-in/{link}"));
+        if page.status != 200 { page } else { self.press(link, form_token_of(&page)) }
+    }
+
+    /// Sends the form of a link.
+    pub(crate) fn press(&self, link: &str, form_token: &str) -> Page {
+        self.send_form("/settings/sign-in", &[("form_token", form_token), ("secret", link)])
+    }
+
+    /// The cookie of the session.
+    pub(crate) fn cookie(&self) -> Option<String> {
+        self.cookie.borrow().clone()
+    }
+
+    /// The same browser with another cookie.
+    pub(crate) fn set_cookie(&self, cookie: Option<String>) {
+        *self.cookie.borrow_mut() = cookie;
+    }
+
+    /// A request with the cookies.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
+        let cookies: Vec<_> = self.cookie().into_iter().chain(self.browser_cookie.borrow().clone()).collect();
+        let request = self.register.request(method, path);
+        if cookies.is_empty() { request } else { request.header("Cookie", &cookies.join("; ")) }
+    }
+
+    /// Opens a page.
+    pub(crate) fn open(&self, path: &str) -> Page {
+        self.kept(self.request("GET", path).page())
+    }
+
+    /// Sends a form as it is.
+    pub(crate) fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        self.kept(self.request("POST", path).bytes(encode(fields)).header("Content-Type", FORM).page())
+    }
+
+    /// The same page, of which the cookie is kept.
+    fn kept(&self, page: Page) -> Page {
+        if let Some(cookie) = cookie_of(&page) {
+            let jar = if cookie.starts_with(BROWSER) { &self.browser_cookie } else { &self.cookie };
+            *jar.borrow_mut() = Some(cookie).filter(|cookie| !cookie.ends_with('='));
+        }
+        page
+    }
+
+    /// Sends a form with what the pages of the session hold.
+    pub(crate) fn send(&self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let token = self.form_token();
+        self.send_form(path, &[&[("form_token", token.as_str())], fields].concat())
+    }
+
+    /// What each form of the session holds.
+    pub(crate) fn form_token(&self) -> String {
+        form_token_of(&self.open("/settings").is(200)).to_owned()
+    }
+}

@@ -1,0 +1,63 @@
+//! The page of versions, as operators get it.
+
+use domain::TraineeField as F;
+use storage::accounts::users::UserRole;
+use versions::SERVED;
+
+use super::browser::{Browser, text_after};
+use super::requests::links_lead_somewhere;
+use crate::api::support::register::{OTHER_UKPRN, UKPRN};
+use crate::api::support::{Register, Setup};
+
+fn operator(register: &Register) -> Browser<'_> {
+    Browser::signed_in(register, None, "o@example.com", UserRole::Operator)
+}
+
+/// What the table says in the row of a version, in the column "Could be removed".
+fn verdict(page: &str, label: &str) -> String {
+    let row = page
+        .split("<tr>")
+        .find(|row| row.contains(&format!(">{label}</")) && row.contains("data-name=\"Could be removed\""));
+    text_after(row.unwrap(), "data-name=\"Could be removed\">", "<").to_owned()
+}
+
+#[test]
+fn who_is_furthest_stands_first_and_what_stands_in_the_way_beside() {
+    let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
+    let oldest = SERVED[0];
+    // The first organisation is behind by its number, and further than the other one.
+    let (behind, ahead) = (register.api(oldest), register.other_provider(oldest));
+    ahead.create(ahead.example());
+    let late = behind.example().with(F::itt_end_date, "2036-07-31");
+    assert_eq!(behind.send("POST", "/trainees", late).status, 201);
+    register.write_usage();
+    let operator = operator(&register);
+    let page = operator.open("/settings/versions").is(200).text;
+    let section = text_after(&page, &format!("<h2 id=\"{}\">", oldest.label), "</table>");
+    let at = |text: &str| section.find(text).unwrap_or_else(|| panic!("{text} in {section}"));
+    assert!(at(&format!("({OTHER_UKPRN})")) < at(&format!("({UKPRN})")));
+    assert!(at("100 % of 1, which are few") < at("0 % of 1, which are few"));
+    assert!(section.contains("<code>itt_end_date</code>") && section.contains("in one write"), "{section}");
+    assert!(!page.contains("2036-07-31"));
+    assert_eq!(verdict(&page, &oldest.label.to_string()), "no, it is used");
+    assert_eq!(verdict(&page, &SERVED.last().unwrap().label.to_string()), "it is the newest");
+    assert!(links_lead_somewhere(&operator, &page) >= 1);
+}
+
+#[test]
+fn a_version_that_nobody_used_can_be_removed_once_the_counts_go_back_far_enough() {
+    let register = Register::start();
+    let operator = operator(&register);
+    let (oldest, newest) = (SERVED[0].label.to_string(), SERVED.last().unwrap());
+    let shown = || verdict(&operator.open("/settings/versions").is(200).text, &oldest);
+    assert_eq!(shown(), "not known, counted for too few days");
+    register.api(newest).get("/info").is(200);
+    register.write_usage();
+    assert_eq!(shown(), "not known, counted for too few days");
+    register.clock.set("2026-11-02T09:00:00Z");
+    let later = self::operator(&register);
+    assert_eq!(verdict(&later.open("/settings/versions").is(200).text, &oldest), "not known, counted for too few days");
+    register.clock.set("2026-11-03T09:00:00Z");
+    let later = self::operator(&register);
+    assert_eq!(verdict(&later.open("/settings/versions").is(200).text, &oldest), "yes, nobody used it");
+}

@@ -1,0 +1,447 @@
+//! A register under test: the real server on a port of its own, over a fresh database, with a clock that the test sets.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use actix_web::dev::ServerHandle;
+use adapter_kit::{ApiVersion, Served, Versions};
+use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use database::clock::Clock;
+use gateway::admission::Admission;
+use gateway::state::GatewayState;
+use http_kit::limits::concurrency_limit::ConcurrencyLimit;
+use http_kit::limits::long_jobs::LongJobs;
+use http_kit::requests::client_address::TrustedProxies;
+use http_kit::responses::response_stream::ResponseSender;
+use server::app_state::AppState;
+use settings_pages::Audience;
+use settings_pages::signing_in::openid::Issuer;
+use storage::accounts::tokens::NewToken;
+use storage::accounts::users::Actor;
+use storage::base::token::Environment;
+use storage::error::StorageError;
+use storage::session::Session;
+use storage::store::{Store, StoreOptions};
+use test_support::{Database, StatementProxy};
+use usage::request_log::{self, RequestLog};
+use usage::shadow_checks::ShadowChecks;
+use versions::SERVED;
+
+use super::client::{Client, Request, Response};
+use super::{Body, Shown};
+
+/// When every test begins: a Monday, five weeks into the academic year.
+pub(crate) const BEGINNING: &str = "2026-10-05T09:00:00Z";
+/// The provider that a test speaks for.
+pub(crate) const UKPRN: &str = "10012345";
+/// A provider of other trainees.
+pub(crate) const OTHER_UKPRN: &str = "10067890";
+/// The name of each token of the two.
+pub(crate) const TOKEN_NAME: &str = "Student records system";
+/// How long a test waits for what is done behind a reply.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A clock that stands still where the test sets it.
+#[derive(Clone)]
+pub(crate) struct SetClock(Arc<AtomicI64>);
+
+impl SetClock {
+    fn new() -> Self {
+        let clock = Self(Arc::new(AtomicI64::new(0)));
+        clock.set(BEGINNING);
+        clock
+    }
+
+    /// Sets the clock to a moment such as `2026-10-05T09:00:00.250Z`.
+    pub(crate) fn set(&self, moment: &str) {
+        let moment: DateTime<Utc> = moment.parse().unwrap();
+        self.0.store(moment.timestamp_millis(), Ordering::SeqCst);
+    }
+
+    fn clock(&self) -> Clock {
+        self.clock_behind(TimeDelta::zero())
+    }
+
+    /// The clock of a machine that is so far behind.
+    fn clock_behind(&self, by: TimeDelta) -> Clock {
+        let millis = Arc::clone(&self.0);
+        Clock::from_fn(move || DateTime::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap() - by)
+    }
+}
+
+/// How a register is set up.
+pub(crate) struct Setup {
+    pub(crate) versions: &'static Versions,
+    pub(crate) environment: Environment,
+    pub(crate) admission: Admission,
+    /// The proxies that are trusted to name the client.
+    pub(crate) proxies: TrustedProxies,
+    /// Jobs that may wait for the store.
+    pub(crate) queue: usize,
+    /// Share of the accepted writes that are tried in the newest version, in percent.
+    pub(crate) shadow_share: u8,
+    /// What logs requests.
+    pub(crate) request_log: RequestLog,
+    /// Where people sign in to the settings besides by links.
+    pub(crate) issuer: Option<Issuer>,
+    /// Whom the pages of the settings are for.
+    pub(crate) audience: Audience,
+    /// What stands between the server and PostgreSQL, if anything does.
+    pub(crate) proxy: fn(&Database) -> Option<StatementProxy>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Self {
+            versions: versions::all(),
+            environment: Environment::Sandbox,
+            admission: Admission::default(),
+            proxies: TrustedProxies::default(),
+            queue: StoreOptions::default().queue,
+            shadow_share: 0,
+            request_log: RequestLog::default(),
+            issuer: None,
+            audience: Audience::default(),
+            proxy: |_| None,
+        }
+    }
+}
+
+/// A register that is being served. It stops when it is dropped.
+pub(crate) struct Register {
+    pub(crate) clock: SetClock,
+    store: Store,
+    served: AppState,
+    address: SocketAddr,
+    client: Client,
+    token: String,
+    handle: ServerHandle,
+    serving: Option<JoinHandle<()>>,
+    proxy: Option<StatementProxy>,
+    /// Goes with the register.
+    database: Database,
+}
+
+impl Register {
+    /// Starts a sandbox with its invented schools, and the two providers.
+    pub(crate) fn start() -> Self {
+        Self::serving(versions::all())
+    }
+
+    /// Starts a sandbox as [`Register::start`] does, with these versions.
+    pub(crate) fn serving(versions: &'static Versions) -> Self {
+        Self::with(Setup { versions, ..Setup::default() })
+    }
+
+    /// Starts a sandbox as [`Register::start`] does, set up in another way.
+    pub(crate) fn with(setup: Setup) -> Self {
+        let Setup {
+            versions,
+            environment,
+            admission,
+            proxies,
+            queue,
+            shadow_share,
+            request_log,
+            issuer,
+            audience,
+            proxy,
+        } = setup;
+        let database = Database::fresh_from("sandbox", prepare_sandbox);
+        let proxy = proxy(&database);
+        let clock = SetClock::new();
+        let url = proxy.as_ref().map_or_else(|| database.url().to_owned(), StatementProxy::url);
+        let store = open(&url, clock.clock(), queue);
+        let register = AppState::of(store.clone(), environment);
+        let settings = register.settings.map(|settings| settings.only_for(audience).signing_in_by(issuer));
+        let gateway = GatewayState { versions, admission, request_log, ..register.gateway };
+        let register = AppState { settings, gateway, ..register }.behind(proxies);
+        let GatewayState { lists, usage, .. } = &register.gateway;
+        let shadow = ShadowChecks::start(shadow_share, versions, lists, usage.clone()).unwrap();
+        let gateway = GatewayState { shadow, ..register.gateway };
+        let register = AppState { gateway, ..register };
+        let served = register.clone();
+        // Whoever connects from now on waits until the server takes the connection.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let (started, handle) = mpsc::channel();
+        let serving = thread::spawn(move || {
+            actix_web::rt::System::new().block_on(async move {
+                let server = server::operations::serve::server(register, listener).unwrap();
+                started.send(server.handle()).unwrap();
+                server.await.unwrap();
+            });
+        });
+        let token = write(&store, move |session| {
+            session.add_provider(UKPRN, "Ashdown University")?;
+            session.add_provider(OTHER_UKPRN, "Brackwater College")?;
+            issue(session, UKPRN, environment, None)
+        });
+        Self {
+            clock,
+            store,
+            served,
+            address,
+            client: Client::new(),
+            token,
+            handle: handle.recv().unwrap(),
+            serving: Some(serving),
+            proxy,
+            database,
+        }
+    }
+
+    /// The API of a version, for the provider of the test.
+    pub(crate) fn api(&self, version: &'static ApiVersion) -> Api<'_> {
+        self.api_with_token(version, self.token.clone())
+    }
+
+    /// The API of a version, for the other provider.
+    pub(crate) fn other_provider(&self, version: &'static ApiVersion) -> Api<'_> {
+        self.api_with_token(version, self.issue_token(OTHER_UKPRN, Environment::Sandbox, None))
+    }
+
+    /// The API of a version, for whoever the token belongs to.
+    pub(crate) fn api_with_token(&self, version: &'static ApiVersion, token: String) -> Api<'_> {
+        Api { register: self, version, token }
+    }
+
+    /// What stands between the server and PostgreSQL, if anything does.
+    pub(crate) fn proxy(&self) -> Option<&StatementProxy> {
+        self.proxy.as_ref()
+    }
+
+    /// Where the records are.
+    pub(crate) fn database(&self) -> &Database {
+        &self.database
+    }
+
+    /// A request for any path of the server, without a token.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request<'_> {
+        Request::new(&self.client, method, format!("http://{}{path}", self.address))
+    }
+
+    /// Scheme and host at which it is.
+    pub(crate) fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Issues a token and gives its text.
+    pub(crate) fn issue_token(
+        &self,
+        ukprn: &'static str,
+        environment: Environment,
+        expires_on: Option<NaiveDate>,
+    ) -> String {
+        write(&self.store, move |session| issue(session, ukprn, environment, expires_on))
+    }
+
+    /// Gives the provider of the test so many invented trainees.
+    pub(crate) fn sow(&self, count: usize) {
+        server::sandbox::seed::fill(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, None, |_| {}).unwrap();
+    }
+
+    /// Writes what was counted of the requests so far, as the server does every few seconds.
+    pub(crate) fn write_usage(&self) {
+        actix_web::rt::System::new().block_on(usage::flushing::write(
+            &self.served.gateway.usage,
+            &self.served.gateway.shadow,
+            &self.served.gateway.store,
+        ));
+    }
+
+    /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request that only reads leaves
+    /// this to be done behind its reply.
+    #[track_caller]
+    pub(crate) fn wait_for_token_use(&self, token_name: &'static str, day: &str) {
+        let begun = Instant::now();
+        let is_recorded = || {
+            let tokens = self.operate(|session| session.list_tokens(Some(UKPRN)));
+            let token = tokens.iter().find(|token| token.name == token_name).unwrap();
+            token.last_used_on.is_some_and(|used| used.to_string() == day)
+        };
+        while !is_recorded() {
+            assert!(begun.elapsed() < PATIENCE, "the use of {token_name} on {day} is not recorded");
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Writes what was logged of the requests so far, as the server does every few seconds.
+    pub(crate) fn write_request_log(&self) {
+        actix_web::rt::System::new().block_on(request_log::write(&self.served.gateway.request_log, &self.store));
+    }
+
+    /// Where replies are sent.
+    pub(crate) fn response_sender(&self) -> ResponseSender {
+        self.served.gateway.response_sender.clone()
+    }
+
+    /// How many translations run at once.
+    pub(crate) fn translations(&self) -> ConcurrencyLimit {
+        self.served.translations.clone()
+    }
+
+    /// What goes on for longer than a request should take.
+    pub(crate) fn long_jobs(&self) -> &LongJobs {
+        &self.served.long_jobs
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> Store {
+        self.store.clone()
+    }
+
+    /// Another store over the same database, as another server, or the same one after a restart, has it.
+    pub(crate) fn another_store(&self) -> Store {
+        open(self.database.url(), self.clock.clock(), StoreOptions::default().queue)
+    }
+
+    /// Another store over the same database, on a machine whose clock is so far behind.
+    pub(crate) fn store_behind(&self, by: TimeDelta) -> Store {
+        open(self.database.url(), self.clock.clock_behind(by), StoreOptions::default().queue)
+    }
+
+    /// Does what an operator does, on the store itself.
+    pub(crate) fn operate<T: Send + 'static>(
+        &self,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+    ) -> T {
+        write(&self.store, job)
+    }
+}
+
+impl Drop for Register {
+    fn drop(&mut self) {
+        // The command to stop is sent at once; its answer comes when the thread has ended anyway.
+        drop(self.handle.stop(false));
+        let ended = self.serving.take().map(JoinHandle::join);
+        if !thread::panicking() {
+            ended.unwrap().unwrap();
+        }
+    }
+}
+
+fn open(url: &str, clock: Clock, queue: usize) -> Store {
+    Store::open(url, StoreOptions { clock, queue, ..StoreOptions::default() }).unwrap()
+}
+
+/// Gives an empty database its schema and the invented schools.
+fn prepare_sandbox(url: &str) {
+    let store = Store::open(url, StoreOptions::default()).unwrap();
+    store.migrate().unwrap();
+    write(&store, |session| session.ensure_sandbox_organisations());
+}
+
+fn write<T: Send + 'static>(
+    store: &Store,
+    job: impl FnMut(&mut Session<'_>) -> Result<T, StorageError> + Send + 'static,
+) -> T {
+    store.write_blocking(job).unwrap()
+}
+
+fn issue(
+    session: &mut Session<'_>,
+    provider_ukprn: &str,
+    environment: Environment,
+    expires_on: Option<NaiveDate>,
+) -> Result<String, StorageError> {
+    let request =
+        NewToken { provider_ukprn, environment, name: TOKEN_NAME, created_by: Actor::operator("operator"), expires_on };
+    Ok(session.issue_token(&request)?.0.reveal().to_owned())
+}
+
+/// A version of the API, as the client of one provider uses it.
+pub(crate) struct Api<'a> {
+    pub(crate) register: &'a Register,
+    pub(crate) version: &'static ApiVersion,
+    pub(crate) token: String,
+}
+
+impl<'a> Api<'a> {
+    /// The same client with another version.
+    pub(crate) fn in_version(&self, version: &'static ApiVersion) -> Self {
+        self.register.api_with_token(version, self.token.clone())
+    }
+
+    /// The version among the others.
+    pub(crate) fn served(&self) -> &'static Served {
+        versions::all().find(self.version.label).unwrap()
+    }
+
+    /// A request for a path below that of the version, with the client's token.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
+        let path = format!("/api/{}{path}", self.version.label);
+        self.register.request(method, &path).header("Authorization", &format!("Bearer {}", self.token))
+    }
+
+    /// Reads a path.
+    pub(crate) fn get(&self, path: &str) -> Response {
+        self.request("GET", path).send()
+    }
+
+    /// Sends a body to a path.
+    pub(crate) fn send(&self, method: &str, path: &str, body: impl Into<serde_json::Value>) -> Response {
+        self.request(method, path).json(body).send()
+    }
+
+    /// A trainee whom the version accepts.
+    pub(crate) fn example(&self) -> Body {
+        Body::example(self.version)
+    }
+
+    /// Registers a trainee, which must succeed.
+    #[track_caller]
+    pub(crate) fn create(&self, body: Body) -> Shown {
+        self.shown(&self.send("POST", "/trainees", body).is(201))
+    }
+
+    /// Registers a trainee and removes its degrees; a version may refuse a new trainee without one.
+    #[track_caller]
+    pub(crate) fn create_without_degrees(&self, body: Body) -> Shown {
+        let created = self.create(body);
+        for degree in self.get(&format!("{}/degrees", created.path())).is(200).data().as_array().unwrap() {
+            let id = degree["degree_id"].as_str().unwrap();
+            self.request("DELETE", &format!("{}/degrees/{id}", created.path())).send().is(200);
+        }
+        self.read(created.id())
+    }
+
+    /// Reads a trainee, who must be there.
+    #[track_caller]
+    pub(crate) fn read(&self, id: &str) -> Shown {
+        self.shown(&self.get(&format!("/trainees/{id}")).is(200))
+    }
+
+    /// Changes a trainee, which must succeed.
+    #[track_caller]
+    pub(crate) fn update(&self, id: &str, body: Body) -> Shown {
+        self.shown(&self.send("PATCH", &format!("/trainees/{id}"), body).is(200))
+    }
+
+    /// Withdraws a trainee, which must succeed.
+    #[track_caller]
+    pub(crate) fn withdraw(&self, id: &str) -> Shown {
+        self.shown(&self.send("POST", &format!("/trainees/{id}/withdraw"), Body::withdrawal(self.version)).is(200))
+    }
+
+    /// The trainee of a reply.
+    pub(crate) fn shown(&self, response: &Response) -> Shown {
+        Shown::new(self.version, response.data().clone())
+    }
+}
+
+/// Runs a scenario for each version, on a register of its own.
+pub(crate) fn every_version(mut scenario: impl FnMut(&Api<'_>)) {
+    for version in SERVED {
+        eprintln!("in version {}", version.label);
+        scenario(&Register::start().api(version));
+    }
+}
+
+/// The version with this label, for a scenario that is about it.
+pub(crate) fn version(label: &str) -> &'static ApiVersion {
+    SERVED.iter().copied().find(|version| version.label.to_string() == label).unwrap()
+}

@@ -1,0 +1,43 @@
+//! Copies of versions that live and end on other days, and what differs between versions in name only.
+
+use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Method, Publication};
+
+/// A copy of a version with another publication, made once and kept as long as the tests run.
+pub(crate) fn republished(version: &'static ApiVersion, publication: Publication) -> &'static ApiVersion {
+    Box::leak(Box::new(ApiVersion { publication, ..*version }))
+}
+
+/// A copy of a version in which one endpoint, and no other, should no longer be used.
+pub(crate) fn with_one_ending(version: &'static ApiVersion, ends: Deprecation) -> &'static ApiVersion {
+    let is_other = |endpoint: &Endpoint| *endpoint != ends.endpoint && !Endpoint::ADDITIONS.contains(endpoint);
+    let others = version.endpoints.all().filter(is_other);
+    let endpoints = Endpoints { available: others.collect::<Vec<_>>().leak(), deprecated: vec![ends].leak() };
+    Box::leak(Box::new(ApiVersion { endpoints, ..*version }))
+}
+
+/// The last part of the path by which a version recommends a trainee, the older name where it has both.
+pub(crate) fn recommendation(version: &ApiVersion) -> &'static str {
+    let names = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
+    let served = names.into_iter().find(|name| version.endpoints.has(*name));
+    served.unwrap().path().rsplit('/').next().unwrap()
+}
+
+/// The methods of HTTP by which a client can ask an endpoint.
+pub(crate) fn methods(endpoint: Endpoint) -> &'static [&'static str] {
+    match endpoint.method() {
+        Method::Get => &["GET"],
+        Method::Post => &["POST"],
+        Method::PutOrPatch => &["PUT", "PATCH"],
+        Method::Delete => &["DELETE"],
+    }
+}
+
+/// The newest version.
+pub(crate) fn newest() -> &'static ApiVersion {
+    versions::all().newest().unwrap().version
+}
+
+/// All other versions.
+pub(crate) fn others_than(version: &ApiVersion) -> impl Iterator<Item = &'static ApiVersion> {
+    versions::SERVED.iter().copied().filter(move |other| other.label != version.label)
+}

@@ -1,0 +1,161 @@
+//! Messages that say what would be accepted, and where to read it.
+
+use adapter_kit::{ApiVersion, Endpoint};
+use domain::{Degree, DegreeField as D, TraineeField as F, WithdrawalField as W};
+use serde_json::{Value, json};
+use versions::{all, chosen};
+
+use crate::api::support::bodies::input;
+use crate::api::support::{Api, Body, Register, every_version, record};
+
+fn publishes_lists(version: &ApiVersion) -> bool {
+    version.endpoints.has(Endpoint::ReferenceData)
+}
+
+/// Where the list of a field is, as a message says it: by the field's name where the version publishes the list.
+fn link(api: &Api<'_>, field: &str, list: &str) -> String {
+    let newest = all().newest().unwrap().version;
+    assert!(publishes_lists(newest));
+    let (label, name) = if publishes_lists(api.version) { (api.version.label, field) } else { (newest.label, list) };
+    format!("; see GET /api/{label}/reference-data?field={name}")
+}
+
+/// Sends a value for a field of a new trainee, and gives the message about it.
+fn message(api: &Api<'_>, field: F, value: impl Into<Value>) -> String {
+    let reply = api.send("POST", "/trainees", api.example().with(field, value)).is(422);
+    let name = input::<domain::Trainee>(api.version, field);
+    let errors = reply.errors();
+    let found = errors.iter().find(|(_, message)| message.starts_with(&format!("{name} ")));
+    found.unwrap_or_else(|| panic!("nothing about {name} in {:#}", reply.body)).1.to_owned()
+}
+
+#[test]
+fn a_date_that_no_calendar_has_is_not_called_a_matter_of_form() {
+    every_version(|api| {
+        for day in ["2026-13-01", "2026-02-30"] {
+            for sent in [day.to_owned(), format!("{day}T10:00:00Z")] {
+                let told = message(api, F::itt_end_date, sent);
+                assert_eq!(told, format!("itt_end_date is invalid: {day} is no day of the calendar"));
+            }
+        }
+        let told = message(api, F::itt_end_date, "01/09/2026");
+        assert_eq!(told, "itt_end_date is invalid: it must be a date of the form YYYY-MM-DD");
+        let degree = record::<Degree>(api.version, &[(D::subject, "100485"), (D::graduation_year, "2021-13-01")]);
+        let reply = api.send("POST", "/trainees", api.example().with(F::degrees, json!([degree]))).is(422);
+        let year = input::<Degree>(api.version, D::graduation_year);
+        assert!(reply.errors().iter().any(|(_, message)| {
+            message.ends_with(&format!(" 1 {year} is invalid: 2021-13-01 is no day of the calendar"))
+        }));
+    });
+}
+
+#[test]
+fn value_of_another_type_is_refused_with_what_is_accepted() {
+    every_version(|api| {
+        let sex = input::<domain::Trainee>(api.version, F::sex);
+        let expected =
+            format!("{sex} is invalid: it must be text; it can be 10, 11, 12, 96, 99{}", link(api, sex, "sex"));
+        assert_eq!(message(api, F::sex, true), expected);
+        assert_eq!(
+            message(api, F::first_names, json!({})),
+            format!(
+                "{} is invalid: it must be text or a whole number",
+                input::<domain::Trainee>(api.version, F::first_names)
+            )
+        );
+        let created = api.create(api.example());
+        let withdrawal = Body::withdrawal(api.version).with_withdrawal(W::trigger, json!(["trainee"]));
+        let reply = api.send("POST", &format!("{}/withdraw", created.path()), withdrawal);
+        let told = reply.problems(&["trigger"])[0].to_owned();
+        assert!(told.starts_with("trigger is invalid: it must be text; it can be provider, trainee"), "{told}");
+    });
+}
+
+#[test]
+fn unavailable_funding_is_refused_with_what_is_available() {
+    every_version(|api| {
+        // Mathematics on route 11, from 2025 on: a bursary, and nothing else.
+        let body = api
+            .example()
+            .with(F::itt_start_date, "2025-09-01")
+            .with(F::itt_end_date, "2027-07-16")
+            .with(F::course_subject_1, "100403")
+            .with(F::fund_code, "7")
+            .with(F::funding_method, "4");
+        let reply = api.send("POST", "/trainees", body);
+        let name = |field| input::<domain::Trainee>(api.version, field);
+        let method = name(F::funding_method);
+        let expected = format!(
+            "{method} 4 is not available for this {} and {} in 2025 to 2026; it can be 6, 7, 8, 9, B, C, D",
+            name(F::training_route),
+            name(F::course_subject_1)
+        );
+        assert_eq!(reply.problems(&[method]), [expected]);
+    });
+}
+
+#[test]
+fn an_unknown_code_links_to_its_list() {
+    every_version(|api| {
+        let subject = input::<domain::Trainee>(api.version, F::course_subject_1);
+        let told = message(api, F::course_subject_1, "x");
+        assert!(told.ends_with(&link(api, subject, "course_subject")), "{told}");
+        let grade = input::<Degree>(api.version, D::grade);
+        let degree = record::<Degree>(api.version, &[(D::grade, "x")]);
+        let reply = api.send("POST", "/trainees", api.example().with(F::degrees, json!([degree]))).is(422);
+        assert!(reply.errors().iter().any(|(_, message)| {
+            message.contains(&format!(" 1 {grade} \"x\" ")) && message.ends_with(&link(api, grade, "degree_grade"))
+        }));
+        let created = api.create(api.example());
+        let withdrawal = Body::withdrawal(api.version).with_withdrawal(W::reasons, json!(["boredom"]));
+        let reply = api.send("POST", &format!("{}/withdraw", created.path()), withdrawal);
+        let reasons = input::<domain::Withdrawal>(api.version, W::reasons);
+        assert!(reply.problems(&[reasons])[0].ends_with(&link(api, reasons, "withdrawal_reasons")));
+        // Problems by field say it too.
+        let by_field = api.request("POST", "/trainees").header("Enhanced-Errors", "true");
+        let by_field = by_field.json(api.example().with(F::sex, "x")).send().is(422);
+        let told = by_field.body["errors"]["sex"][0].as_str().unwrap();
+        assert!(told.ends_with(&link(api, "sex", "sex")), "{told}");
+    });
+}
+
+#[test]
+fn a_server_of_versions_without_lists_links_to_none() {
+    for version in versions::SERVED.iter().filter(|version| !publishes_lists(version)) {
+        let register = Register::serving(chosen(&[version.label.to_string()]).unwrap());
+        let told = message(&register.api(version), F::sex, "x");
+        assert!(told.ends_with("it can be 10, 11, 12, 96, 99"), "{told}");
+    }
+}
+
+#[test]
+fn a_list_is_found_by_the_name_of_each_field_that_holds_its_codes() {
+    every_version(|api| {
+        if !publishes_lists(api.version) {
+            return;
+        }
+        let name_of = |field: &str| {
+            let reply = api.get(&format!("/reference-data?field={field}")).is(200);
+            reply.body["metadata"]["name"].as_str().unwrap().to_owned()
+        };
+        let trainee = |field| input::<domain::Trainee>(api.version, field);
+        for (field, list) in [
+            (trainee(F::course_subject_1), "course_subject"),
+            (trainee(F::course_subject_3), "course_subject"),
+            (trainee(F::disability9), "disability"),
+            (trainee(F::additional_training_initiative), "training_initiative"),
+            (trainee(F::iqts_country), "country"),
+            (trainee(F::sex), "sex"),
+            (input::<Degree>(api.version, D::uk_degree), "degree_type"),
+            (input::<Degree>(api.version, D::subject), "degree_subject"),
+            (input::<Degree>(api.version, D::country), "country"),
+            (input::<Degree>(api.version, D::institution), "institution"),
+            (input::<domain::Withdrawal>(api.version, W::reasons), "withdrawal_reasons"),
+            ("degrees_attributes[0].grade", "degree_grade"),
+            ("withdrawal_reasons", "withdrawal_reasons"),
+        ] {
+            assert_eq!(name_of(field), list, "{field}");
+        }
+        api.get(&format!("/reference-data?field={}", trainee(F::email))).error(404, "NotFound");
+    });
+}

@@ -1,0 +1,332 @@
+//! Runs jobs concurrently, each on a connection of the pool and in one transaction.
+//!
+//! Knows nothing of the write thread.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use r2d2::{Pool, State};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+
+use crate::clock::{Clock, JobTime, WriteClock};
+use crate::connection::{Access, Connections, DatabaseConnection, LogPoolErrors};
+use crate::error::{DatabaseError, JobError};
+use crate::jobs::group_queue::GroupQueue;
+use crate::jobs::job_times::JobTimer;
+use crate::jobs::runs::{JOB_TIME, RerunBudget, RerunDecision};
+use crate::jobs::transaction::Transaction;
+use crate::metrics::StoreMetrics;
+use crate::options::StoreOptions;
+use crate::stats::{Queue, WriteCounters};
+
+/// How long a job that reads may take on one connection before it is run again on another one.
+const READ_TIME: Duration = Duration::from_secs(4);
+/// How long a job waits for a connection on SQLite.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long an unused connection stays open. Other servers may need the connections of the database server.
+const IDLE_TIME: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(crate) struct JobPool {
+    connections: Pool<Connections>,
+    /// How the connections are made.
+    manager: Connections,
+    /// How long a job without a deadline waits for a connection.
+    connection_wait: Duration,
+    /// How long a job may wait for a permit, and take in all. `None` on SQLite, where jobs wait for their turn.
+    limits: Option<Limits>,
+    read_clock: Clock,
+    pub(crate) write_clock: Arc<WriteClock>,
+    pub(crate) counters: Arc<WriteCounters>,
+    pub(crate) metrics: StoreMetrics,
+    /// The most jobs that wait.
+    queue: usize,
+    /// The writes that may share a transaction, and wait for others to do so.
+    pub(crate) groups: GroupQueue,
+    /// One permit for each job that runs, so that no thread is spent on waiting for a connection.
+    places: Arc<Semaphore>,
+    /// One permit for each job that runs or waits to.
+    admitted: Semaphore,
+}
+
+/// How long a job may take.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    place: Duration,
+    job: Duration,
+}
+
+impl JobPool {
+    pub(crate) fn open(
+        connections: &Connections,
+        size: u32,
+        options: &StoreOptions,
+        write_clock: Arc<WriteClock>,
+        counters: Arc<WriteCounters>,
+        metrics: StoreMetrics,
+    ) -> Self {
+        let size = size.max(1);
+        let limits = (!connections.allow_one_writer()).then_some(Limits { place: options.place_wait, job: JOB_TIME });
+        let pool = Pool::builder()
+            .max_size(size)
+            // Otherwise it would make one more whenever one is taken.
+            .min_idle(Some(0))
+            .idle_timeout(Some(IDLE_TIME))
+            .error_handler(Box::new(LogPoolErrors))
+            .connection_timeout(limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place))
+            .build_unchecked(connections.clone());
+        let places = usize::try_from(size).unwrap_or(Semaphore::MAX_PERMITS);
+        Self {
+            connections: pool,
+            manager: connections.clone(),
+            connection_wait: limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place.max(options.connection_wait)),
+            limits,
+            read_clock: options.clock.clone(),
+            write_clock,
+            counters,
+            metrics,
+            queue: options.queue,
+            groups: GroupQueue::default(),
+            places: Arc::new(Semaphore::new(places)),
+            admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
+        }
+    }
+
+    /// The connections that there are.
+    pub(crate) fn state(&self) -> State {
+        self.connections.state()
+    }
+
+    /// The most connections.
+    pub(crate) fn size(&self) -> u32 {
+        self.connections.max_size()
+    }
+
+    /// The jobs that wait for a place.
+    pub(crate) fn queue(&self) -> Queue {
+        let places = usize::try_from(self.size()).unwrap_or(Semaphore::MAX_PERMITS);
+        // A job is admitted first and then gets its place, so between the two looks there may be one more or less. Those that share
+        // a transaction have one place together, and seem to wait but for one.
+        let running = places.saturating_sub(self.places.available_permits());
+        let admitted = places.saturating_add(self.queue).saturating_sub(self.admitted.available_permits());
+        Queue { length: admitted.saturating_sub(running), limit: self.queue }
+    }
+
+    /// Runs a job on a thread where it may block, when one of the places is free.
+    pub(crate) async fn run<T, E>(
+        self: Arc<Self>,
+        access: Access,
+        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let deadline = self.deadline();
+        let _admitted = self.admit()?;
+        Arc::clone(&self).run_admitted(deadline, access, job, JobTimer::start()).await
+    }
+
+    /// When a job that begins now must have ended.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.limits.map(|limits| Instant::now() + limits.job)
+    }
+
+    /// Lets a job wait for a place, unless too many do.
+    pub(crate) fn admit(&self) -> Result<SemaphorePermit<'_>, DatabaseError> {
+        self.admitted.try_acquire().map_err(|_| DatabaseError::QueueFull)
+    }
+
+    /// Like [`JobPool::run`], for an admitted job. A job that is run again releases its permit during the pause.
+    pub(crate) async fn run_admitted<T, E>(
+        self: Arc<Self>,
+        deadline: Option<Instant>,
+        access: Access,
+        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
+        mut timer: JobTimer,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: JobError,
+    {
+        let mut runs = RerunBudget::new(deadline);
+        loop {
+            let place = self.place(deadline).await.inspect_err(|_| {
+                timer.end_run();
+                timer.report();
+            })?;
+            let pool = Arc::clone(&self);
+            let running = spawn_blocking(move || {
+                // The place goes into the thread, which runs on when its caller stops waiting.
+                let _place = place;
+                let (answer, pause) = pool.run_once(access, deadline, &mut job, &mut runs, &mut timer);
+                (job, runs, timer, answer, pause)
+            });
+            let Ok(ended) = running.await else { return Err(DatabaseError::Closed.into()) };
+            let (answer, pause);
+            (job, runs, timer, answer, pause) = ended;
+            let Some(pause) = pause else {
+                timer.report();
+                return answer;
+            };
+            sleep(pause).await;
+        }
+    }
+
+    pub(crate) async fn place(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, DatabaseError> {
+        let place = Arc::clone(&self.places).acquire_owned();
+        let place = match self.limits {
+            None => place.await,
+            Some(limits) => {
+                let left =
+                    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+                let patience = limits.place.min(left);
+                timeout(patience, place).await.map_err(|_| DatabaseError::PoolTimeout(patience))?
+            }
+        };
+        place.map_err(|_| DatabaseError::Closed)
+    }
+
+    /// Waits until the jobs that were given before have ended.
+    pub(crate) async fn drain(&self) {
+        // Places are given in the order in which they are requested. A closed pool runs nothing.
+        let _all = self.places.acquire_many(self.size()).await;
+    }
+
+    /// Runs a job on the calling thread, without a deadline: no client waits for it.
+    pub(crate) fn run_here<T, E>(
+        &self,
+        access: Access,
+        mut job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: JobError,
+    {
+        let (mut runs, mut timer) = (RerunBudget::new(None), JobTimer::start());
+        loop {
+            let (answer, pause) = self.run_once(access, None, &mut job, &mut runs, &mut timer);
+            let Some(pause) = pause else { return answer };
+            thread::sleep(pause);
+        }
+    }
+
+    /// Runs a job once. Returns its answer, and the pause before the next run if there is one.
+    fn run_once<T, E>(
+        &self,
+        access: Access,
+        deadline: Option<Instant>,
+        job: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+        runs: &mut RerunBudget,
+        timer: &mut JobTimer,
+    ) -> (Result<T, E>, Option<Duration>)
+    where
+        E: JobError,
+    {
+        let mut pooled = match self.connection(deadline) {
+            Ok(pooled) => pooled,
+            Err(error) => {
+                timer.end_run();
+                return (Err(error.into()), None);
+            }
+        };
+        let connection = &mut pooled.connection;
+        let begun = Instant::now();
+        timer.begin_run();
+        connection.set_deadline(deadline.map(|deadline| match access {
+            Access::LookUp | Access::Read => deadline.min(begun + READ_TIME),
+            Access::Write => deadline,
+        }));
+        let mut timed_job = |session: &mut Transaction<'_>| timer.run(session, &mut *job);
+        let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, &mut timed_job)));
+        self.metrics.job_ended(access, begun);
+        let answer = answer.unwrap_or_else(|_| {
+            // The pool also drops one that comes back with an open transaction.
+            connection.close();
+            Err(DatabaseError::JobPanicked.into())
+        });
+        timer.end_run();
+        // On SQLite jobs do not collide, and the busy timeout has passed.
+        if self.limits.is_none() {
+            return (answer, None);
+        }
+        let failure = answer.as_ref().err().and_then(JobError::of_the_database);
+        let decision = runs.decide(access, failure);
+        match decision {
+            RerunDecision::AfterCollision { .. } => self.counters.collided(),
+            RerunDecision::Reconnect { .. } => {
+                connection.close();
+                self.manager.invalidate();
+            }
+            RerunDecision::Done | RerunDecision::Fail | RerunDecision::AtDate { .. } => {}
+        }
+        (answer, runs.pause(decision, begun.elapsed()))
+    }
+
+    /// A connection, as soon as one is free.
+    pub(crate) fn connection(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<r2d2::PooledConnection<Connections>, DatabaseError> {
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
+        let patience =
+            deadline.map_or(self.connection_wait, |deadline| left(deadline).min(self.connections.connection_timeout()));
+        self.connections.get_timeout(patience).map_err(DatabaseError::Unavailable)
+    }
+
+    /// Runs a job alone in a transaction.
+    pub(crate) fn run_job<T, E>(
+        &self,
+        connection: &mut DatabaseConnection,
+        access: Access,
+        job: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
+    where
+        E: JobError,
+    {
+        connection.begin(access).map_err(DatabaseError::from)?;
+        let time = match access {
+            Access::LookUp | Access::Read => JobTime::new_reading(self.read_clock.now()),
+            Access::Write => JobTime::new_writing(&self.write_clock),
+        };
+        let depth = connection.depth_of(access);
+        let answer = job(&mut Transaction::new(connection, access, time));
+        if answer.is_ok() {
+            self.end(connection, access, depth, 1)?;
+        } else {
+            // What cannot be rolled back is never committed either: the pool drops the connection.
+            let _ = match access {
+                Access::LookUp | Access::Read => connection.end_reading(true),
+                Access::Write => connection.roll_back(),
+            };
+        }
+        answer
+    }
+
+    /// Ends the transaction of this number of jobs.
+    pub(crate) fn end(
+        &self,
+        connection: &mut DatabaseConnection,
+        access: Access,
+        depth: u32,
+        jobs: u64,
+    ) -> Result<(), DatabaseError> {
+        connection.require_depth(depth)?;
+        let ended = match access {
+            Access::LookUp | Access::Read => connection.end_reading(false),
+            Access::Write => connection.commit(),
+        };
+        ended.map_err(|error| {
+            let error = DatabaseError::from(error);
+            if error.is_unique_violation() { error } else { error.at_end_of_transaction() }
+        })?;
+        connection.require_depth(0)?;
+        if let Access::Write = access {
+            self.counters.committed(jobs);
+        }
+        Ok(())
+    }
+}

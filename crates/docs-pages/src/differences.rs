@@ -1,0 +1,89 @@
+//! The difference between two versions that are served: `GET /docs/differences/FROM..TO`.
+//!
+//! It is Markdown, unless the client asks for another form: JSON for programs, a page for people, with `?format=` or in
+//! `Accept`.
+
+use actix_web::http::header::{
+    Accept, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Header as _, HeaderValue, REFERRER_POLICY, VARY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::web::Path;
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use version_tools::Difference;
+
+use crate::version_notes::page_of;
+use gateway::error::{ApiError, Missing};
+use gateway::response::DATA_POLICY;
+use gateway::routes::read_only;
+use gateway::state::GatewayState;
+use http_kit::paths;
+use http_kit::responses::page::shared_page;
+use http_kit::responses::response_stream::JSON;
+
+/// The media type of a difference that people read.
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+/// The resource.
+pub(super) fn resource(state: &GatewayState) -> Resource {
+    let state = state.clone();
+    read_only("/differences/{pair}", move |request: HttpRequest, pair: Path<String>| {
+        let response =
+            answer(&state, &request, &pair).unwrap_or_else(|failure| failure.response_without_version().into());
+        std::future::ready(response)
+    })
+}
+
+fn answer(state: &GatewayState, request: &HttpRequest, pair: &str) -> Result<HttpResponse, ApiError> {
+    let (from, to) = pair.split_once("..").ok_or(ApiError::NotFound(Missing::Path))?;
+    let named = |text| state.versions.named(text).map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)));
+    let (from, to, form) = (named(from)?, named(to)?, form(request));
+    let address = format!("{} {form:?}", paths::differences(from.version.label, to.version.label));
+    let content = state.contents.get(&address, || {
+        let difference = Difference::between(from, to, state.lists);
+        match form {
+            Form::Json => serde_json::to_vec(&difference).map_err(ApiError::unwritable),
+            Form::Markdown => Ok(difference.markdown().into_bytes()),
+            Form::Page => page_of(&difference.markdown()),
+        }
+    })?;
+    let data = |media_type| {
+        [
+            (CONTENT_TYPE, media_type),
+            (CACHE_CONTROL, "no-cache"),
+            (CONTENT_SECURITY_POLICY, DATA_POLICY),
+            (REFERRER_POLICY, "no-referrer"),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ]
+    };
+    let mut response = match form {
+        Form::Json => content.response(request, &data(JSON)),
+        Form::Markdown => content.response(request, &data(MARKDOWN)),
+        Form::Page => shared_page(request, &content),
+    };
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(response)
+}
+
+/// The form of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Markdown,
+    Json,
+    Page,
+}
+
+/// The form that the client asks for: by the query, else by the first known type that it accepts.
+fn form(request: &HttpRequest) -> Form {
+    let named = |name: &str| match name {
+        "json" | "application/json" => Some(Form::Json),
+        "html" | "text/html" => Some(Form::Page),
+        "markdown" | "text/markdown" => Some(Form::Markdown),
+        _ => None,
+    };
+    let mut query = form_urlencoded::parse(request.query_string().as_bytes());
+    if let Some((_, format)) = query.find(|(name, _)| name == "format") {
+        return named(&format).unwrap_or(Form::Markdown);
+    }
+    let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
+    accepted.iter().find_map(|media| named(media.essence_str())).unwrap_or(Form::Markdown)
+}

@@ -1,0 +1,135 @@
+//! `GET /docs/<version>/<document>`: the contract, the guide, the fields, the problems, the rules, the code lists and the
+//! funding, in the words of a version. The texts are those of the folder of documents, or computed as those are.
+
+use actix_web::web::Path;
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::{Label, Served};
+use askama::Template;
+use askama::filters::{Html, escape};
+
+use crate::markdown::{Rendered, Section};
+use crate::place::{Place, html};
+use gateway::error::{ApiError, Missing};
+use gateway::routes::read_only;
+use gateway::state::GatewayState;
+use http_kit::paths;
+use http_kit::responses::page::{shared_page, tagged_page};
+
+mod text;
+
+use text::WRITTEN_ORIGIN;
+pub(super) use text::{Document, rendered};
+
+#[derive(Template)]
+#[template(path = "pages/document.html")]
+struct DocumentPage {
+    place: Place,
+    title: String,
+    /// The other documents of the version, with this one.
+    documents: Vec<Link>,
+    /// The same document in each version.
+    versions: Vec<Link>,
+    sections: Vec<Section>,
+    /// Made of texts of ours and of the code lists, whose entries are escaped.
+    body: String,
+}
+
+/// An entry of a navigation.
+pub(super) struct Link {
+    pub(super) words: String,
+    pub(super) address: String,
+    pub(super) is_here: bool,
+}
+
+/// The documents of a version.
+pub(super) fn resources(state: &GatewayState, label: Label) -> Vec<Resource> {
+    let document = |document: Document| {
+        let state = state.clone();
+        read_only(&format!("/{label}/{}", document.name()), move |request: HttpRequest| {
+            std::future::ready(answer(&state, &request, label, document, None))
+        })
+    };
+    let lists = state.clone();
+    let one_list = format!("/{label}/{}/{{list}}", Document::Lists.name());
+    let list = read_only(&one_list, move |request: HttpRequest, list: Path<String>| {
+        std::future::ready(answer(&lists, &request, label, Document::Lists, Some(&list)))
+    });
+    Document::ALL.into_iter().map(document).chain([list]).collect()
+}
+
+fn answer(
+    state: &GatewayState,
+    request: &HttpRequest,
+    label: Label,
+    document: Document,
+    list: Option<&str>,
+) -> HttpResponse {
+    let response = page(state, request, label, document, list);
+    response.unwrap_or_else(|failure| failure.response_without_version().into())
+}
+
+fn page(
+    state: &GatewayState,
+    request: &HttpRequest,
+    label: Label,
+    document: Document,
+    list: Option<&str>,
+) -> Result<HttpResponse, ApiError> {
+    let missing = || ApiError::NotFound(Missing::Path);
+    let served = state.versions.find(label).ok_or_else(missing)?;
+    let address = address(label, document, list);
+    let content = state.contents.get(&address, || {
+        let rendered = rendered(document, list, served, state.versions, state.lists).ok_or_else(missing)?;
+        let page = html(&filled_in(state, served, document, list, rendered));
+        page.map(String::into_bytes).map_err(ApiError::UnwritablePage)
+    })?;
+    // A page with commands has the address by which its reader came here.
+    if !document.has_commands() {
+        return Ok(shared_page(request, &content));
+    }
+    let Ok(origin) = escape(state.proxies.origin(request), Html);
+    let page = String::from_utf8_lossy(content.plain()).replace(WRITTEN_ORIGIN, &origin.to_string());
+    Ok(tagged_page(request, page))
+}
+
+fn filled_in(
+    state: &GatewayState,
+    served: &Served,
+    document: Document,
+    list: Option<&str>,
+    rendered: Rendered,
+) -> DocumentPage {
+    let label = served.version.label;
+    let versions = state.versions.iter().rev().map(|other| other.version.label);
+    let in_version = |other: Label| Link {
+        words: other.to_string(),
+        address: address(other, document, list),
+        is_here: other == label,
+    };
+    let Rendered { title, html, sections, .. } = rendered;
+    DocumentPage {
+        place: Place::Document(label),
+        title,
+        documents: navigation(label, Some((document, list.is_none()))),
+        versions: versions.map(in_version).collect(),
+        // A short page has its headings in view.
+        sections: if sections.len() > 2 { sections } else { Vec::new() },
+        body: html,
+    }
+}
+
+/// The documents of a version. `here` is the one that is shown, and whether its own entry would lead to itself.
+pub(super) fn navigation(label: Label, here: Option<(Document, bool)>) -> Vec<Link> {
+    let link = |document: Document| Link {
+        words: document.words().to_owned(),
+        address: paths::document(label, document.name()),
+        is_here: here == Some((document, true)),
+    };
+    Document::ALL.into_iter().map(link).collect()
+}
+
+/// The address of a document, or of one code list.
+pub(super) fn address(label: Label, document: Document, list: Option<&str>) -> String {
+    let address = paths::document(label, document.name());
+    list.map_or_else(|| address.clone(), |list| format!("{address}/{list}"))
+}

@@ -1,0 +1,204 @@
+//! The texts of the documents: which there are, where they come from, and how they link to one another.
+//!
+//! The written ones are files of the folder of documents, which are parts of the program. Two comments in them are for what
+//! differs between a file and a page: what stands between `<!-- file -->` and `<!-- /file -->` is in the file alone, and
+//! `<!-- page: ... -->` is Markdown for the page alone.
+
+use std::sync::LazyLock;
+
+use adapter_kit::{Label, Served, Versions};
+use domain::Lists;
+use version_tools::documents::contract::TEXT as CONTRACT;
+use version_tools::documents::errors::errors;
+use version_tools::documents::fields::fields;
+use version_tools::documents::funding::funding;
+use version_tools::documents::rules::rules;
+use version_tools::documents::wording::Wording;
+use version_tools::documents::{GENERATED, lists};
+
+use crate::markdown::{Rendered, render};
+use http_kit::paths;
+
+/// The guide to integration, as it is written.
+const GUIDE: &str = include_str!("../../../../docs/integration.md");
+
+/// Where commands in the documents find the register.
+pub(super) const WRITTEN_ORIGIN: &str = "http://127.0.0.1:8080";
+
+/// A document that each version has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Document {
+    /// How to begin, and how to go on.
+    Guide,
+    /// What the version promises.
+    Contract,
+    /// The fields of the version.
+    Fields,
+    /// The codes of problems and the statuses.
+    Problems,
+    /// The rules, with the versions that they bind.
+    Rules,
+    /// The code lists.
+    Lists,
+    /// Which funding there is.
+    Funding,
+}
+
+impl Document {
+    /// All of them, in the order of the navigation.
+    pub(crate) const ALL: [Self; 7] =
+        [Self::Guide, Self::Contract, Self::Fields, Self::Problems, Self::Rules, Self::Lists, Self::Funding];
+
+    /// Its name in addresses.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Guide => "guide",
+            Self::Contract => paths::CONTRACT,
+            Self::Fields => "fields",
+            Self::Problems => paths::PROBLEMS,
+            Self::Rules => "rules",
+            Self::Lists => "reference-data",
+            Self::Funding => "funding",
+        }
+    }
+
+    /// Its name for people.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Guide => "Guide to integration",
+            Self::Contract => "Contract",
+            Self::Fields => "Fields",
+            Self::Problems => "Problems",
+            Self::Rules => "Rules",
+            Self::Lists => "Code lists",
+            Self::Funding => "Funding",
+        }
+    }
+
+    /// Whether it has commands that name the address of the register.
+    pub(super) const fn has_commands(self) -> bool {
+        matches!(self, Self::Guide)
+    }
+
+    /// Its file in the folder of documents.
+    const fn file(self) -> Option<&'static str> {
+        match self {
+            Self::Guide => Some("integration.md"),
+            Self::Contract => Some("api.md"),
+            Self::Problems => Some("errors.md"),
+            Self::Rules => Some("rules.md"),
+            Self::Fields | Self::Lists | Self::Funding => None,
+        }
+    }
+}
+
+/// A document, or one of the code lists, in the words of a version; nothing where no list has the name.
+pub(crate) fn rendered(
+    document: Document,
+    list: Option<&str>,
+    served: &Served,
+    versions: &Versions,
+    codes: &Lists,
+) -> Option<Rendered> {
+    let version = served.version;
+    let label = version.label;
+    let markdown = match (document, list) {
+        (Document::Guide, _) => for_page(GUIDE),
+        (Document::Contract, _) => for_page(CONTRACT),
+        (Document::Fields, _) => fields(version),
+        (Document::Problems, _) => for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses())),
+        (Document::Rules, _) => for_page(&rules(versions)),
+        (Document::Lists, None) => lists::index(version, codes),
+        (Document::Lists, Some(name)) => lists::list(name, version, versions, codes)?,
+        (Document::Funding, _) => funding(version, codes),
+    };
+    // What is computed for a version has its words already.
+    let wording = document.file().map(|_| Wording::of(served, versions, *WRITTEN_LABEL));
+    Some(render(&markdown.replacen(GENERATED, "", 1), wording.as_ref(), &|address| link(label, document, address)))
+}
+
+/// The version for which the commands of the guide are written.
+static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
+    let (_, rest) = GUIDE.split_once(&format!("{}/", paths::API)).unwrap_or_default();
+    let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+    rest.split_at(end).0.parse().unwrap_or(Label::release(0, 0))
+});
+
+/// The text of a file as a page shows it.
+fn for_page(markdown: &str) -> String {
+    const FILE: (&str, &str) = ("<!-- file -->", "<!-- /file -->");
+    const PAGE: (&str, &str) = ("<!-- page:", "-->");
+    let mut parts = markdown.split(FILE.0);
+    let first = parts.next().unwrap_or_default().to_owned();
+    let text = parts.fold(first, |text, part| text + part.split_once(FILE.1).map_or("", |(_, after)| after));
+    let mut parts = text.split(PAGE.0);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let (shown, after) = part.split_once(PAGE.1).unwrap_or((part, ""));
+        text + shown.trim_end() + after
+    })
+}
+
+/// The table of statuses in the contract.
+fn statuses() -> String {
+    let rows =
+        CONTRACT.lines().skip_while(|line| !line.starts_with("| Status |")).take_while(|line| line.starts_with('|'));
+    // Its links are to sections of the contract.
+    rows.map(|row| row.replace("](#", "](api.md#") + "\n").collect()
+}
+
+/// The address of a page for a link in a document; nothing where there is no page.
+fn link(label: Label, document: Document, address: &str) -> Option<String> {
+    let (file, anchor) = address.split_once('#').map_or((address, None), |(file, anchor)| (file, Some(anchor)));
+    let anchor = anchor.map_or_else(String::new, |anchor| format!("#{anchor}"));
+    let named = Document::ALL.into_iter().find(|other| other.file() == Some(file));
+    let page = match named {
+        _ if file.is_empty() => paths::document(label, document.name()),
+        Some(other) => paths::document(label, other.name()),
+        None if file == "versions" => paths::DOCS.to_owned(),
+        None if file.starts_with(paths::DOCS) => file.to_owned(),
+        None => match file.strip_prefix("versions/").and_then(|file| file.strip_suffix(".md")) {
+            Some(about) => paths::written(about),
+            None if file.contains('.') => return None,
+            // A page that is no file.
+            None => paths::document(label, file),
+        },
+    };
+    Some(page + &anchor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passages_for_files_and_for_pages_differ() {
+        let text = "a <!-- file -->b\n<!-- /file -->c<!-- page: [d](e) -->. f";
+        assert_eq!(for_page(text), "a c [d](e). f");
+        assert_eq!(for_page("a"), "a");
+    }
+
+    #[test]
+    fn the_guide_is_written_for_a_version_that_is_served() {
+        assert!(versions::all().find(*WRITTEN_LABEL).is_some());
+    }
+
+    #[test]
+    fn statuses_are_those_of_the_contract() {
+        let statuses = statuses();
+        for status in ["401", "404", "409", "410", "412", "422", "429", "503"] {
+            assert!(statuses.contains(&format!("\n| {status} |")), "{status} in {statuses}");
+        }
+    }
+
+    #[test]
+    fn links_between_files_lead_to_pages() {
+        let label = Label::release(1999, 1);
+        let to = |address| link(label, Document::Guide, address);
+        assert_eq!(to("api.md#8-limits").unwrap(), "/docs/v1999.1/contract#8-limits");
+        assert_eq!(to("#here").unwrap(), "/docs/v1999.1/guide#here");
+        assert_eq!(to("versions/x.md").unwrap(), "/docs/versions/x");
+        assert_eq!(to("reference-data/sex").unwrap(), "/docs/v1999.1/reference-data/sex");
+        assert_eq!(to("operations.md"), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! `GET /docs/<version>/`: the contract of a version, to be looked through and tried out in a browser. All of it comes from
+//! here; no request goes to another host.
+
+use std::sync::Arc;
+
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::Label;
+use askama::Template;
+use utoipa_swagger_ui::Config;
+
+use super::assets::{self, JAVASCRIPT};
+use crate::documents::{Link, navigation};
+use crate::place::html;
+use gateway::error::{ApiError, Missing};
+use gateway::routes::read_only;
+use gateway::state::GatewayState;
+use http_kit::paths::{self, OpenApiDocument};
+use http_kit::responses::page::HTML;
+
+/// The explorer sets styles by itself, and shows pictures that are part of them.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+                      font-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+/// The page of the explorer.
+const PAGE: &str = "index.html";
+/// The script that says which document is shown.
+const INITIALIZER: &str = "swagger-initializer.js";
+
+/// The page, which names its files as the explorer does.
+#[derive(Template)]
+#[template(path = "pages/explorer.html")]
+struct Explorer {
+    label: Label,
+    /// What can be read where no script runs.
+    documents: Vec<Link>,
+    openapi: String,
+}
+
+/// The explorer of a version: its address, which leads to the page, and the files of the page.
+pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
+    let to = format!("{}/", paths::documentation(label));
+    let lead = move || {
+        let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, to.clone())).finish();
+        std::future::ready(reply)
+    };
+    // Nothing of the document is checked by a service elsewhere.
+    let config = Config::new([OpenApiDocument::Complete.of(label)])
+        .validator_url("none")
+        .deep_linking(true)
+        .display_request_duration(true)
+        .default_models_expand_depth(0);
+    let config = Arc::new(config);
+    let state = state.clone();
+    let file = move |request: HttpRequest| {
+        let response = answer(&state, label, &config, &request);
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+    };
+    [read_only(&format!("/{label}"), lead), read_only(&format!("/{label}/{{file:.*}}"), file)]
+}
+
+fn answer(
+    state: &GatewayState,
+    label: Label,
+    config: &Arc<Config<'static>>,
+    request: &HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let name = request.match_info().get("file").unwrap_or_default();
+    let (name, media_type) = match name {
+        "" | PAGE => (PAGE, HTML),
+        INITIALIZER => (INITIALIZER, JAVASCRIPT),
+        // Pages that a browser kept load the others by their names.
+        name => return assets::by_name(name, request).ok_or(ApiError::NotFound(Missing::Path)),
+    };
+    let address = format!("{}/{name}", paths::documentation(label));
+    let content = state.contents.get(&address, || {
+        if name == PAGE {
+            let documents = navigation(label, None);
+            let page = html(&Explorer { label, documents, openapi: OpenApiDocument::Complete.of(label) });
+            return page.map(|page| with_addresses(page).into_bytes()).map_err(ApiError::UnwritablePage);
+        }
+        let part = assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
+        Ok(part.plain().to_vec())
+    })?;
+    let headers = [
+        (CONTENT_TYPE, media_type),
+        (CACHE_CONTROL, "no-cache"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (REFERRER_POLICY, "no-referrer"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    Ok(content.response(request, &headers))
+}
+
+/// The page that loads its files from the addresses at which browsers keep them.
+fn with_addresses(page: String) -> String {
+    assets::addresses().fold(page, |page, (name, address)| {
+        let address = format!("\"{address}\"");
+        page.replace(&format!("\"./{name}\""), &address)
+    })
+}

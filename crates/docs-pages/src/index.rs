@@ -1,0 +1,125 @@
+//! `GET /docs`: the versions, how long they last, and where to read about them.
+
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::{ApiVersion, Label, Served, Status, Versions};
+use askama::Template;
+use askama::filters::{Html, escape};
+
+use crate::documents::{Document, Link, address, navigation};
+use crate::place::{Place, html};
+use gateway::error::{ApiError, Missing};
+use gateway::routes::read_only;
+use gateway::state::GatewayState;
+use http_kit::paths::{self, OpenApiDocument};
+use http_kit::requests::client_address::TrustedProxies;
+use http_kit::responses::page::{day, tagged_page};
+use http_kit::responses::shared_content::SharedContentCache;
+use versions::REMOVED;
+
+#[derive(Template)]
+#[template(path = "pages/index.html")]
+struct Index {
+    place: Place,
+    /// Newest first.
+    versions: Vec<Listed>,
+    /// Newest first.
+    removed: Vec<Removed>,
+    newest: Label,
+    /// The newest that is for use in production; where there is none, the newest.
+    usual: Label,
+    guide: String,
+    /// Scheme and host by which the reader came here.
+    origin: &'static str,
+}
+
+struct Listed {
+    label: Label,
+    tags: Vec<Tag>,
+    base: String,
+    since: Option<String>,
+    deprecated_on: Option<String>,
+    sunset_on: Option<String>,
+    documents: Vec<Link>,
+    documentation: String,
+    release_notes: String,
+    openapi: String,
+    openapi_client: String,
+    migration_guide: Option<String>,
+}
+
+struct Removed {
+    label: Label,
+    since: String,
+}
+
+struct Tag {
+    class: &'static str,
+    text: &'static str,
+}
+
+/// The resource.
+pub(super) fn resource(state: &GatewayState) -> Resource {
+    let versions = state.versions;
+    let (contents, proxies) = (state.contents.clone(), state.proxies.clone());
+    read_only("", move |request: HttpRequest| {
+        let response = answer(&request, versions, &contents, &proxies);
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+    })
+}
+
+/// Stands for the origin in the page that is made once for all readers. A browser finds it nowhere.
+const ORIGIN: &str = "https://origin.invalid";
+
+fn answer(
+    request: &HttpRequest,
+    versions: &Versions,
+    contents: &SharedContentCache,
+    proxies: &TrustedProxies,
+) -> Result<HttpResponse, ApiError> {
+    let content = contents.get(paths::DOCS, || {
+        let newest = versions.newest().ok_or(ApiError::NotFound(Missing::Path))?;
+        html(&index(versions, newest.version.label)).map(String::into_bytes).map_err(ApiError::UnwritablePage)
+    })?;
+    let Ok(origin) = escape(proxies.origin(request), Html);
+    let page = String::from_utf8_lossy(content.plain()).replace(ORIGIN, &origin.to_string());
+    Ok(tagged_page(request, page))
+}
+
+fn index(versions: &Versions, newest: Label) -> Index {
+    let is_released = |served: &&Served| served.version.publication.status == Status::Released;
+    let usual = versions.iter().rev().find(is_released).map_or(newest, |served| served.version.label);
+    Index {
+        place: Place::Index,
+        versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
+        removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
+        newest,
+        usual,
+        guide: address(usual, Document::Guide, None),
+        origin: ORIGIN,
+    }
+}
+
+fn listed(version: &ApiVersion, newest: Label) -> Listed {
+    let label = version.label;
+    let publication = &version.publication;
+    let state = match publication.status {
+        Status::Released => Tag { class: "tag-good", text: "released" },
+        Status::SandboxOnly => Tag { class: "tag-plain", text: "for use in the sandbox" },
+    };
+    let is_newest = (label == newest).then_some(Tag { class: "tag-plain", text: "newest" });
+    let ends = publication.deprecated_on.map(|_| Tag { class: "tag-change", text: "deprecated" });
+    Listed {
+        label,
+        tags: [state].into_iter().chain(is_newest).chain(ends).collect(),
+        base: label.base_path(),
+        since: publication.since.map(day),
+        deprecated_on: publication.deprecated_on.map(day),
+        sunset_on: publication.sunset_on.map(day),
+        documents: navigation(label, None),
+        documentation: paths::documentation(label),
+        release_notes: paths::release_notes(label),
+        openapi: OpenApiDocument::Complete.of(label),
+        openapi_client: OpenApiDocument::Client.of(label),
+        migration_guide: (label != newest).then(|| paths::migration_guide(label, newest)),
+    }
+}

@@ -1,0 +1,393 @@
+//! Markdown as HTML: headings and rows that can be linked to, tables that scroll by themselves, and no HTML of the text.
+//!
+//! A text may be shown in the words of one version. Parts that are about several versions stand between the comments
+//! `<!-- as written -->` and `<!-- end -->`, and keep their names. What else is read from a text goes into the index of the
+//! search.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use http_kit::paths;
+use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, TextMergeStream};
+use version_tools::documents::contract::slug;
+use version_tools::documents::wording::Wording;
+
+mod table;
+
+use table::Table;
+
+/// A text as a page shows it.
+#[derive(Debug)]
+pub(super) struct Rendered {
+    /// The heading of the page, as plain text.
+    pub(super) title: String,
+    /// The text.
+    pub(super) html: String,
+    /// Its sections, in order.
+    pub(super) sections: Vec<Section>,
+    /// What can be found in it.
+    pub(super) blocks: Vec<Block>,
+}
+
+/// A section of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Section {
+    /// Whether it is part of the section before.
+    pub(super) is_inner: bool,
+    pub(super) anchor: String,
+    pub(super) title: String,
+}
+
+/// A heading, a paragraph, a row of a table or a piece of code, as plain text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Block {
+    /// Where it is; empty at the beginning of the page.
+    pub(super) anchor: String,
+    /// What it is about: the heading above it, or the first cell of a row that can be linked to.
+    pub(super) title: String,
+    pub(super) text: String,
+}
+
+/// Where the links of a text lead: the address for each that is written; nothing where the page links to nothing.
+pub(super) type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Identifiers that pages have themselves.
+const RESERVED: [&str; 3] = ["main", "search", "version"];
+
+/// Renders a text.
+pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>) -> Rendered {
+    // A term may be broken over two lines.
+    let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES)
+        .map(|event| if event == Event::SoftBreak { Event::Text(CowStr::Borrowed(" ")) } else { event });
+    let events: Vec<Event<'_>> = TextMergeStream::new(parser).collect();
+    let mut renderer = Renderer::new(wording, links, anchors_of_headings(&events));
+    for (at, event) in events.iter().enumerate() {
+        renderer.pass(event, events.get(at + 1..).unwrap_or_default());
+    }
+    renderer.finish()
+}
+
+/// The identifiers of all headings, in order: each is there once.
+fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
+    let mut taken = BTreeSet::from(RESERVED.map(str::to_owned));
+    let headings = events.iter().enumerate().filter(|(_, event)| matches!(event, Event::Start(Tag::Heading { .. })));
+    headings
+        .map(|(at, _)| {
+            let slug =
+                slug(&text_until(events.get(at + 1..).unwrap_or_default(), |end| matches!(end, TagEnd::Heading(_))));
+            let mut anchor = slug.clone();
+            let mut repeated = 0;
+            while !taken.insert(anchor.clone()) {
+                repeated += 1;
+                anchor = format!("{slug}-{repeated}");
+            }
+            anchor
+        })
+        .collect()
+}
+
+/// The plain text up to the end of an element.
+fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String {
+    let inner = events.iter().take_while(|event| !matches!(event, Event::End(end) if is_end(end)));
+    inner
+        .filter_map(|event| if let Event::Text(text) | Event::Code(text) = event { Some(text.as_ref()) } else { None })
+        .collect()
+}
+
+struct Renderer<'a> {
+    wording: Option<&'a Wording>,
+    links: Links<'a>,
+    written: Vec<Event<'a>>,
+    /// The identifiers of the headings that come.
+    headings: std::vec::IntoIter<String>,
+    taken: BTreeSet<String>,
+    is_as_written: bool,
+    /// Whether the section is about what the version does not have.
+    is_of_others: bool,
+    is_code_block: bool,
+    /// Whether each link that is open leads anywhere.
+    open_links: Vec<bool>,
+    table: Option<Table>,
+    tables: usize,
+    /// The heading that is being read.
+    heading: Option<HeadingLevel>,
+    title: String,
+    section: Section,
+    sections: Vec<Section>,
+    blocks: Vec<Block>,
+    text: String,
+}
+
+impl<'a> Renderer<'a> {
+    fn new(wording: Option<&'a Wording>, links: Links<'a>, headings: Vec<String>) -> Self {
+        let taken = headings.iter().cloned().chain(RESERVED.map(str::to_owned)).collect();
+        let section = Section { is_inner: false, anchor: String::new(), title: String::new() };
+        Self {
+            wording,
+            links,
+            written: Vec::new(),
+            headings: headings.into_iter(),
+            taken,
+            is_as_written: false,
+            is_of_others: false,
+            is_code_block: false,
+            open_links: Vec::new(),
+            table: None,
+            tables: 0,
+            heading: None,
+            title: String::new(),
+            section,
+            sections: Vec::new(),
+            blocks: Vec::new(),
+            text: String::new(),
+        }
+    }
+
+    fn finish(self) -> Rendered {
+        let mut html = String::new();
+        pulldown_cmark::html::push_html(&mut html, self.written.into_iter());
+        Rendered { title: self.title, html, sections: self.sections, blocks: self.blocks }
+    }
+
+    fn write(&mut self, html: impl Into<CowStr<'a>>) {
+        self.written.push(Event::Html(html.into()));
+    }
+
+    /// The words of the version, unless the place is about others.
+    fn words(&self) -> Option<&'a Wording> {
+        let is_as_written =
+            self.is_as_written || self.is_of_others || self.table.as_ref().is_some_and(Table::is_as_written);
+        self.wording.filter(|_| !is_as_written)
+    }
+
+    fn pass(&mut self, event: &Event<'_>, following: &[Event<'_>]) {
+        match event {
+            Event::Start(tag) => self.start(tag, following),
+            Event::End(end) => self.end(*end),
+            Event::Text(text) => {
+                let text: Cow<'_, str> = match self.words() {
+                    Some(wording) if self.is_code_block => wording.code(text),
+                    Some(wording) => wording.prose(text),
+                    None => Cow::Borrowed(text),
+                };
+                self.text.push_str(&text);
+                self.written.push(Event::Text(text.into_owned().into()));
+            }
+            Event::Code(code) => {
+                let own = self.words().map_or(Cow::Borrowed(code.as_ref()), |wording| wording.code(code));
+                self.text.push_str(&own);
+                self.written.push(Event::Code(own.into_owned().into()));
+                let is_first_cell = self.table.as_ref().is_some_and(Table::is_in_first_cell);
+                if let Some(wording) = self.words().filter(|wording| is_first_cell && wording.is_missing(code)) {
+                    self.write(format!(" <span class=\"tag tag-plain\">not in {}</span>", wording.version().label));
+                }
+            }
+            // No HTML of the text is passed on.
+            Event::Html(comment) | Event::InlineHtml(comment) => match comment.trim() {
+                "<!-- as written -->" => self.is_as_written = true,
+                "<!-- end -->" => self.is_as_written = false,
+                _ => {}
+            },
+            Event::HardBreak | Event::SoftBreak => {
+                self.text.push(' ');
+                self.written.push(Event::HardBreak);
+            }
+            Event::Rule => self.written.push(Event::Rule),
+            Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: &Tag<'_>, following: &[Event<'_>]) {
+        match tag {
+            Tag::Heading { level, .. } => {
+                self.flush();
+                self.heading = Some(*level);
+                // That of the page is its beginning.
+                let id = self.headings.next().map(CowStr::from).filter(|_| *level != HeadingLevel::H1);
+                self.section.anchor = id.as_deref().unwrap_or_default().to_owned();
+                let (classes, attrs) = (Vec::new(), Vec::new());
+                self.written.push(Event::Start(Tag::Heading { level: *level, id, classes, attrs }));
+            }
+            Tag::Link { dest_url, link_type, .. } => {
+                let address = (self.links)(dest_url);
+                self.open_links.push(address.is_some());
+                if let Some(address) = address {
+                    let (dest_url, title, id) = (address.into(), CowStr::Borrowed(""), CowStr::Borrowed(""));
+                    self.written.push(Event::Start(Tag::Link { link_type: *link_type, dest_url, title, id }));
+                }
+            }
+            Tag::CodeBlock(_) => {
+                self.flush();
+                self.is_code_block = true;
+                self.write("<pre><code>");
+            }
+            Tag::Table(_) => {
+                self.flush();
+                self.tables += 1;
+                self.table = Some(Table::default());
+                let (number, about) = (self.tables, escaped(&self.section.title));
+                self.write(format!(
+                    "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-labelledby=\"table-{number}\"><table>\
+                     <caption id=\"table-{number}\"><span class=\"hidden\">{about}, table {number}</span></caption>"
+                ));
+            }
+            Tag::TableHead => self.write("<thead><tr>"),
+            Tag::TableRow => self.start_row(following),
+            Tag::TableCell => {
+                let text = text_until(following, |end| matches!(end, TagEnd::TableCell));
+                let is_of_others = self.wording.is_some_and(|wording| wording.is_about_others(&text));
+                if let Some(table) = &mut self.table {
+                    let start = table.start_cell(text.trim().is_empty(), is_of_others);
+                    self.write(start);
+                }
+            }
+            Tag::Paragraph => self.written.push(Event::Start(Tag::Paragraph)),
+            Tag::List(first) => {
+                self.flush();
+                self.written.push(Event::Start(Tag::List(*first)));
+            }
+            Tag::Item => {
+                self.flush();
+                self.written.push(Event::Start(Tag::Item));
+            }
+            Tag::Emphasis => self.written.push(Event::Start(Tag::Emphasis)),
+            Tag::Strong => self.written.push(Event::Start(Tag::Strong)),
+            Tag::BlockQuote(kind) => self.written.push(Event::Start(Tag::BlockQuote(*kind))),
+            Tag::HtmlBlock
+            | Tag::FootnoteDefinition(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListTitle
+            | Tag::DefinitionListDefinition
+            | Tag::Strikethrough
+            | Tag::Superscript
+            | Tag::Subscript
+            | Tag::Image { .. }
+            | Tag::MetadataBlock(_) => {}
+        }
+    }
+
+    /// A row that begins with a code, a name or a status can be linked to.
+    fn start_row(&mut self, following: &[Event<'_>]) {
+        self.flush();
+        let named = following.iter().skip(1).find(|event| !matches!(event, Event::Start(_)));
+        let anchor = match named {
+            Some(Event::Code(code)) => {
+                Some(slug(&self.words().map_or(Cow::Borrowed(code.as_ref()), |words| words.code(code))))
+            }
+            Some(Event::Text(text)) if text.len() == 3 && text.bytes().all(|digit| digit.is_ascii_digit()) => {
+                Some(paths::status_anchor(text))
+            }
+            Some(_) | None => None,
+        };
+        let anchor = anchor.filter(|anchor| !anchor.is_empty() && self.taken.insert(anchor.clone()));
+        self.write(anchor.as_ref().map_or_else(|| "<tr>".to_owned(), |anchor| format!("<tr id=\"{anchor}\">")));
+        if let Some(table) = &mut self.table {
+            table.start_row(anchor);
+        }
+    }
+
+    fn end(&mut self, end: TagEnd) {
+        match end {
+            TagEnd::Heading(level) => self.end_heading(level),
+            TagEnd::Link => {
+                if self.open_links.pop() == Some(true) {
+                    self.written.push(Event::End(TagEnd::Link));
+                }
+            }
+            TagEnd::CodeBlock => {
+                self.is_code_block = false;
+                self.write("</code></pre>");
+                self.flush();
+            }
+            TagEnd::Table => {
+                self.table = None;
+                self.write("</tbody></table></div>");
+            }
+            TagEnd::TableHead => {
+                self.text.clear();
+                if let Some(table) = &mut self.table {
+                    table.end_head();
+                }
+                self.write("</tr></thead><tbody>");
+            }
+            TagEnd::TableRow => {
+                self.write("</tr>");
+                self.end_row();
+            }
+            TagEnd::TableCell => {
+                if let Some(table) = &mut self.table {
+                    let end = table.end_cell(&self.text);
+                    self.text.push_str("  ");
+                    self.write(end);
+                }
+            }
+            TagEnd::Paragraph | TagEnd::Item => {
+                self.written.push(Event::End(end));
+                self.flush();
+            }
+            TagEnd::List(_) | TagEnd::Emphasis | TagEnd::Strong | TagEnd::BlockQuote(_) => {
+                self.written.push(Event::End(end));
+            }
+            TagEnd::HtmlBlock
+            | TagEnd::FootnoteDefinition
+            | TagEnd::DefinitionList
+            | TagEnd::DefinitionListTitle
+            | TagEnd::DefinitionListDefinition
+            | TagEnd::Strikethrough
+            | TagEnd::Superscript
+            | TagEnd::Subscript
+            | TagEnd::Image
+            | TagEnd::MetadataBlock(_) => {}
+        }
+    }
+
+    fn end_heading(&mut self, level: HeadingLevel) {
+        self.written.push(Event::End(TagEnd::Heading(level)));
+        self.heading = None;
+        let title = std::mem::take(&mut self.text);
+        if level == HeadingLevel::H1 {
+            self.title.clone_from(&title);
+        }
+        self.section = Section { is_inner: level > HeadingLevel::H2, title, ..self.section.clone() };
+        let Section { anchor, title, .. } = self.section.clone();
+        self.blocks.push(Block { anchor, title, text: String::new() });
+        if matches!(level, HeadingLevel::H2 | HeadingLevel::H3) {
+            self.sections.push(self.section.clone());
+        }
+        let note = self.wording.and_then(|wording| wording.missing_endpoint(&self.section.title));
+        self.is_of_others = note.is_some();
+        if let Some(note) = note {
+            let mut html = String::new();
+            pulldown_cmark::html::push_html(&mut html, Parser::new(&note));
+            self.write(format!("<div class=\"inset\">{html}</div>"));
+        }
+    }
+
+    fn end_row(&mut self) {
+        let text = std::mem::take(&mut self.text).trim().to_owned();
+        let (anchor, title) = match self.table.as_mut().and_then(Table::end_row) {
+            Some(row) => row,
+            None => (self.section.anchor.clone(), self.section.title.clone()),
+        };
+        self.blocks.push(Block { anchor, title, text });
+    }
+
+    /// What was read since the last block becomes a block.
+    fn flush(&mut self) {
+        let text = std::mem::take(&mut self.text).trim().to_owned();
+        if !text.is_empty() {
+            let Section { anchor, title, .. } = self.section.clone();
+            self.blocks.push(Block { anchor, title, text });
+        }
+    }
+}
+
+/// Text as HTML.
+fn escaped(text: &str) -> String {
+    let mut html = String::new();
+    pulldown_cmark::html::push_html(&mut html, [Event::Text(text.to_owned().into())].into_iter());
+    html
+}
+
+#[cfg(test)]
+mod tests;

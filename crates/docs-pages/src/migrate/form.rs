@@ -1,0 +1,190 @@
+//! The form: what was filled in, what it means, and what is wrong with it, in words for the page.
+
+use std::collections::BTreeMap;
+
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::{ApiVersion, Label, Served, Versions, read};
+use domain::values::text::is_absent;
+use serde_json::Value;
+use version_tools::translate::BodyKind;
+
+use super::example;
+
+/// The largest body, in bytes.
+pub(super) const MAX_BODY_BYTES: usize = 262_144;
+/// The largest form, in bytes: each byte of a body can take three there.
+pub(super) const MAX_FORM_BYTES: usize = 3 * MAX_BODY_BYTES + 1_024;
+
+/// The name of the button that gets an example.
+const EXAMPLE: &str = "example";
+
+/// What a body can be said to be: the value of the choice, its words, and its meaning.
+const KINDS: &[(&str, &str, BodyKind)] = &[
+    ("detect", "Find out from the body", BodyKind { record: None, direction: None, purpose: None }),
+    ("create", "Request: a new trainee", request(RecordKind::Trainee, Some(Purpose::Create))),
+    ("update", "Request: a change of a trainee", request(RecordKind::Trainee, Some(Purpose::Update))),
+    ("placement", "Request: a placement", request(RecordKind::Placement, None)),
+    ("degree", "Request: a degree", request(RecordKind::Degree, None)),
+    ("withdraw", "Request: withdraw a trainee", request(RecordKind::Withdrawal, None)),
+    ("defer", "Request: defer a trainee", request(RecordKind::Deferral, None)),
+    ("recommend", "Request: recommend a trainee for the award", request(RecordKind::Recommendation, None)),
+    ("reply", "A reply of the register", BodyKind { record: None, direction: Some(Direction::Reply), purpose: None }),
+];
+
+const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
+    BodyKind { record: Some(record), direction: Some(Direction::Request), purpose }
+}
+
+/// A field of the form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum FormField {
+    /// The version that the body is of.
+    From,
+    /// The version that it is wanted in.
+    To,
+    /// What it is.
+    Kind,
+    /// The body.
+    Body,
+}
+
+impl FormField {
+    /// Its name, which is also its place on the page.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::From => "from",
+            Self::To => "to",
+            Self::Kind => "kind",
+            Self::Body => "body",
+        }
+    }
+}
+
+/// A choice in a list.
+pub(super) struct Choice {
+    pub(super) value: String,
+    pub(super) words: String,
+    pub(super) chosen: bool,
+}
+
+/// What is to be translated, and how.
+pub(super) struct TranslationRequest {
+    pub(super) from: &'static Served,
+    pub(super) to: &'static Served,
+    pub(super) body_kind: BodyKind,
+    pub(super) body: Value,
+}
+
+/// The form as somebody filled it in.
+#[derive(Debug, Default)]
+pub(super) struct Form {
+    fields: BTreeMap<String, String>,
+    /// What is wrong with it, by field.
+    pub(super) faults: BTreeMap<FormField, String>,
+}
+
+impl Form {
+    /// Reads a form, or a query, as browsers encode it.
+    pub(super) fn read(encoded: &[u8]) -> Self {
+        Self { fields: form_urlencoded::parse(encoded).into_owned().collect(), faults: BTreeMap::new() }
+    }
+
+    /// An empty form that is wrong all the same.
+    pub(super) fn refused(field: FormField, why: String) -> Self {
+        Self { fields: BTreeMap::new(), faults: BTreeMap::from([(field, why)]) }
+    }
+
+    /// What stands in a field.
+    pub(super) fn value(&self, field: FormField) -> &str {
+        self.fields.get(field.name()).map_or("", String::as_str)
+    }
+
+    /// Puts a value into a field.
+    pub(super) fn set(&mut self, field: FormField, value: String) {
+        self.fields.insert(field.name().to_owned(), value);
+    }
+
+    /// Whether it was sent to get an example, in place of the body that is in it.
+    pub(super) fn asks_for_example(&self) -> bool {
+        self.fields.contains_key(EXAMPLE)
+    }
+
+    /// What the body is said to be, if it is anything of the list.
+    pub(super) fn body_kind(&self) -> Option<BodyKind> {
+        let kind = self.value(FormField::Kind);
+        KINDS.iter().find(|(value, ..)| *value == kind || kind.is_empty()).map(|(.., body_kind)| *body_kind)
+    }
+
+    /// What is wrong with a field.
+    pub(super) fn fault(&self, field: FormField) -> Option<&String> {
+        self.faults.get(&field)
+    }
+
+    /// The label in a field, of a version that is served or not.
+    pub(super) fn label(&self, field: FormField) -> Option<Label> {
+        self.value(field).parse().ok()
+    }
+
+    /// What the form asks for, or nothing when it has faults then.
+    pub(super) fn translation_request(&mut self, versions: &'static Versions) -> Option<TranslationRequest> {
+        let from = self.version(FormField::From, "Choose the version that the body is of", versions);
+        let to = self.version(FormField::To, "Choose the version that you want it in", versions);
+        let body_kind = self.body_kind();
+        if body_kind.is_none() {
+            self.faults.insert(FormField::Kind, "Choose what the body is, from the list".to_owned());
+        }
+        let body = self.body().map_err(|fault| self.faults.insert(FormField::Body, fault)).ok();
+        Some(TranslationRequest { from: from?, to: to?, body_kind: body_kind?, body: body? })
+    }
+
+    fn version(&mut self, field: FormField, wanted: &str, versions: &'static Versions) -> Option<&'static Served> {
+        let found = self.label(field).and_then(|label| versions.find(label));
+        if found.is_none() {
+            let fault = match self.label(field) {
+                Some(label) => format!("{wanted}: {label} is not served"),
+                None => wanted.to_owned(),
+            };
+            self.faults.insert(field, fault);
+        }
+        found
+    }
+
+    fn body(&self) -> Result<Value, String> {
+        let text = self.value(FormField::Body);
+        if is_absent(text) {
+            return Err("Enter a body".to_owned());
+        }
+        if text.len() > MAX_BODY_BYTES {
+            return Err(too_large());
+        }
+        read::parse_json(text.as_bytes()).map_err(|error| format!("The body is not valid JSON: {error}"))
+    }
+
+    /// The versions to choose from, newest first. One is chosen: the one in the field, or else this one.
+    pub(super) fn versions(&self, field: FormField, versions: &Versions, otherwise: Option<Label>) -> Vec<Choice> {
+        let served = self.label(field).filter(|label| versions.find(*label).is_some());
+        let chosen = served.or(otherwise);
+        let labels = versions.iter().rev().map(|served| served.version.label);
+        let choice =
+            |label: Label| Choice { value: label.to_string(), words: label.to_string(), chosen: Some(label) == chosen };
+        labels.map(choice).collect()
+    }
+
+    /// What a body can be said to be.
+    /// The endpoints are those of a version.
+    pub(super) fn kinds(&self, version: Option<&ApiVersion>) -> Vec<Choice> {
+        let chosen = self.value(FormField::Kind);
+        let choice = |(value, words, kind): &(&str, &str, BodyKind)| {
+            let endpoint =
+                version.filter(|_| kind.record.is_some()).and_then(|version| example::endpoint(version, *kind));
+            let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
+            Choice { value: (*value).to_owned(), words: format!("{words}{endpoint}"), chosen: *value == chosen }
+        };
+        KINDS.iter().map(choice).collect()
+    }
+}
+
+/// What is wrong with a body that is too large.
+pub(super) fn too_large() -> String {
+    format!("The body is too large: it can have {} KiB at most", MAX_BODY_BYTES / 1_024)
+}

@@ -1,0 +1,48 @@
+//! What a browser is shown where there is no page: programs get the error that they get everywhere.
+
+use actix_web::Error;
+use actix_web::body::{BoxBody, EitherBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{Accept, Header as _, HeaderValue, VARY};
+use actix_web::middleware::Next;
+use askama::Template;
+
+use crate::place::{Place, html};
+use gateway::error::page;
+use http_kit::responses::page::Keep;
+
+#[derive(Template)]
+#[template(path = "pages/not_found.html")]
+struct NotFound {
+    place: Place,
+}
+
+/// Answers a client that accepts HTML with a page where nothing was found.
+///
+/// # Errors
+///
+/// Those of the service behind.
+pub(super) async fn as_page<B: MessageBody>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B, BoxBody>>, Error> {
+    let accepts_html = accepts_html(&request);
+    let mut response = next.call(request).await?;
+    if response.status() != StatusCode::NOT_FOUND {
+        return Ok(response.map_into_left_body());
+    }
+    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    if !accepts_html {
+        return Ok(response.map_into_left_body());
+    }
+    let mut missing = page(StatusCode::NOT_FOUND, Keep::Fresh, html(&NotFound { place: Place::Missing }));
+    missing.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    Ok(response.into_response(missing).map_into_right_body())
+}
+
+/// Whether the client names HTML among what it accepts, as browsers do; "anything" is what programs accept.
+fn accepts_html(request: &ServiceRequest) -> bool {
+    let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
+    accepted.iter().any(|media| media.essence_str() == "text/html")
+}

@@ -1,0 +1,104 @@
+//! `GET /docs/search?q=&version=`: finds a phrase in the documents of a version. Answered from an index in memory; a query is
+//! neither stored nor logged.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use actix_web::http::StatusCode;
+use actix_web::{HttpRequest, HttpResponse, Resource, web};
+use adapter_kit::{Label, Served};
+use askama::Template;
+
+use crate::documents::{Link, navigation};
+use crate::place::{Place, html};
+use gateway::error::page;
+use gateway::error::{ApiError, Missing};
+use gateway::routes::read_only;
+use gateway::state::GatewayState;
+use http_kit::responses::page::Keep;
+
+mod index;
+
+use index::{Excerpt, Index};
+
+/// The most characters of a query; what comes after them counts for nothing.
+const MAX_QUERY_CHARS: usize = 100;
+/// The most results of one query.
+const MAX_RESULTS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "pages/search.html")]
+struct Search {
+    place: Place,
+    query: String,
+    label: Label,
+    documents: Vec<Link>,
+    /// The versions to choose from, newest first.
+    versions: Vec<(Label, bool)>,
+    results: Vec<Found>,
+    /// How many there are, which may be more.
+    count: usize,
+}
+
+/// A place that was found.
+struct Found {
+    address: String,
+    document: String,
+    title: String,
+    excerpt: Excerpt,
+}
+
+/// The index of each version, made when it is first searched.
+type Indexes = Arc<BTreeMap<Label, OnceLock<Index>>>;
+
+/// The resource.
+pub(super) fn resource(state: &GatewayState) -> Resource {
+    let state = state.clone();
+    let indexes: Indexes =
+        Arc::new(state.versions.iter().map(|served| (served.version.label, OnceLock::new())).collect());
+    read_only("/search", move |request: HttpRequest| answer(state.clone(), Arc::clone(&indexes), request))
+}
+
+async fn answer(state: GatewayState, indexes: Indexes, request: HttpRequest) -> HttpResponse {
+    let value = |wanted: &str| {
+        let found = form_urlencoded::parse(request.query_string().as_bytes()).find(|(name, _)| name == wanted);
+        found.map(|(_, value)| value.chars().take(MAX_QUERY_CHARS).collect::<String>()).unwrap_or_default()
+    };
+    let named = value("version").parse().ok().and_then(|label| state.versions.find(label));
+    let Some(served) = named.or(state.versions.newest()) else {
+        return ApiError::NotFound(Missing::Path).response_without_version().into();
+    };
+    let query = value("q").trim().to_owned();
+    // Reading all documents keeps a processor busy, and others wait at this one.
+    match web::block(move || html(&search(&state, &indexes, served, query))).await {
+        Ok(html) => page(StatusCode::OK, Keep::Never, html),
+        Err(_) => ApiError::Interrupted.response_without_version().into(),
+    }
+}
+
+fn search(state: &GatewayState, indexes: &Indexes, served: &Served, query: String) -> Search {
+    let label = served.version.label;
+    let make = || Index::of(served, state.versions, state.lists);
+    let index = indexes.get(&label).map(|index| index.get_or_init(make));
+    let found = index.map(|index| index.find(&query)).unwrap_or_default();
+    let result = |entry: &index::Entry| Found {
+        address: entry.address(),
+        document: entry.document.to_string(),
+        title: entry.title.clone(),
+        excerpt: entry.excerpt(&query),
+    };
+    Search {
+        place: Place::Search(label),
+        label,
+        documents: navigation(label, None),
+        versions: state
+            .versions
+            .iter()
+            .rev()
+            .map(|other| (other.version.label, other.version.label == label))
+            .collect(),
+        count: found.len(),
+        results: found.into_iter().take(MAX_RESULTS).map(result).collect(),
+        query,
+    }
+}

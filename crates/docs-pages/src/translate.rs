@@ -1,0 +1,142 @@
+//! `POST /docs/translate`: a payload of one version as another one spells it, and what becomes of it there.
+//!
+//! Nothing of a body is logged or kept.
+
+use std::str::FromStr;
+
+use actix_web::http::{Method, StatusCode};
+use actix_web::web::{self, Payload};
+use actix_web::{HttpRequest, HttpResponse, Resource};
+use adapter_kit::body_kind::{Direction, InvalidChoice, Purpose, RecordKind};
+use adapter_kit::problems::{ErrorEntry, Located, UNPROCESSABLE};
+use adapter_kit::{Label, Served, Versions, read};
+use domain::Code;
+use domain::listing::MAX_PER_PAGE;
+use serde_json::Value;
+use version_tools::translate::{BodyKind, TranslationContext, translate};
+
+use gateway::error::ApiError;
+use gateway::response::ApiResponse;
+use gateway::routes::closed;
+use gateway::state::GatewayState;
+use http_kit::limits::concurrency_limit::ConcurrencyLimit;
+
+/// The largest body, in bytes.
+const MAX_BODY_BYTES: usize = 262_144;
+
+/// The resource.
+pub(super) fn resource(state: &GatewayState, translations: &ConcurrencyLimit) -> Resource {
+    let (state, translations) = (state.clone(), translations.clone());
+    let handler = move |request: HttpRequest, payload: Payload| {
+        let (state, translations) = (state.clone(), translations.clone());
+        async move {
+            let reply = answer(state, translations, request, payload).await;
+            HttpResponse::from(reply.unwrap_or_else(ApiError::response_without_version))
+        }
+    };
+    closed(web::resource("/translate").route(web::method(Method::POST).to(handler)), &[Method::POST])
+}
+
+async fn answer(
+    state: GatewayState,
+    translations: ConcurrencyLimit,
+    request: HttpRequest,
+    payload: Payload,
+) -> Result<ApiResponse, ApiError> {
+    state.address_rate_limit.count(&request).map_err(ApiError::of_address)?;
+    let bodies = state.bodies.for_client(state.address_rate_limit.budget_owner(&request));
+    let body = bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
+    let permit = translations.acquire().await.ok_or(ApiError::TooManyTranslations)?;
+    let today = state.store.now().date_naive();
+    let work = move || {
+        // The permit goes with the work, which goes on when nobody waits for it any more.
+        let _held = &permit;
+        let sent = read::parse_json(&body).map_err(ApiError::Malformed)?;
+        let TranslationRequest { from, to, data, body_kind } = TranslationRequest::read(&sent, state.versions)?;
+        let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: state.lists });
+        Ok(ApiResponse::json(StatusCode::OK, &translation)?)
+    };
+    // A large body keeps a processor busy, and others wait at this one.
+    web::block(work).await.unwrap_or(Err(ApiError::Interrupted))
+}
+
+/// What is to be translated, and how.
+struct TranslationRequest<'a> {
+    from: &'static Served,
+    to: &'static Served,
+    data: &'a Value,
+    body_kind: BodyKind,
+}
+
+impl<'a> TranslationRequest<'a> {
+    /// Reads `{"from": ..., "to": ..., "data": ...}`. All that is wrong is named.
+    fn read(sent: &'a Value, versions: &'static Versions) -> Result<Self, ApiError> {
+        let mut reading = Reading { sent, versions, wrong: Vec::new() };
+        let (from, to) = (reading.version("from"), reading.version("to"));
+        let data = reading.data();
+        let body_kind = BodyKind {
+            record: reading.word::<RecordKind>("record"),
+            direction: reading.word::<Direction>("direction"),
+            purpose: reading.word::<Purpose>("purpose"),
+        };
+        match (from, to, data) {
+            (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self { from, to, data, body_kind }),
+            (_, _, _) => Err(ApiError::InvalidTranslationRequest(reading.wrong)),
+        }
+    }
+}
+
+struct Reading<'a> {
+    sent: &'a Value,
+    versions: &'static Versions,
+    wrong: Vec<ErrorEntry>,
+}
+
+impl<'a> Reading<'a> {
+    fn refuse<T>(&mut self, key: &'static str, code: Code, fault: impl Into<String>) -> Option<T> {
+        let located = Some(Located { code: code.name(), field: key.to_owned() });
+        let message = format!("{key} {}", fault.into());
+        self.wrong.push(ErrorEntry { error: UNPROCESSABLE, message, located });
+        None
+    }
+
+    /// The value of a key; null counts as absent.
+    fn value(&self, key: &str) -> Option<&'a Value> {
+        self.sent.get(key).filter(|value| !value.is_null())
+    }
+
+    fn version(&mut self, key: &'static str) -> Option<&'static Served> {
+        let labels: Vec<String> = self.versions.iter().map(|served| served.version.label.to_string()).collect();
+        let accepted = format!("it can be {}", labels.join(", "));
+        let Some(value) = self.value(key) else {
+            return self.refuse(key, Code::Blank, format!("cannot be blank; {accepted}"));
+        };
+        let label = value.as_str().and_then(|text| text.parse::<Label>().ok());
+        match label.and_then(|label| self.versions.find(label)) {
+            Some(served) => Some(served),
+            None => self.refuse(key, Code::UnknownCode, format!("is no version that is served; {accepted}")),
+        }
+    }
+
+    fn data(&mut self) -> Option<&'a Value> {
+        let Some(data) = self.value("data") else {
+            return self.refuse("data", Code::Blank, "cannot be blank");
+        };
+        let most = usize::try_from(MAX_PER_PAGE).unwrap_or(usize::MAX);
+        let list = data.as_array().or_else(|| data.get("data").and_then(Value::as_array));
+        match list {
+            Some(bodies) if bodies.len() > most => {
+                self.refuse("data", Code::TooMany, format!("can have {most} items at most"))
+            }
+            Some(_) | None => Some(data),
+        }
+    }
+
+    fn word<T: FromStr<Err = InvalidChoice>>(&mut self, key: &'static str) -> Option<T> {
+        let value = self.value(key)?;
+        match value.as_str().unwrap_or_default().parse() {
+            Ok(word) => Some(word),
+            Err(unknown) => self.refuse(key, Code::UnknownCode, format!("is not known; {unknown}")),
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The types of fields, and their values outside a record.
+//!
+//! [`FieldType`] connects a Rust type to its [`Kind`]: how it converts to a [`Value`], and how it parses the [`Input`] of a
+//! client. It knows neither field names nor JSON.
+
+use std::borrow::Cow;
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use uuid::Uuid;
+
+use crate::values::iso_8601::{DATE_LENGTH, has_date_format, read_date, read_date_time};
+
+/// Text of any length; the dictionary gives the limit, if there is one.
+pub type Text = String;
+/// A whole number.
+pub type Integer = i64;
+/// True or false, never null: absent means false.
+pub type Boolean = bool;
+/// A calendar date.
+pub type Date = NaiveDate;
+/// A timestamp in UTC, truncated to milliseconds.
+pub type Timestamp = DateTime<Utc>;
+/// Several codes, in the order in which they were sent.
+pub type TextList = Vec<String>;
+
+/// A calendar year, such as 2021. A request may carry it as a number, as text or as a full date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Year(pub i64);
+
+/// A fragment of JSON of an imported record, which is passed on unparsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Document(pub String);
+
+/// The type of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A JSON string; a whole number is read as its decimal text.
+    Text,
+    /// A whole number.
+    Integer,
+    /// `true` or `false`.
+    Boolean,
+    /// `YYYY-MM-DD`; a full ISO 8601 date-time is cut to its date.
+    Date,
+    /// A timestamp in UTC with milliseconds.
+    Timestamp,
+    /// A calendar year.
+    Year,
+    /// An array of strings.
+    TextList,
+    /// An object, or null.
+    Document,
+    /// A UUID, or null.
+    Uuid,
+    /// An array of other records.
+    Records,
+}
+
+/// A value as a client sent it, before it is parsed as the type of its field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input<'a> {
+    /// A JSON string that is not blank.
+    Text(Cow<'a, str>),
+    /// A JSON number without fraction or exponent.
+    Integer(i128),
+    /// A JSON array of strings.
+    TextList(TextList),
+}
+
+/// The value of a field as a response shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value<'a> {
+    /// No value.
+    Null,
+    /// Text, a code included.
+    Text(Cow<'a, str>),
+    /// A whole number.
+    Integer(i64),
+    /// True or false.
+    Boolean(bool),
+    /// A calendar date.
+    Date(NaiveDate),
+    /// A timestamp in UTC.
+    Timestamp(DateTime<Utc>),
+    /// A UUID.
+    Uuid(Uuid),
+    /// An array of strings.
+    TextList(Vec<Cow<'a, str>>),
+    /// An object of names and codes, in this order.
+    Codes(Vec<(&'static str, Cow<'a, str>)>),
+    /// An imported fragment of JSON.
+    Document(Cow<'a, str>),
+}
+
+impl<'a> Value<'a> {
+    /// Text that lives as long as its record or its list.
+    #[must_use]
+    pub fn text(text: &'a str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+
+    /// Text, or null when there is none.
+    #[must_use]
+    pub fn optional(text: Option<&'a str>) -> Self {
+        text.map_or(Self::Null, Self::text)
+    }
+
+    /// The value, or another in place of null.
+    #[must_use]
+    pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
+        if self == Self::Null { other() } else { self }
+    }
+
+    /// The text of a text value.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+}
+
+/// A Rust type of a field.
+pub trait FieldType: Sized + Clone + PartialEq {
+    /// The kind of a field of this type.
+    const KIND: Kind;
+    /// The value that is shown for an empty field.
+    const WHEN_EMPTY: Value<'static> = Value::Null;
+
+    /// Converts to a value.
+    fn to_value(&self) -> Value<'_>;
+
+    /// Converts from a value; `None` when it is of another type.
+    fn from_value(value: Value<'_>) -> Option<Self>;
+
+    /// Parses the input of a client; `None` when it is of another type.
+    fn parse(_: Input<'_>) -> Option<Self> {
+        None
+    }
+
+    /// Trims the white space around the value and collapses runs of it inside.
+    #[must_use]
+    fn collapse_whitespace(self) -> Self {
+        self
+    }
+}
+
+/// Implements [`FieldType`] for a type of which one variant of [`Value`] has the values, and some inputs parse.
+macro_rules! field_types {
+    ($(
+        $type:ident: |$this:ident| $to_value:expr, $pattern:pat => $from_value:expr
+        $(, empty $empty:expr)? $(, parse $parse:path)? $(, collapse $collapse:path)?;
+    )+) => {$(
+        impl FieldType for $type {
+            const KIND: Kind = Kind::$type;
+            $(const WHEN_EMPTY: Value<'static> = $empty;)?
+
+            fn to_value(&self) -> Value<'_> {
+                let $this = self;
+                $to_value
+            }
+
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                if let $pattern = value { Some($from_value) } else { None }
+            }
+
+            $(fn parse(input: Input<'_>) -> Option<Self> {
+                $parse(input)
+            })?
+
+            $(fn collapse_whitespace(self) -> Self {
+                $collapse(&self)
+            })?
+        }
+    )+};
+}
+field_types! {
+    Text: |text| Value::text(text), Value::Text(text) => text.into_owned(), parse parse_text, collapse collapse_whitespace;
+    Integer: |number| Value::Integer(*number), Value::Integer(number) => number;
+    Boolean: |value| Value::Boolean(*value), Value::Boolean(value) => value, empty Value::Boolean(false);
+    Date: |date| Value::Date(*date), Value::Date(date) => date, parse parse_date;
+    Timestamp: |timestamp| Value::Timestamp(*timestamp), Value::Timestamp(timestamp) => timestamp;
+    Year: |year| Value::Integer(year.0), Value::Integer(year) => Self(year), parse parse_year;
+    TextList: |texts| Value::TextList(texts.iter().map(|text| Cow::Borrowed(text.as_str())).collect()),
+        Value::TextList(texts) => texts.into_iter().map(Cow::into_owned).collect(),
+        empty Value::TextList(Vec::new()), parse parse_texts;
+    Document: |document| Value::Document(Cow::Borrowed(&document.0)), Value::Document(text) => Self(text.into_owned());
+    Uuid: |uuid| Value::Uuid(*uuid), Value::Uuid(uuid) => uuid;
+}
+
+fn parse_text(input: Input<'_>) -> Option<Text> {
+    match input {
+        Input::Text(text) => Some(text.into_owned()),
+        Input::Integer(number) => Some(number.to_string()),
+        Input::TextList(_) => None,
+    }
+}
+
+fn parse_date(input: Input<'_>) -> Option<Date> {
+    if let Input::Text(text) = input { date(&text) } else { None }
+}
+
+fn parse_year(input: Input<'_>) -> Option<Year> {
+    match input {
+        Input::Integer(number) => i64::try_from(number).ok().map(Year),
+        Input::Text(text) if text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok().map(Year),
+        Input::Text(text) => date(&text).map(|day| Year(i64::from(chrono::Datelike::year(&day)))),
+        Input::TextList(_) => None,
+    }
+}
+
+fn parse_texts(input: Input<'_>) -> Option<TextList> {
+    if let Input::TextList(texts) = input { Some(texts) } else { None }
+}
+
+fn collapse_whitespace(text: &str) -> Text {
+    let mut words = text.split_whitespace();
+    let mut collapsed = String::with_capacity(text.len());
+    collapsed.extend(words.next());
+    for word in words {
+        collapsed.push(' ');
+        collapsed.push_str(word);
+    }
+    collapsed
+}
+
+/// The date at the start of a text, if it has the format `YYYY-MM-DD` and does not exist, such as `2026-02-30`.
+#[must_use]
+pub fn impossible_date(text: &str) -> Option<&str> {
+    let (day, _) = text.split_at_checked(DATE_LENGTH)?;
+    (has_date_format(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
+}
+
+/// A date that a text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DateOfText {
+    /// The day.
+    pub day: NaiveDate,
+    /// Whether the text has a time too, which is not midnight in UTC.
+    pub leaves_out_time: bool,
+}
+
+/// Parses `YYYY-MM-DD`, or the date part of an ISO 8601 date-time, whatever its offset.
+#[must_use]
+pub fn text_as_date(text: &str) -> Option<DateOfText> {
+    let day = read_date(text.get(..DATE_LENGTH)?)?;
+    if text.len() == DATE_LENGTH {
+        return Some(DateOfText { day, leaves_out_time: false });
+    }
+    read_date_time(text).map(|time| DateOfText { day, leaves_out_time: time.time() != NaiveTime::MIN })
+}
+
+fn date(text: &str) -> Option<NaiveDate> {
+    text_as_date(text).map(|date| date.day)
+}

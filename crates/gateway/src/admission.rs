@@ -1,0 +1,190 @@
+//! Which requests are admitted: those with a valid token, within its rate limit.
+//!
+//! Admission comes before the transaction. There the token is authenticated again for every request, so a token that is revoked
+//! is refused from the next request on.
+
+use std::collections::HashMap;
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use storage::base::cause::Cause;
+use storage::base::token::TokenDigest;
+use storage::error::StorageError;
+use storage::session::ValidToken;
+use storage::store::Store;
+
+use crate::error::ApiError;
+use http_kit::limits::concurrency_limit::ConcurrencyLimit;
+use http_kit::limits::rate_limit::by_address::AddressRateLimit;
+use http_kit::limits::rate_limit::{KeyedRateLimiter, RateLimit, RateLimitScope, RemainingQuota};
+use http_kit::metrics;
+use http_kit::requests::authentication::AuthenticationError;
+use http_kit::requests::client_address::TrustedProxies;
+use http_kit::requests::request_id;
+
+/// The most tokens that are remembered.
+const MAX_TOKENS: usize = 100_000;
+/// Look-ups at once of tokens from addresses within their limit, and how many more wait.
+const LOOK_UPS: (usize, usize) = (2, 256);
+/// The same for tokens from addresses beyond their limit.
+const LOOK_UPS_BEYOND_LIMIT: (usize, usize) = (1, 64);
+/// How long a token waits to be looked up.
+const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
+
+/// Counts the requests of each token, and those of each address that come without a valid one. Cheap to clone; all clones
+/// count together.
+#[derive(Debug, Clone)]
+pub struct Admission {
+    /// Requests by token, where they are limited.
+    tokens: Option<KeyedRateLimiter<TokenDigest>>,
+    /// Requests without a known token, by client address.
+    by_address: AddressRateLimit,
+    /// Tokens that were valid when they were last used.
+    known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
+    /// Look-ups of other tokens, from addresses that are within their limit.
+    look_ups: ConcurrencyLimit,
+    /// The same from addresses that are beyond it: whoever sends many invented tokens holds up nobody but those.
+    look_ups_beyond_limit: ConcurrencyLimit,
+}
+
+impl Default for Admission {
+    fn default() -> Self {
+        Self::within(None)
+    }
+}
+
+impl Admission {
+    /// Admits each token within a limit, or as often as it asks.
+    #[must_use]
+    pub fn within(limit: Option<RateLimit>) -> Self {
+        let concurrency = |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
+        Self {
+            tokens: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
+            by_address: AddressRateLimit::default(),
+            known: Arc::default(),
+            look_ups: concurrency(LOOK_UPS),
+            look_ups_beyond_limit: concurrency(LOOK_UPS_BEYOND_LIMIT),
+        }
+    }
+
+    /// The same, with clients that may come through these proxies.
+    #[must_use]
+    pub fn behind(self, proxies: TrustedProxies) -> Self {
+        Self { by_address: AddressRateLimit::behind(proxies), ..self }
+    }
+
+    /// Admits a request with a token. One that is not known here is counted by its address, and then looked up next to
+    /// few others: whoever invents tokens fills neither the queue of reads nor that of writes.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::Unauthorized`]; [`ApiError::TooManyRequests`]; [`ApiError::TooManyLookUps`].
+    pub async fn admit(
+        &self,
+        store: &Store,
+        request: &HttpRequest,
+        token: &TokenDigest,
+    ) -> Result<Option<RemainingQuota>, ApiError> {
+        if self.valid_token(token).is_none() {
+            self.look_up(store, request, token).await?;
+        }
+        let Some(tokens) = &self.tokens else { return Ok(None) };
+        tokens
+            .take(token)
+            .map(Some)
+            .map_err(|used_up| ApiError::TooManyRequests { whose: RateLimitScope::Token, used_up })
+    }
+
+    /// Counts an admitted batch as so many requests in all, or leaves it counted as one. `left` is what was left when
+    /// it was admitted.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::TooManyRequests`]; [`ApiError::BatchBeyondLimit`].
+    pub fn count_batch(
+        &self,
+        token: &TokenDigest,
+        left: Option<RemainingQuota>,
+        requests: u32,
+    ) -> Result<Option<RemainingQuota>, ApiError> {
+        let (Some(tokens), Some(left), Some(more)) = (&self.tokens, left, NonZeroU32::new(requests.saturating_sub(1)))
+        else {
+            return Ok(left);
+        };
+        if requests > left.limit.requests.get() {
+            return Err(ApiError::BatchBeyondLimit { requests, left });
+        }
+        let whose = RateLimitScope::Token;
+        tokens.take_more(token, left, more).map(Some).map_err(|used_up| ApiError::TooManyRequests { whose, used_up })
+    }
+
+    /// Answers a request that turned out to have no valid token: counts it by its address.
+    pub fn reject(&self, request: &HttpRequest, token: Option<&TokenDigest>, failure: AuthenticationError) -> ApiError {
+        report(failure);
+        if let Some(token) = token {
+            self.known(|known| known.remove(token));
+        }
+        self.by_address.count(request).err().map_or(ApiError::Unauthorized(failure), ApiError::of_address)
+    }
+
+    /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to every other token; a
+    /// valid one gets in from there too, since it cannot help who else is behind the address.
+    async fn look_up(&self, store: &Store, request: &HttpRequest, token: &TokenDigest) -> Result<(), ApiError> {
+        let counted = self.by_address.count(request);
+        let limit = if counted.is_ok() { &self.look_ups } else { &self.look_ups_beyond_limit };
+        let Some(permit) = limit.acquire().await else {
+            return Err(counted.err().map_or(ApiError::TooManyLookUps, ApiError::of_address));
+        };
+        let digest = token.clone();
+        let found = store.read::<_, StorageError>(move |session| {
+            // The permit goes with the job, which runs on when nobody waits for it any more.
+            let _held = &permit;
+            let valid = session.authenticate(&digest, Cause::of("admission"))?.and_then(|provider| provider.token());
+            valid.map_or_else(|| session.refusal_of(&digest).map(Err), |valid| Ok(Ok(valid)))
+        });
+        match found.await? {
+            Ok(valid) => {
+                self.remember(token, valid);
+                Ok(())
+            }
+            Err(refusal) => {
+                let failure = AuthenticationError::Refused(refusal);
+                report(failure);
+                Err(counted.err().map_or(ApiError::Unauthorized(failure), ApiError::of_address))
+            }
+        }
+    }
+
+    /// What is known of a token that was valid when it was last used.
+    #[must_use]
+    pub fn valid_token(&self, token: &TokenDigest) -> Option<ValidToken> {
+        self.known(|known| known.get(token).copied())
+    }
+
+    /// Remembers what was found of a token that is valid.
+    pub fn remember(&self, token: &TokenDigest, valid: ValidToken) {
+        self.known(|known| match known.get_mut(token) {
+            Some(earlier) => *earlier = valid,
+            None => {
+                if known.len() >= MAX_TOKENS {
+                    known.clear();
+                }
+                known.insert(token.clone(), valid);
+            }
+        });
+    }
+
+    fn known<T>(&self, look: impl FnOnce(&mut HashMap<TokenDigest, ValidToken>) -> T) -> T {
+        // A poisoned lock is no harm: a map that lacks a token costs one look-up.
+        look(&mut self.known.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Tells the operator of a request without a valid token.
+fn report(failure: AuthenticationError) {
+    let request_id = request_id::for_the_log();
+    log::info!(request_id, reason:% = failure; "no valid token");
+    metrics::token_failures(failure).increment(1);
+}

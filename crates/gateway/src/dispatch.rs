@@ -1,0 +1,198 @@
+//! Answers a request for an endpoint: admits its token, takes it apart, runs the handler in a transaction, and sends its
+//! reply.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::Payload;
+use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::{Endpoint, Served};
+use chrono::{DateTime, Utc};
+use http_kit::access_log;
+use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
+use http_kit::requests::authentication;
+use http_kit::requests::preferences::{Preferences, VALIDATE_ONLY};
+use http_kit::responses::response_stream::Source;
+use storage::base::token::TokenDigest;
+use storage::session::ValidToken;
+use usage::observation::RequestObservation;
+use usage::request_log::ObservedRequest;
+
+use crate::batch;
+use crate::endpoints::Handler;
+use crate::error::{ApiError, ErrorForm};
+use crate::job::run_in_transaction;
+use crate::request::{ApiRequest, PathIds};
+use crate::response::ApiResponse;
+use crate::state::GatewayState;
+
+/// The endpoint of a version that a request is for.
+#[derive(Clone, Copy)]
+pub struct Route {
+    /// The version.
+    pub served: &'static Served,
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// What it does.
+    pub handler: Handler,
+}
+
+impl Route {
+    /// Answers one request.
+    pub async fn dispatch(
+        self,
+        state: Rc<GatewayState>,
+        request: HttpRequest,
+        ids: PathIds,
+        payload: Payload,
+    ) -> HttpResponse {
+        let Self { served, endpoint, handler } = self;
+        let form = ErrorForm::requested(request.headers(), endpoint);
+        let mut headers = ResponseHeaders::default();
+        let result = match authentication::token(request.headers(), state.environment) {
+            Ok(token) => {
+                // Before the body is read: nothing is kept of what comes with an invented token.
+                match admit(&state, &request, &token, &mut headers).await {
+                    Ok(()) => {
+                        let api_request =
+                            ApiRequest::extract(&request, token, ids, payload, served, endpoint, &state).await;
+                        headers.validates_only = handler.access.writes() && api_request.validates_only();
+                        headers.warnings = api_request.parameter_warnings();
+                        self.run(&state, &request, Arc::new(api_request), &mut headers).await
+                    }
+                    Err(error) => {
+                        let preferences = Preferences::of(request.headers());
+                        headers.validates_only = handler.access.writes() && preferences.validates_only;
+                        if !matches!(error, ApiError::TooManyRequests { whose: RateLimitScope::Address, .. }) {
+                            state.bodies.discard(request.headers(), payload).await;
+                        }
+                        Err(error)
+                    }
+                }
+            }
+            Err(failure) => Err(state.admission.reject(&request, None, failure)),
+        };
+        let problems = result.as_ref().err().map(|error| error.logged_problems(served)).unwrap_or_default();
+        let mut reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
+        if let Some(token) = headers.token {
+            if matches!(reply.source, Source::Request) {
+                reply.source = Source::AuthenticatedRequest;
+            }
+            let method = request.method().clone();
+            let observed = ObservedRequest { served, endpoint, method, status: reply.status, item: None };
+            state.request_log.record(&state.store, token, observed, problems);
+        }
+        headers.add_to(reply, state.store.now()).into()
+    }
+
+    /// Runs the handler of an admitted request, and records its use.
+    async fn run(
+        self,
+        state: &GatewayState,
+        request: &HttpRequest,
+        api_request: Arc<ApiRequest>,
+        headers: &mut ResponseHeaders,
+    ) -> Result<ApiResponse, ApiError> {
+        let Self { endpoint, handler, .. } = self;
+        let recorder = api_request.recorder(endpoint);
+        let (result, mut observation) = match endpoint.row().batch_of() {
+            // On the heap, so that no other request is larger for it.
+            Some(item) => Box::pin(batch::handle(item, state, request, &api_request, &mut headers.remaining)).await,
+            None => {
+                let (result, observation, waited) =
+                    run_until_changes(state, request, endpoint, handler, &api_request).await;
+                headers.waited = waited;
+                (result, observation)
+            }
+        };
+        if let Some(found) = observation.token {
+            state.admission.remember(&api_request.token, found);
+            headers.token = Some(found);
+        } else if !matches!(result, Err(ApiError::Unauthorized(_))) {
+            // The store failed outside the job; the request counts all the same.
+            observation.token = headers.token;
+        }
+        let at = state.store.now();
+        recorder.count(&state.usage, at, &observation);
+        recorder.check(&state.shadow, at, observation, result.is_ok());
+        if let Err(ApiError::Unauthorized(failure)) = result {
+            // The token has ended since it was last used, and gets the reply of one that never was.
+            *headers = ResponseHeaders { validates_only: headers.validates_only, ..ResponseHeaders::default() };
+            access_log::identify(request, None);
+            return Err(state.admission.reject(request, Some(&api_request.token), failure));
+        }
+        result
+    }
+}
+
+/// What the headers of the reply report, beyond those of the handler.
+#[derive(Default)]
+struct ResponseHeaders {
+    /// The token of the request, where it is valid.
+    token: Option<ValidToken>,
+    /// What is left of the limit of the token, where it has one.
+    remaining: Option<RemainingQuota>,
+    /// What the client is warned of, whatever the handler does.
+    warnings: Vec<String>,
+    /// How long the client may have had to wait, where it was made to.
+    waited: Option<Duration>,
+    /// Whether the request was only tried out.
+    validates_only: bool,
+}
+
+impl ResponseHeaders {
+    fn add_to(self, reply: ApiResponse, now: DateTime<Utc>) -> ApiResponse {
+        let mut reply = reply.with_warnings(self.warnings);
+        if let Some(remaining) = self.remaining {
+            reply = reply.with_rate_limit(RateLimitScope::Token, remaining);
+        }
+        if let Some(token) = self.token.filter(|token| token.expires_soon(now)) {
+            reply = reply.with_first_warning(&expiry_warning(token));
+        }
+        if let Some(wait) = self.waited {
+            reply = reply.with("preference-applied", format!("wait={}", wait.as_secs()));
+        }
+        if self.validates_only { reply.with("preference-applied", VALIDATE_ONLY) } else { reply }
+    }
+}
+
+/// Admits the token of a request, and notes what the headers report of it.
+async fn admit(
+    state: &GatewayState,
+    request: &HttpRequest,
+    token: &TokenDigest,
+    headers: &mut ResponseHeaders,
+) -> Result<(), ApiError> {
+    let admitted = state.admission.admit(&state.store, request, token).await;
+    headers.token = state.admission.valid_token(token);
+    access_log::identify(request, headers.token);
+    headers.remaining = admitted?;
+    Ok(())
+}
+
+/// What the client is warned of when its token expires soon.
+fn expiry_warning(token: ValidToken) -> String {
+    format!("this token expires on {}: from that day on it is refused", token.expires_on)
+}
+
+/// As [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the handler is run again until it
+/// has, each time with the token authenticated anew. Also returns how long the client may have had to wait, if it was made to.
+async fn run_until_changes(
+    state: &GatewayState,
+    request: &HttpRequest,
+    endpoint: Endpoint,
+    handler: Handler,
+    api_request: &Arc<ApiRequest>,
+) -> (Result<ApiResponse, ApiError>, RequestObservation, Option<Duration>) {
+    let run = || run_in_transaction(state, endpoint, handler, Arc::clone(api_request), ApiResponse::counted);
+    let (mut reply, mut observation) = run().await;
+    let has_no_changes = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_changes);
+    let Some(wait) = api_request.wait.filter(|_| has_no_changes(&reply)) else { return (reply, observation, None) };
+    let Some(poll) = state.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
+    access_log::set_waited(request);
+    while has_no_changes(&reply) && poll.wait().await {
+        (reply, observation) = run().await;
+    }
+    (reply, observation, Some(poll.longest_wait()))
+}

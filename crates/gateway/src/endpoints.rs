@@ -1,0 +1,100 @@
+//! What each endpoint does with the records of one provider: plain functions from a request to a reply.
+//!
+//! A handler runs inside one transaction. It reads the body, asks the domain to decide, saves, and writes the reply
+//! in the version's shape; it opens no transaction, and knows no version and no field.
+
+use adapter_kit::{Endpoint, Served};
+use domain::{Degree, Placement};
+use storage::base::token::Environment;
+use storage::session::ProviderSession;
+
+use crate::error::ApiError;
+use crate::request::HandlerContext;
+use crate::response::ApiResponse;
+
+mod account;
+mod changes;
+mod degrees;
+mod info;
+mod listing;
+mod nested;
+pub mod openapi;
+mod placements;
+pub mod reference_data;
+mod sandbox;
+mod trainees;
+mod transitions;
+pub mod version_list;
+
+/// What a handler does with records, which decides where it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It reads one record by its key.
+    LookUp,
+    /// It reads.
+    Read,
+    /// It may write.
+    Write,
+    /// It may add a record, and changes none that is there.
+    Insert,
+}
+
+impl Access {
+    /// Whether it may write.
+    #[must_use]
+    pub fn writes(self) -> bool {
+        matches!(self, Self::Write | Self::Insert)
+    }
+}
+
+/// What runs at an endpoint.
+#[derive(Clone, Copy)]
+pub struct Handler {
+    /// What it does with records.
+    pub access: Access,
+    /// What it does.
+    pub run: fn(&mut ProviderSession<'_>, &HandlerContext<'_>) -> Result<ApiResponse, ApiError>,
+}
+
+/// The endpoints of a version in an environment: in production without those that only a sandbox has.
+pub fn available(served: &Served, environment: Environment) -> impl Iterator<Item = Endpoint> {
+    let is_sandbox = environment == Environment::Sandbox;
+    served.version.endpoints.all().filter(move |endpoint| is_sandbox || !endpoint.row().sandbox_only)
+}
+
+/// The handler of an endpoint.
+#[must_use]
+pub fn of(endpoint: Endpoint) -> Handler {
+    let looking_up = |run| Handler { access: Access::LookUp, run };
+    let reading = |run| Handler { access: Access::Read, run };
+    let writing = |run| Handler { access: Access::Write, run };
+    let inserting = |run| Handler { access: Access::Insert, run };
+    match endpoint {
+        Endpoint::Info => looking_up(info::show),
+        Endpoint::ListTrainees => reading(listing::list),
+        Endpoint::ListChanges => reading(changes::list),
+        // Of a batch, what each item is handled by.
+        Endpoint::CreateTrainee | Endpoint::CreateTrainees => inserting(trainees::create),
+        Endpoint::ShowTrainee => looking_up(trainees::show),
+        Endpoint::UpdateTrainee => writing(trainees::update),
+        Endpoint::ListPlacements => reading(nested::list::<Placement>),
+        Endpoint::CreatePlacement => writing(nested::create::<Placement>),
+        Endpoint::ShowPlacement => looking_up(nested::show::<Placement>),
+        Endpoint::UpdatePlacement => writing(nested::update::<Placement>),
+        Endpoint::DeletePlacement => writing(nested::delete::<Placement>),
+        Endpoint::ListDegrees => reading(nested::list::<Degree>),
+        Endpoint::CreateDegree => writing(nested::create::<Degree>),
+        Endpoint::ShowDegree => looking_up(nested::show::<Degree>),
+        Endpoint::UpdateDegree => writing(nested::update::<Degree>),
+        Endpoint::DeleteDegree => writing(nested::delete::<Degree>),
+        Endpoint::Defer => writing(transitions::defer),
+        Endpoint::Withdraw => writing(transitions::withdraw),
+        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => writing(transitions::recommend),
+        Endpoint::ReferenceData => reading(reference_data::show),
+        Endpoint::ShowAccount => looking_up(account::show),
+        Endpoint::ShowUsage => reading(account::usage),
+        Endpoint::ShowReadiness => reading(account::readiness),
+        Endpoint::ResetSandbox => writing(sandbox::reset),
+        Endpoint::AdvanceTrainee => writing(sandbox::advance_trainee),
+    }
+}

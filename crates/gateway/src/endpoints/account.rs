@@ -1,0 +1,80 @@
+//! What a provider can learn of itself with its token: who it is, what it requested, and what of that the newest version would
+//! refuse or lose.
+//!
+//! All of it is read through the session of the provider, which leads to no other one.
+
+use actix_web::http::StatusCode;
+use adapter_kit::compose::Data;
+use serde::Serialize;
+use storage::accounts::tokens::TokenRefusal;
+use storage::session::ProviderSession;
+
+use crate::error::ApiError;
+use crate::request::{HandlerContext, query};
+use crate::response::ApiResponse;
+use domain::values::iso_8601::timestamp;
+use http_kit::requests::authentication::AuthenticationError;
+use usage::readiness::OwnReadiness;
+use usage::report::{Report, first_day};
+
+/// Who asks.
+#[derive(Serialize)]
+struct Account<'a> {
+    provider: Provider<'a>,
+    environment: String,
+    token: Token<'a>,
+    version: String,
+}
+
+#[derive(Serialize)]
+struct Provider<'a> {
+    ukprn: &'a str,
+    name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Token<'a> {
+    id: i64,
+    name: &'a str,
+    created_at: String,
+    expires_on: String,
+}
+
+/// `GET /account`
+pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    let id = session.token_id();
+    let tokens = session.own_tokens()?;
+    let token = tokens.iter().find(|token| Some(token.id) == id);
+    let unknown = ApiError::Unauthorized(AuthenticationError::Refused(TokenRefusal::Unknown));
+    let token = token.ok_or(unknown)?;
+    let provider = session.provider();
+    let data = Account {
+        provider: Provider { ukprn: &provider.ukprn, name: &provider.name },
+        environment: request.environment.to_string(),
+        token: Token {
+            id: token.id,
+            name: &token.name,
+            created_at: timestamp(token.created_at),
+            expires_on: token.expires_on.to_string(),
+        },
+        version: request.version().label.to_string(),
+    };
+    Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
+}
+
+/// `GET /account/usage`
+pub(super) fn usage(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    let days = query::days(request.query()).map_err(ApiError::Filters)?;
+    let data = Report::own(session, first_day(session.today(), days), request.versions)?;
+    Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
+}
+
+/// `GET /account/readiness`
+pub(super) fn readiness(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
+    let days = query::days(request.query()).map_err(ApiError::Filters)?;
+    let data = OwnReadiness::of(session, request.served, days, request.versions)?;
+    Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
+}

@@ -1,0 +1,40 @@
+//! The OpenAPI documents of each version: for its clients, and for the files in which it is committed.
+
+use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use actix_web::{HttpRequest, HttpResponse};
+use adapter_kit::Served;
+use domain::Lists;
+use version_tools::openapi::{self, Profile};
+
+use crate::error::ApiError;
+use crate::state::GatewayState;
+use http_kit::paths::OpenApiDocument;
+use http_kit::responses::response_stream::JSON;
+
+/// Answers whoever asks for a document of a version, with or without a token.
+#[must_use]
+pub fn answer(served: &Served, document: OpenApiDocument, state: &GatewayState, request: &HttpRequest) -> HttpResponse {
+    let address = document.of(served.version.label);
+    let bytes = || written(served, document, state.lists).map(String::into_bytes).map_err(ApiError::unwritable);
+    match state.contents.get(&address, bytes) {
+        Ok(document) => document.response(request, &[(CONTENT_TYPE, JSON), (CACHE_CONTROL, "public, max-age=3600")]),
+        Err(failure) => failure.response_without_version().into(),
+    }
+}
+
+/// The document as text, as it is served and committed.
+///
+/// # Errors
+///
+/// When a value of the document cannot be JSON.
+pub fn written(served: &Served, document: OpenApiDocument, lists: &Lists) -> Result<String, serde_json::Error> {
+    let of_profile = |profile| openapi::document(served, lists, profile);
+    let mut text = match document {
+        OpenApiDocument::Complete => serde_json::to_string_pretty(&of_profile(Profile::Complete)),
+        OpenApiDocument::Client => serde_json::to_string_pretty(&of_profile(Profile::Client)),
+        OpenApiDocument::Client30 => serde_json::to_value(of_profile(Profile::Client))
+            .and_then(|document| serde_json::to_string_pretty(&openapi::in_version_3_0(document))),
+    }?;
+    text.push('\n');
+    Ok(text)
+}

@@ -1,0 +1,144 @@
+//! Reading, registering and changing a trainee (contract, sections 4.3, 4.8 and 4.14).
+
+use actix_web::http::StatusCode;
+use adapter_kit::compose::Data;
+use adapter_kit::problems::{Conflict, Errors};
+use adapter_kit::read::lacks_data;
+use adapter_kit::view::View;
+use domain::commands::CreationContext;
+use domain::records::organisations::Organisations;
+use domain::{Action, Context, ParsedRecord, PlacementField, Record, Stored, Trainee, TraineeField, commands};
+use storage::records::trainees::{Nested, StoredTrainee, TraineeDocument};
+use storage::session::ProviderSession;
+
+use crate::error::{ApiError, Missing};
+use crate::request::HandlerContext;
+use crate::response::ApiResponse;
+
+/// `GET /trainees/{trainee_id}`
+pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    let document = find_to_show(session, request)?;
+    Ok(request.not_modified_if_cached(show_trainee(StatusCode::OK, request, &document.read(Nested::With)?)?))
+}
+
+/// `POST /trainees`
+pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    let sent = with_data(request.read::<Trainee>()?)?;
+    let organisations = mentioned(session, &sent)?;
+    let identifiers = request.identifiers(1 + sent.nested.placements.len() + sent.nested.degrees.len())?;
+    let origin = CreationContext {
+        now: session.change_date(),
+        ukprn: &session.provider().ukprn.clone(),
+        next_id: &|| identifiers.next(),
+    };
+    let version = request.version();
+    let decision = commands::create(sent, &version.rules, &context(session, request, &organisations), &origin)
+        .map_err(ApiError::Invalid)?;
+    let existing = session.duplicates_of(&decision.record)?;
+    if !existing.is_empty() {
+        return Err(duplicate(request, &existing)?);
+    }
+    if !request.validates_only() {
+        session.insert_trainee(&decision.record)?;
+    }
+    let reply = request.with_etag(show_trainee(request.success_status(), request, &decision.record)?);
+    Ok(reply.with_notices(version, &decision.notices))
+}
+
+/// `PUT` and `PATCH /trainees/{trainee_id}`
+pub(super) fn update(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    let sent = request.read_changes::<Trainee>()?;
+    let stored = to_change(find_matching(session, request)?, request)?;
+    let version = request.version();
+    let sent = with_data(sent)?;
+    let organisations = mentioned(session, &sent)?;
+    let context = context(session, request, &organisations);
+    let decision = commands::update(&stored.record, sent, &version.rules, &context, session.change_date())
+        .map_err(ApiError::Invalid)?;
+    if decision.changed && !request.validates_only() {
+        session.update_trainee(&stored, &decision.record)?;
+    }
+    let reply = request.with_etag(show_trainee(StatusCode::OK, request, &decision.record)?);
+    Ok(reply.with_notices(version, &decision.notices))
+}
+
+/// The trainee of the path, to be shown.
+pub(super) fn find_to_show(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<TraineeDocument, ApiError> {
+    session.show_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))
+}
+
+/// The trainee of the path.
+pub(super) fn find(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<StoredTrainee, ApiError> {
+    let stored = session.find_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))?;
+    request.observer.found(&stored.record);
+    Ok(stored)
+}
+
+/// The trainee of the path, unless it is not what the client takes it for.
+pub(super) fn find_matching(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<StoredTrainee, ApiError> {
+    let stored = find(session, request)?;
+    request.require_match(|| show_trainee(StatusCode::OK, request, &stored.record))?;
+    Ok(stored)
+}
+
+/// The same trainee, unless the version refuses to change it.
+pub(super) fn to_change(stored: StoredTrainee, request: &HandlerContext<'_>) -> Result<StoredTrainee, ApiError> {
+    commands::check_gates(&stored.record, Action::Update, &request.version().rules).map_err(ApiError::Invalid)?;
+    Ok(stored)
+}
+
+/// A reply with a trainee and its nested records.
+pub(super) fn show_trainee(
+    status: StatusCode,
+    request: &HandlerContext<'_>,
+    trainee: &dyn Stored<Trainee>,
+) -> Result<ApiResponse, ApiError> {
+    Ok(ApiResponse::record(status, &View::trainee(request.version(), trainee, request.lists))?)
+}
+
+/// What was sent, unless there was no `data`: then that is the only answer.
+pub(super) fn with_data<R: Record>(mut sent: ParsedRecord<R>) -> Result<ParsedRecord<R>, ApiError> {
+    if lacks_data(&sent) {
+        sent.problems.truncate(1);
+        return Err(ApiError::Invalid(sent.problems));
+    }
+    Ok(sent)
+}
+
+/// What the rules may know besides the record.
+pub(super) fn context<'a>(
+    session: &ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+    organisations: &'a Organisations,
+) -> Context<'a> {
+    request.observer.looked_up(organisations);
+    Context {
+        today: session.today(),
+        lists: request.lists,
+        accepted_codes: &request.served.version.accepted_codes,
+        organisations,
+    }
+}
+
+/// The schools and training partners that the request mentions.
+fn mentioned(session: &mut ProviderSession<'_>, sent: &ParsedRecord<Trainee>) -> Result<Organisations, ApiError> {
+    let mut schools: Vec<String> = sent.text(TraineeField::employing_school_urn).into_iter().collect();
+    schools.extend(sent.nested.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
+    let partner_urns: Vec<String> = sent.text(TraineeField::training_partner_urn).into_iter().collect();
+    let partner_ukprns: Vec<String> = sent.text(TraineeField::training_partner_ukprn).into_iter().collect();
+    Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
+}
+
+fn duplicate(request: &HandlerContext<'_>, existing: &[TraineeDocument]) -> Result<ApiError, ApiError> {
+    let existing: Vec<_> = existing.iter().map(|one| one.read(Nested::With)).collect::<Result<_, _>>()?;
+    let data: Vec<_> = existing.iter().map(|one| View::trainee(request.version(), one, request.lists)).collect();
+    let errors = Errors::one("Conflict", "this trainee is already present");
+    let body = serde_json::to_vec(&Conflict { errors, existing: Data { data } }).map_err(ApiError::unwritable)?;
+    Ok(ApiError::Duplicate { body })
+}

@@ -1,0 +1,192 @@
+//! Runs the handler of a request in one job of the store.
+
+use std::sync::Arc;
+
+use adapter_kit::Endpoint;
+use http_kit::requests::authentication::AuthenticationError;
+use http_kit::requests::request_id::{self, RequestId};
+use http_kit::responses::response_stream::{NoMemory, ResponseSender};
+use storage::base::cause::Cause;
+use storage::base::token::TokenDigest;
+use storage::error::{JobError, StorageError};
+use storage::records::change_position::Settled;
+use storage::session::{ProviderSession, Session};
+use storage::store::Store;
+use usage::observation::{Observer, RequestObservation};
+
+use crate::endpoints::{Access, Handler};
+use crate::error::ApiError;
+use crate::idempotency;
+use crate::request::{ApiRequest, HandlerContext, query};
+use crate::response::ApiResponse;
+use crate::state::GatewayState;
+
+/// Runs the handler in one job of the store. Returns its reply, and what the request showed about the client. `count` counts the
+/// reply inside the job, where a refusal still undoes the changes.
+pub(crate) async fn run_in_transaction(
+    state: &GatewayState,
+    endpoint: Endpoint,
+    handler: Handler,
+    api_request: Arc<ApiRequest>,
+    count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
+) -> (Result<ApiResponse, ApiError>, RequestObservation) {
+    let token = api_request.token.clone();
+    let mode = JobMode::new(handler.access, &api_request);
+    let is_checked = mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
+    let request_job = RequestJob {
+        mode,
+        endpoint,
+        handler,
+        is_checked,
+        settled: state.settled_changes.get(),
+        response_sender: state.response_sender.clone(),
+        count,
+        api_request,
+    };
+    let job = move |session: &mut Session<'_>| request_job.run(session);
+    let done = match mode {
+        JobMode::LookUp => state.store.look_up(job).await,
+        JobMode::DryRun | JobMode::Read => state.store.read(job).await,
+        JobMode::GroupedInsert => state.store.write_in_group(job).await,
+        JobMode::Write => state.store.write(job).await,
+    };
+    let JobOutput { result, observation, use_is_due } = done.unwrap_or_else(|refused| refused);
+    if use_is_due {
+        actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
+    }
+    (result, *observation)
+}
+
+/// How the job of a request runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JobMode {
+    /// A write of which only the outcome is wanted. Nothing can be written.
+    DryRun,
+    LookUp,
+    Read,
+    /// A write that may share a transaction with others.
+    GroupedInsert,
+    Write,
+}
+
+impl JobMode {
+    fn new(access: Access, request: &ApiRequest) -> Self {
+        match access {
+            Access::LookUp => Self::LookUp,
+            Access::Read => Self::Read,
+            Access::Insert | Access::Write if request.validates_only() => Self::DryRun,
+            // A transaction that locks an idempotency key is not shared.
+            Access::Insert if matches!(request.idempotency_key(), Ok(None)) => Self::GroupedInsert,
+            Access::Insert | Access::Write => Self::Write,
+        }
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::GroupedInsert | Self::Write)
+    }
+}
+
+/// The job of a request.
+struct RequestJob {
+    mode: JobMode,
+    endpoint: Endpoint,
+    handler: Handler,
+    /// Whether what the newest version would say of the write is to be found out.
+    is_checked: bool,
+    settled: Settled,
+    response_sender: ResponseSender,
+    count: fn(ApiResponse, &ResponseSender) -> Result<ApiResponse, NoMemory>,
+    api_request: Arc<ApiRequest>,
+}
+
+impl RequestJob {
+    /// Authenticates the token and runs the handler.
+    fn run(&self, session: &mut Session<'_>) -> Result<JobOutput, JobOutput> {
+        let (token, cause) = (&self.api_request.token, self.api_request.cause());
+        let trainee_id = self.api_request.trainee_id();
+        let opened = match self.mode {
+            JobMode::LookUp => session.authenticate_to_show(token, cause, trainee_id)?,
+            // A key is committed before the trainee is sought.
+            JobMode::Write if !trainee_id.is_empty() && matches!(self.api_request.idempotency_key(), Ok(None)) => {
+                session.authenticate_to_change(token, cause, trainee_id)?
+            }
+            JobMode::DryRun | JobMode::Read | JobMode::GroupedInsert | JobMode::Write => {
+                session.authenticate(token, cause)?
+            }
+        };
+        let Some(mut session) = opened else {
+            let refusal = session.refusal_of(token)?;
+            return Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)).into());
+        };
+        // Asked before a write records the use, since a refusal undoes the record.
+        let use_is_due = !session.token_use_is_recorded();
+        let observer = Observer::new(session.token(), self.is_checked);
+        let context = HandlerContext::new(&self.api_request, observer, self.settled);
+        let result = self.handle(&mut session, &context);
+        let is_recorded = match &result {
+            Ok(_) => self.mode.writes(),
+            // A database that has failed is not asked to write once more.
+            Err(error) => error.of_the_store().is_some_and(StorageError::is_temporary),
+        };
+        let observation = Box::new(context.observer.finish());
+        JobOutput { result, observation, use_is_due: use_is_due && !is_recorded }.into_outcome()
+    }
+
+    /// Runs the handler and counts its reply.
+    fn handle(&self, session: &mut ProviderSession<'_>, context: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+        // Lists check their parameters themselves, so that one reply names all problems.
+        if ![Endpoint::ListTrainees, Endpoint::ListChanges].contains(&self.endpoint) {
+            query::require_known(self.api_request.refused_parameters()).map_err(ApiError::Filters)?;
+        }
+        let reply = if self.mode.writes() {
+            let reply = idempotency::once(session, context, self.handler)?;
+            // Last, so that every job locks trainees before the token.
+            session.record_token_use()?;
+            reply
+        } else {
+            (self.handler.run)(session, context)?
+        };
+        // Fails when there is no memory for the reply, which undoes the changes.
+        Ok((self.count)(reply, &self.response_sender)?)
+    }
+}
+
+/// The outcome of a job.
+struct JobOutput {
+    result: Result<ApiResponse, ApiError>,
+    observation: Box<RequestObservation>,
+    /// Whether the use of the token is still to be recorded.
+    use_is_due: bool,
+}
+
+impl JobOutput {
+    /// The return value of a job: an error undoes its changes.
+    fn into_outcome(self) -> Result<Self, Self> {
+        if self.result.is_ok() { Ok(self) } else { Err(self) }
+    }
+}
+
+impl<E: Into<ApiError>> From<E> for JobOutput {
+    fn from(error: E) -> Self {
+        Self { result: Err(error.into()), observation: Box::default(), use_is_due: false }
+    }
+}
+
+impl JobError for JobOutput {
+    fn of_the_store(&self) -> Option<&StorageError> {
+        self.result.as_ref().err().and_then(ApiError::of_the_store)
+    }
+}
+
+/// Records that a token was used today; once a day, after a request that only reads or was refused. The client does not wait
+/// for it.
+pub(crate) async fn record_token_use(store: Store, token: TokenDigest, request_id: RequestId) {
+    let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
+        Some(mut session) => session.record_token_use(),
+        None => Ok(()),
+    });
+    if let Err(error) = recorded.await {
+        let error: StorageError = error;
+        log::warn!(request_id; "the use of a token was not recorded: {error}");
+    }
+}

@@ -1,0 +1,439 @@
+//! A request, taken apart: everything that a handler needs, owned, so that it can leave the event loop.
+//!
+//! A request can be handled more than once: the store runs a job again that collided with another one.
+
+use std::ops::Deref;
+use std::sync::Once;
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+use actix_web::http::header::{ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
+use actix_web::http::{Method as HttpMethod, StatusCode};
+use actix_web::web::Payload;
+use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
+use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
+use domain::{Lists, ParsedRecord};
+use storage::base::cause::Cause;
+use storage::base::token::{Environment, TokenDigest};
+use storage::identifiers::Identifiers;
+use storage::records::change_position::Settled;
+
+use crate::error::{ApiError, PreconditionError};
+use crate::rendered_lists::RenderedLists;
+use crate::request::idempotency_key::{Key, KeyDigests, MalformedKey};
+use crate::request::query::UnknownParameter;
+use crate::response::ApiResponse;
+use crate::state::GatewayState;
+use http_kit::cursor::CursorKey;
+use http_kit::limits::memory_budget::BudgetOwner;
+use http_kit::metrics;
+use http_kit::requests::body::{Body, BodyError, MAX_BODY_BYTES};
+use http_kit::requests::preferences::Preferences;
+use http_kit::requests::request_id::{self, RequestId};
+use http_kit::responses::etag::{self, Comparison, are_quoted, is_among};
+use usage::observation::Observer;
+use usage::recorder::UsageRecorder;
+
+pub mod idempotency_key;
+pub mod query;
+
+/// The identifiers in a path; empty where it has none.
+#[derive(Debug, Clone)]
+pub struct PathIds {
+    trainee: String,
+    placement: String,
+    degree: String,
+}
+
+impl PathIds {
+    /// The identifiers that stand for these names in the pattern of a path.
+    pub fn of<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
+        let id = |name| named(name).unwrap_or_default().to_owned();
+        Self { trainee: id("trainee_id"), placement: id("placement_id"), degree: id("degree_id") }
+    }
+}
+
+/// A request for an endpoint of a version.
+#[derive(Debug)]
+pub struct ApiRequest {
+    /// The version among the others.
+    pub served: &'static Served,
+    /// The versions that are served.
+    pub versions: &'static Versions,
+    /// The environment of the register.
+    pub environment: Environment,
+    /// The code lists.
+    pub lists: &'static Lists,
+    /// The same as they are answered.
+    pub rendered_lists: RenderedLists,
+    /// Seals and opens cursors.
+    pub cursors: CursorKey,
+    /// Makes the digests of idempotency keys.
+    pub key_digests: KeyDigests,
+    /// How long the client prefers to wait for changes.
+    pub wait: Option<Duration>,
+    /// Who asks.
+    pub token: TokenDigest,
+    endpoint: Endpoint,
+    request_id: Option<RequestId>,
+    ids: PathIds,
+    query: String,
+    unknown_parameters: Vec<UnknownParameter>,
+    if_match: Option<String>,
+    if_none_match: Option<String>,
+    idempotency_key: Result<Option<Key>, MalformedKey>,
+    validates_only: bool,
+    body: Result<Body, BodyError>,
+    unknown: UnknownNames,
+    /// The names in the body are counted once, however often the handler is run.
+    names_counted: Once,
+}
+
+impl ApiRequest {
+    /// Takes a request apart whose token is admitted. A body that cannot be used is kept as a failure, because a token
+    /// that is revoked meanwhile is reported before it.
+    pub async fn extract(
+        request: &HttpRequest,
+        token: TokenDigest,
+        ids: PathIds,
+        payload: Payload,
+        served: &'static Served,
+        endpoint: Endpoint,
+        state: &GatewayState,
+    ) -> Self {
+        let GatewayState { versions, lists, environment, .. } = *state;
+        let Preferences { is_strict, validates_only, wait } = Preferences::of(request.headers());
+        let is_batch = endpoint.row().is_batch();
+        let bodies = state.bodies.for_client(BudgetOwner::Token(token.clone()));
+        let body = match endpoint.method() {
+            Method::Get => {
+                state.bodies.discard(request.headers(), payload).await;
+                Ok(Body::default())
+            }
+            Method::Post if is_batch => bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await,
+            Method::Post | Method::PutOrPatch | Method::Delete => {
+                bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
+            }
+        };
+        let idempotency_key = match endpoint.method() {
+            // Each item has a key of its own.
+            Method::Post if is_batch => Ok(None),
+            Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body), &state.key_digests),
+            Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
+        };
+        Self {
+            served,
+            versions,
+            environment,
+            lists,
+            rendered_lists: state.rendered_lists.clone(),
+            cursors: state.cursors.clone(),
+            key_digests: state.key_digests.clone(),
+            wait,
+            token,
+            endpoint,
+            request_id: request_id::current(),
+            ids,
+            query: request.query_string().to_owned(),
+            unknown_parameters: query::unknown(request.query_string(), endpoint.row().query_parameters),
+            if_match: tags(request.headers(), IF_MATCH),
+            if_none_match: tags(request.headers(), IF_NONE_MATCH),
+            idempotency_key,
+            validates_only,
+            body,
+            unknown: if is_strict { UnknownNames::Reject } else { UnknownNames::Warn },
+            names_counted: Once::new(),
+        }
+    }
+
+    /// The items of a batch, with the body that they are parts of.
+    ///
+    /// # Errors
+    ///
+    /// Why no item can be handled.
+    pub fn batch_items(&self, form: BatchForm) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
+        let body = self.body.as_ref().map_err(|error| *error)?;
+        Ok((body, read_batch(body, form, self.unknown).map_err(ApiError::Batch)?))
+    }
+
+    /// The request for `endpoint` that is equal to an item of this batch, so that neither is carried out after the other.
+    #[must_use]
+    pub fn of_item(&self, endpoint: Endpoint, key: &str, data: &str, batch: &Body) -> Self {
+        let path = self.version().label.base_path() + endpoint.path();
+        let body = ["{\"data\":", data, "}"].concat().into_bytes();
+        Self {
+            served: self.served,
+            lists: self.lists,
+            rendered_lists: self.rendered_lists.clone(),
+            environment: self.environment,
+            versions: self.versions,
+            cursors: self.cursors.clone(),
+            key_digests: self.key_digests.clone(),
+            wait: None,
+            token: self.token.clone(),
+            endpoint: self.endpoint,
+            request_id: self.request_id.clone(),
+            ids: self.ids.clone(),
+            query: String::new(),
+            unknown_parameters: Vec::new(),
+            if_match: None,
+            if_none_match: None,
+            idempotency_key: Ok(Some(Key::new(key, &HttpMethod::POST, &path, &body, &self.key_digests))),
+            validates_only: self.validates_only,
+            body: Ok(batch.part(body)),
+            unknown: self.unknown,
+            names_counted: Once::new(),
+        }
+    }
+
+    /// The version.
+    #[must_use]
+    pub fn version(&self) -> &'static ApiVersion {
+        self.served.version
+    }
+
+    /// The identifier of the trainee in the path.
+    #[must_use]
+    pub fn trainee_id(&self) -> &str {
+        &self.ids.trainee
+    }
+
+    /// The identifier of the placement in the path.
+    #[must_use]
+    pub fn placement_id(&self) -> &str {
+        &self.ids.placement
+    }
+
+    /// The identifier of the degree in the path.
+    #[must_use]
+    pub fn degree_id(&self) -> &str {
+        &self.ids.degree
+    }
+
+    /// Records what is observed of the request, as one for the endpoint.
+    #[must_use]
+    pub fn recorder(&self, endpoint: Endpoint) -> UsageRecorder {
+        let part_id = [self.placement_id(), self.degree_id()].concat();
+        UsageRecorder { served: self.served, endpoint, request_id: self.id(), part_id }
+    }
+
+    /// The query, as it was sent.
+    #[must_use]
+    pub fn query(&self) -> &str {
+        &self.query
+    }
+
+    /// The names in the query that the endpoint does not have, where the client wants them refused.
+    #[must_use]
+    pub fn refused_parameters(&self) -> &[UnknownParameter] {
+        match self.unknown {
+            UnknownNames::Reject => &self.unknown_parameters,
+            UnknownNames::Warn | UnknownNames::Ignore => &[],
+        }
+    }
+
+    /// The same names, for `Warning` headers, where the client does not.
+    #[must_use]
+    pub fn parameter_warnings(&self) -> Vec<String> {
+        match self.unknown {
+            UnknownNames::Reject | UnknownNames::Ignore => Vec::new(),
+            UnknownNames::Warn => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
+        }
+    }
+
+    /// Whether the client wants to know what would be answered, and nothing else to happen.
+    #[must_use]
+    pub fn validates_only(&self) -> bool {
+        self.validates_only
+    }
+
+    /// Draws identifiers for so many new records; none for a request that is only tried out.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no random bytes.
+    pub fn identifiers(&self, count: usize) -> Result<Identifiers, ApiError> {
+        Ok(Identifiers::draw(if self.validates_only { 0 } else { count })?)
+    }
+
+    /// By what the request is known; empty outside the server.
+    #[must_use]
+    pub fn id(&self) -> RequestId {
+        self.request_id.clone().unwrap_or_default()
+    }
+
+    /// Through what the records are reached, for their history.
+    #[must_use]
+    pub fn cause(&self) -> Cause<'_> {
+        let (version, request_id) = (Some(&*self.served.label), self.request_id.as_deref());
+        Cause { version, request_id, ..Cause::of(self.endpoint.name()) }
+    }
+
+    /// The key under which the reply is kept, if the client sent one.
+    ///
+    /// # Errors
+    ///
+    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the request is
+    /// distinguished from others with the same key.
+    pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
+        let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
+        match &self.body {
+            Err(error @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
+                Err(ApiError::Body(*error))
+            }
+            Ok(_) | Err(_) => Ok(key.as_ref()),
+        }
+    }
+
+    /// The same reply with the entity tag of the record that it shows, which a `GET` of that record has too. A record
+    /// that is only tried out has none.
+    #[must_use]
+    pub fn with_etag(&self, reply: ApiResponse) -> ApiResponse {
+        let tag = etag::of(&reply.body);
+        self.with_tag(reply, tag)
+    }
+
+    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply
+    /// to one.
+    #[must_use]
+    pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
+        self.with_tag(reply, etag::of(&shown.body))
+    }
+
+    fn with_tag(&self, reply: ApiResponse, tag: String) -> ApiResponse {
+        if self.validates_only { reply } else { reply.with(ETAG.as_str(), tag) }
+    }
+
+    /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
+    #[must_use]
+    pub fn not_modified_if_cached(&self, reply: ApiResponse) -> ApiResponse {
+        let tag = etag::of(&reply.body);
+        self.not_modified_if_cached_as(reply, tag)
+    }
+
+    /// As [`ApiRequest::not_modified_if_cached`], with the entity tag of the reply's body, where that is known.
+    #[must_use]
+    pub fn not_modified_if_cached_as(&self, reply: ApiResponse, tag: String) -> ApiResponse {
+        match self.if_none_match.as_deref().and_then(|tags| etag::find(tags, &tag, Comparison::Weak)) {
+            Some(cached) => ApiResponse::not_modified().with(ETAG.as_str(), cached),
+            None => reply.with(ETAG.as_str(), tag),
+        }
+    }
+
+    /// Fails unless a request that changes a record meets its conditions: `If-Match` is absent or matches the record's
+    /// entity tag, and `If-None-Match` is absent or does not. `present` shows the record as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::PreconditionFailed`], or that of `present`.
+    pub fn require_match(&self, present: impl FnOnce() -> Result<ApiResponse, ApiError>) -> Result<(), ApiError> {
+        if self.if_match.is_none() && self.if_none_match.is_none() {
+            return Ok(());
+        }
+        let tag = etag::of(&present()?.body);
+        if let Some(tags) = self.if_match.as_deref() {
+            require_among(tags, &tag)?;
+        }
+        match self.if_none_match.as_deref() {
+            Some(tags) if is_among(tags, &tag, Comparison::Weak) => {
+                Err(ApiError::PreconditionFailed(PreconditionError::Exists))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Fails unless a request that adds a record to a trainee meets `If-Match`. `present` shows the trainee.
+    /// `If-None-Match` has no effect: it is about the record to add, which does not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`ApiError::PreconditionFailed`], or that of `present`.
+    pub fn require_match_of_owner(
+        &self,
+        present: impl FnOnce() -> Result<ApiResponse, ApiError>,
+    ) -> Result<(), ApiError> {
+        let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
+        require_among(tags, &etag::of(&present()?.body))
+    }
+}
+
+/// One run of a handler: its request, and what is observed of it. A job that is run again has a new one.
+#[derive(Debug)]
+pub struct HandlerContext<'a> {
+    request: &'a ApiRequest,
+    /// What is observed of the request.
+    pub observer: Observer,
+    /// Up to where changes were final when the run was begun.
+    pub settled: Settled,
+}
+
+impl Deref for HandlerContext<'_> {
+    type Target = ApiRequest;
+
+    fn deref(&self) -> &ApiRequest {
+        self.request
+    }
+}
+
+impl<'a> HandlerContext<'a> {
+    /// For a run of the handler of the request.
+    #[must_use]
+    pub fn new(request: &'a ApiRequest, observer: Observer, settled: Settled) -> Self {
+        Self { request, observer, settled }
+    }
+
+    /// The status of the reply when the handler succeeds. An item of a batch has that of the request that it stands for.
+    #[must_use]
+    pub fn success_status(&self) -> StatusCode {
+        let endpoint = self.endpoint.row().batch_of().unwrap_or(self.endpoint);
+        // The table of endpoints has no number that is not a status.
+        StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
+    }
+
+    /// Reads the body of a request that makes or moves a record, nested lists included.
+    ///
+    /// # Errors
+    ///
+    /// Why the body cannot be used at all. What is wrong with its content is in the result.
+    pub fn read<R: ReadableRecord>(&self) -> Result<ParsedRecord<R>, ApiError> {
+        self.read_with(NestedLists::Read)
+    }
+
+    /// Reads the body of a request that changes a record, whose nested records have endpoints of their own.
+    ///
+    /// # Errors
+    ///
+    /// As [`HandlerContext::read`].
+    pub fn read_changes<R: ReadableRecord>(&self) -> Result<ParsedRecord<R>, ApiError> {
+        self.read_with(NestedLists::Ignore)
+    }
+
+    fn read_with<R: ReadableRecord>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
+        let body = self.body.as_ref().map_err(|error| *error)?;
+        let reader = Reader { served: self.served, unknown: self.unknown, nested };
+        let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
+        self.observer.read(body, &sent.unrecognised.of_other_versions);
+        self.names_counted.call_once(|| metrics::unrecognised_names(self.version().label, &sent.unrecognised));
+        Ok(sent)
+    }
+}
+
+/// Fails unless the entity tag is among those of `If-Match`.
+fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
+    if is_among(tags, tag, Comparison::Strong) {
+        return Ok(());
+    }
+    Err(ApiError::PreconditionFailed(if !are_quoted(tags) {
+        PreconditionError::Unquoted
+    } else if is_among(tags, tag, Comparison::Weak) {
+        PreconditionError::Weak
+    } else {
+        PreconditionError::Changed
+    }))
+}
+
+/// The entity tags of a header. One that is no text is among them: it is nobody's, and a condition all the same.
+fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
+    let lines: Vec<_> = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    (!lines.is_empty()).then(|| lines.join(","))
+}

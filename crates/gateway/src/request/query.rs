@@ -1,0 +1,357 @@
+//! Reads the query of a request: every parameter that is wrong is named, all at once (contract, sections 4.2 and 6.4).
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::num::{IntErrorKind, ParseIntError};
+
+use adapter_kit::ApiVersion;
+use adapter_kit::problems::UNKNOWN;
+use adapter_kit::read::client_text::{is_printable, truncated};
+use adapter_kit::read::nearest;
+use chrono::NaiveDate;
+use domain::fields::value::impossible_date;
+use domain::listing::{DEFAULT_PER_PAGE, Listing, MAX_PER_PAGE, Order, Status, known_cycles};
+use domain::values::academic_year;
+use domain::values::text::is_absent;
+use domain::{FieldSet, TraineeField};
+use http_kit::requests::timestamps::timestamp;
+use serde::Serialize;
+
+use usage::readiness::{DEFAULT_DAYS, MAX_DAYS};
+
+/// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FilterErrors {
+    message: String,
+    errors: BTreeMap<Cow<'static, str>, Vec<String>>,
+}
+
+impl FilterErrors {
+    /// One parameter that is wrong, and why.
+    #[must_use]
+    pub fn one(name: &'static str, why: &str) -> Self {
+        let errors = BTreeMap::from([(name.into(), vec![format!("{name} {why}")])]);
+        Self { message: message(1, "parameter"), errors }
+    }
+
+    /// The names of the program among the parameters that are wrong; not those that the client made up.
+    pub fn known_parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.errors.keys().filter_map(|name| if let Cow::Borrowed(name) = name { Some(*name) } else { None })
+    }
+}
+
+fn message(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what} is not valid"),
+        several => format!("{several} {what}s are not valid"),
+    }
+}
+
+/// The most unknown names of one query that are remembered.
+const MAX_UNKNOWN: usize = 100;
+
+/// A name in a query that the endpoint does not have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownParameter {
+    name: String,
+    nearest: Option<&'static str>,
+}
+
+impl UnknownParameter {
+    /// For a `Warning` header; `None` where the name cannot be repeated in a header.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        let Self { name, nearest } = self;
+        let hint = nearest.map_or(String::new(), |nearest| format!(" (did you mean {nearest}?)"));
+        // Brackets are how some clients write lists.
+        let is_printable = is_printable(&name.replace(['[', ']'], "_"));
+        is_printable.then(|| format!("{UNKNOWN} parameter {name}{hint}"))
+    }
+}
+
+/// The names in a query that are not among those of the endpoint, each once.
+#[must_use]
+pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParameter> {
+    let mut unknown: Vec<UnknownParameter> = Vec::new();
+    for (name, _) in form_urlencoded::parse(query.as_bytes()) {
+        let is_new = !known.contains(&&*name) && unknown.iter().all(|other| other.name != name);
+        if is_new && unknown.len() < MAX_UNKNOWN {
+            unknown.push(UnknownParameter { nearest: nearest(&name, known.iter().copied()), name: name.into_owned() });
+        }
+    }
+    unknown
+}
+
+/// Refuses unknown names.
+///
+/// # Errors
+///
+/// The names, if there are any.
+pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
+    let mut read = Reading::of("");
+    read.refuse(unknown);
+    read.verdict("parameter")
+}
+
+/// A list as it was requested.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListQuery {
+    /// The list.
+    pub listing: Listing,
+    /// Whether more records on a page were requested than there can be.
+    pub per_page_cut: bool,
+    /// The nested records to be shown.
+    pub included: FieldSet<TraineeField>,
+    /// Where the page begins, unless it is found by its number: the cursor as it was sent.
+    pub cursor: Option<String>,
+}
+
+/// Reads the query of a list of a version on that day. Blank counts as absent. `refused` are the unknown names that the client
+/// wants refused; others are passed over.
+///
+/// # Errors
+///
+/// The parameters that are wrong.
+pub fn listing(
+    query: &str,
+    refused: &[UnknownParameter],
+    version: &ApiVersion,
+    today: NaiveDate,
+) -> Result<ListQuery, FilterErrors> {
+    let mut read = Reading::of(query);
+    let cycles = known_cycles(today);
+    let cycle = read.filter("academic_cycle", |text| {
+        let year = Some(text).filter(|text| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()));
+        year.and_then(|year| year.parse().ok())
+            .filter(|year| cycles.contains(year))
+            .ok_or_else(|| format!("{} is not a year from {} to {}", quoted(text), cycles.start(), cycles.end()))
+    });
+    let status = read.filter("status", |text| {
+        let names: Vec<_> = Status::ALL.iter().map(|status| status.name()).collect();
+        text.parse().map_err(|_| format!("{} is not a status; it can be {}", quoted(text), names.join(", ")))
+    });
+    let since = read.filter("since", |text| {
+        timestamp(text).ok_or_else(|| match impossible_date(text.trim()) {
+            Some(day) => format!("{day} is no day of the calendar"),
+            None => format!("{} is not an ISO 8601 date or date and time", quoted(text)),
+        })
+    });
+    let has_trn = read.filter("has_trn", |text| match text.to_ascii_lowercase().as_str() {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err(format!("{} is neither true nor false", quoted(text))),
+    });
+    let order = read.filter("sort_order", |text| match text {
+        "asc" => Ok(Order::OldestFirst),
+        "desc" => Ok(Order::NewestFirst),
+        _ => Err(format!("{} is neither asc nor desc", quoted(text))),
+    });
+    let included = read.filter("include", |text| nested_lists(text, version)).unwrap_or_default();
+    let cursor = read.filter("cursor", |text| Ok(text.to_owned()));
+    read.refuse(refused);
+    let page = read.count("page").unwrap_or(1);
+    let per_page = read.count("per_page").unwrap_or(DEFAULT_PER_PAGE);
+    read.verdict("filter")?;
+    Ok(ListQuery {
+        listing: Listing {
+            cycle: cycle.unwrap_or_else(|| academic_year::of(today)),
+            status,
+            since,
+            has_trn,
+            order: order.unwrap_or(Order::NewestFirst),
+            page,
+            per_page: per_page.min(MAX_PER_PAGE),
+        },
+        per_page_cut: per_page > MAX_PER_PAGE,
+        included,
+        cursor,
+    })
+}
+
+/// The changes that were asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChangesQuery {
+    /// The cursor behind which they begin, as it was sent; without one they begin with every trainee.
+    pub after: Option<String>,
+    /// The most changes.
+    pub limit: i64,
+    /// Whether more were asked for than there can be.
+    pub limit_cut: bool,
+}
+
+/// Reads the query of the changes. Blank counts as absent, and a limit that is no number from 1 falls back. `refused` are the
+/// unknown names that the client wants refused.
+///
+/// # Errors
+///
+/// The parameters that are wrong.
+pub fn changes(query: &str, refused: &[UnknownParameter]) -> Result<ChangesQuery, FilterErrors> {
+    let mut read = Reading::of(query);
+    let after = read.filter("after", |text| Ok(text.to_owned()));
+    read.refuse(refused);
+    let limit = read.count("limit").unwrap_or(DEFAULT_PER_PAGE);
+    read.verdict("parameter")?;
+    Ok(ChangesQuery { after, limit: limit.min(MAX_PER_PAGE), limit_cut: limit > MAX_PER_PAGE })
+}
+
+/// The lists of nested records that are named, separated by commas.
+fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeField>, String> {
+    let mut included = FieldSet::new();
+    for name in text.split(',').map(str::trim) {
+        let known = || version.shapes.trainee.nested_lists();
+        let Some((_, list)) = known().find(|(known, _)| *known == name) else {
+            let known: Vec<_> = known().map(|(known, _)| known).collect();
+            return Err(format!("{} is not a list of nested records; it can be {}", quoted(name), known.join(", ")));
+        };
+        included.insert(list);
+    }
+    Ok(included)
+}
+
+/// Reads the query of a report on the last days: how many of them. Blank counts as absent.
+///
+/// # Errors
+///
+/// When it is no number of days that can be looked at.
+pub fn days(query: &str) -> Result<u16, FilterErrors> {
+    let mut read = Reading::of(query);
+    let days = read.filter("days", |text| {
+        let days = text.parse().ok().filter(|days| (1..=MAX_DAYS).contains(days));
+        days.ok_or_else(|| format!("{} is not a whole number from 1 to {MAX_DAYS}", quoted(text)))
+    });
+    read.verdict("parameter")?;
+    Ok(days.unwrap_or(DEFAULT_DAYS))
+}
+
+struct Reading {
+    values: BTreeMap<String, Vec<String>>,
+    errors: BTreeMap<Cow<'static, str>, Vec<String>>,
+}
+
+impl Reading {
+    fn of(query: &str) -> Self {
+        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            values.entry(name.into_owned()).or_default().push(value.into_owned());
+        }
+        Self { values, errors: BTreeMap::new() }
+    }
+
+    /// Names each of the parameters as one that the endpoint does not have.
+    fn refuse(&mut self, unknown: &[UnknownParameter]) {
+        for UnknownParameter { name, nearest } in unknown {
+            let name = truncated(name);
+            let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"));
+            let text = format!("{name} is not a parameter of this endpoint{hint}");
+            self.errors.entry(name.into()).or_default().push(text);
+        }
+    }
+
+    /// The value of a filter, or `None` when it is absent, blank or wrong.
+    fn filter<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+        let values = self.values.get(name)?;
+        let result = match values.as_slice() {
+            [value] if is_absent(value) => return None,
+            [value] => read(value),
+            _ => Err("is sent more than once".to_owned()),
+        };
+        result.map_err(|error| self.errors.entry(name.into()).or_default().push(format!("{name} {error}"))).ok()
+    }
+
+    /// A number from 1, or `None` where anything else was sent: it falls back. One that is too large is the largest.
+    fn count(&self, name: &str) -> Option<i64> {
+        let number = self.values.get(name)?.last()?.trim();
+        let is_too_large = |error: &ParseIntError| *error.kind() == IntErrorKind::PosOverflow;
+        let number = number.parse().or_else(|error| if is_too_large(&error) { Ok(i64::MAX) } else { Err(error) });
+        number.ok().filter(|count| *count >= 1)
+    }
+
+    /// Whether everything is right. `what` is what the names of the query are called.
+    fn verdict(self, what: &str) -> Result<(), FilterErrors> {
+        if self.errors.is_empty() {
+            return Ok(());
+        }
+        let count: usize = self.errors.values().map(Vec::len).sum();
+        Err(FilterErrors { message: message(count, what), errors: self.errors })
+    }
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", truncated(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn today() -> NaiveDate {
+        NaiveDate::from_ymd_opt(2026, 7, 31).unwrap()
+    }
+
+    fn newest() -> &'static ApiVersion {
+        versions::all().newest().unwrap().version
+    }
+
+    fn parsed(query: &str) -> Listing {
+        listing(query, &[], newest(), today()).unwrap().listing
+    }
+
+    #[test]
+    fn without_a_query_the_current_cycle_is_listed_newest_change_first() {
+        let expected = Listing {
+            cycle: 2025,
+            status: None,
+            since: None,
+            has_trn: None,
+            order: Order::NewestFirst,
+            page: 1,
+            per_page: 50,
+        };
+        assert_eq!(parsed(""), expected);
+        assert_eq!(parsed("academic_cycle=&status=&since=+&has_trn=&sort_order=&page=&per_page="), expected);
+        assert_eq!(parsed("page=0&per_page=-1&other=1"), expected);
+        assert_eq!(parsed("page=x&per_page=0"), expected);
+    }
+
+    #[test]
+    fn cycles_reach_from_the_first_to_five_years_ahead() {
+        for (cycle, known) in [("2008", false), ("2009", true), ("2031", true), ("2032", false), ("02025", false)] {
+            assert_eq!(listing(&format!("academic_cycle={cycle}"), &[], newest(), today()).is_ok(), known, "{cycle}");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_is_sent_twice_is_refused() {
+        assert!(listing("status=deferred&status=awarded", &[], newest(), today()).is_err());
+    }
+
+    #[test]
+    fn a_timestamp_is_read_with_and_without_an_offset() {
+        let expected = "2026-03-01T09:30:00.123Z".parse().ok();
+        for text in [
+            "2026-03-01T09:30:00.123Z",
+            "2026-03-01T10:30:00.1239+01:00",
+            "2026-03-01T10%3A30%3A00.123%2B01:00",
+            "2026-03-01T09:30:00.123",
+            "2026-03-01T10:30:00.123%2B0100",
+            "2026-03-01T10:30:00.123 01",
+        ] {
+            assert_eq!(parsed(&format!("since={text}")).since, expected, "{text}");
+        }
+        assert_eq!(parsed("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
+        for text in ["26-03-01", "2026-3-1", "2026-03-0", "%2B2026-03-01", "2026-3-1T09:30:00"] {
+            assert!(listing(&format!("since={text}"), &[], newest(), today()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_holds_five_hundred_records_at_most() {
+        let cut = listing("per_page=501", &[], newest(), today()).unwrap();
+        assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
+        let whole = listing("per_page=500&page=9223372036854775807", &[], newest(), today()).unwrap();
+        assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
+        assert_eq!(whole.listing.offset(), i64::MAX);
+        let beyond = listing("per_page=9223372036854775808&page=9223372036854775808", &[], newest(), today()).unwrap();
+        assert_eq!((beyond.listing.per_page, beyond.per_page_cut, beyond.listing.page), (500, true, i64::MAX));
+    }
+}

@@ -1,0 +1,283 @@
+//! A finished reply: status, headers and bytes, ready to be sent or stored.
+
+use std::borrow::Cow;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
+};
+use actix_web::web::Bytes;
+use adapter_kit::ApiVersion;
+use adapter_kit::problems::{UNKNOWN, warning};
+use adapter_kit::view::{View, write_list};
+use domain::{Notice, Record};
+use serde::Serialize;
+
+use http_kit::limits::rate_limit::{RateLimitScope, RemainingQuota};
+use http_kit::responses::response_stream::{JSON, NoMemory, ResponseSender, Source};
+use http_kit::responses::shared_content::SharedContent;
+
+/// What is left of a limit, and what the limit is (draft-ietf-httpapi-ratelimit-headers).
+pub const RATE_LIMIT: &str = "ratelimit";
+/// See [`RATE_LIMIT`].
+pub const RATE_LIMIT_POLICY: &str = "ratelimit-policy";
+/// The policy of replies that are no pages.
+pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
+/// How a body with records begins.
+const DATA: &[u8] = b"{\"data\":";
+/// Room for most records, in bytes.
+const RECORD_BYTES: usize = 4_096;
+/// The largest reply with entries, unless a single one is larger, in bytes: one that cannot be sent would be asked for again
+/// and again.
+pub const MAX_ENTRIES_BYTES: usize = 4 << 20;
+/// The most warnings in one reply.
+const MAX_WARNINGS: usize = 10;
+
+/// A value of a reply cannot be JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("reply cannot be written")]
+pub struct Unwritable(#[source] pub serde_json::Error);
+
+/// A finished reply.
+#[derive(Debug, Clone)]
+pub struct ApiResponse {
+    /// The status.
+    pub status: StatusCode,
+    /// Headers other than the content type, by name.
+    pub headers: Vec<(Cow<'static, str>, String)>,
+    /// The body, which is JSON.
+    pub body: Bytes,
+    /// Where the body comes from.
+    pub source: Source,
+    /// Whether the reply ends a long poll. Only a list of changes without any does not.
+    pub has_changes: bool,
+}
+
+impl ApiResponse {
+    /// The reply to an authenticated request, whose body is counted.
+    ///
+    /// # Errors
+    ///
+    /// [`NoMemory`].
+    pub fn counted(self, sender: &ResponseSender) -> Result<Self, NoMemory> {
+        let source = sender.count(self.source, self.body.len())?;
+        Ok(Self { source, ..self })
+    }
+
+    /// Like [`ApiResponse::counted`], for a reply that becomes a part of a larger one.
+    ///
+    /// # Errors
+    ///
+    /// Like [`ApiResponse::counted`].
+    pub fn counted_as_part(self, sender: &ResponseSender) -> Result<Self, NoMemory> {
+        let headers: usize = self.headers.iter().map(|(_, value)| value.len()).sum();
+        let source = sender.count_part(self.source, self.body.len() + headers)?;
+        Ok(Self { source, ..self })
+    }
+
+    /// A reply with a body that is JSON already.
+    #[must_use]
+    pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request, has_changes: true }
+    }
+
+    /// A reply with JSON that is the same for everyone.
+    #[must_use]
+    pub fn shared(status: StatusCode, content: SharedContent) -> Self {
+        Self { source: Source::Shared(content.clone()), ..Self::of(status, content.plain().clone()) }
+    }
+
+    /// A reply with a body.
+    ///
+    /// # Errors
+    ///
+    /// [`Unwritable`] when a value cannot be JSON.
+    pub fn json(status: StatusCode, body: &impl Serialize) -> Result<Self, Unwritable> {
+        let mut body = serde_json::to_vec(body).map_err(Unwritable)?;
+        // It may wait for its client.
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
+    }
+
+    /// A reply with `{"data": ...}` around a record.
+    ///
+    /// # Errors
+    ///
+    /// [`Unwritable`] when a value cannot be JSON.
+    pub fn record<R: Record>(status: StatusCode, view: &View<'_, R>) -> Result<Self, Unwritable> {
+        Self::written(status, RECORD_BYTES, |body| {
+            body.extend_from_slice(DATA);
+            view.write(body)
+        })
+    }
+
+    /// A reply with `{"data": [...]}` around records.
+    ///
+    /// # Errors
+    ///
+    /// [`Unwritable`] when a value cannot be JSON.
+    pub fn records<'a, R: Record>(
+        status: StatusCode,
+        views: impl ExactSizeIterator<Item = View<'a, R>>,
+    ) -> Result<Self, Unwritable> {
+        Self::written(status, RECORD_BYTES * views.len(), |body| {
+            body.extend_from_slice(DATA);
+            write_list(views, body)
+        })
+    }
+
+    /// A reply with `{"data": [...], "meta": ...}` around records.
+    ///
+    /// # Errors
+    ///
+    /// [`Unwritable`] when a value cannot be JSON.
+    pub fn page<'a, R: Record>(
+        status: StatusCode,
+        views: impl ExactSizeIterator<Item = View<'a, R>>,
+        meta: &impl Serialize,
+    ) -> Result<Self, Unwritable> {
+        Self::written(status, RECORD_BYTES * views.len(), |body| {
+            body.extend_from_slice(DATA);
+            write_list(views, body)?;
+            body.extend_from_slice(b",\"meta\":");
+            serde_json::to_writer(body, meta)
+        })
+    }
+
+    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes: the first one, and others as long as
+    /// the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` is what to say of so many of them.
+    ///
+    /// # Errors
+    ///
+    /// The first that `write` or `meta` returns; [`Unwritable`] when a value cannot be JSON.
+    pub fn entries<T, M: Serialize, E: From<Unwritable>>(
+        status: StatusCode,
+        entries: &[T],
+        write: impl Fn(&T, &mut Vec<u8>) -> Result<(), E>,
+        meta: impl FnOnce(usize) -> Result<M, E>,
+    ) -> Result<Self, E> {
+        let mut body = Vec::with_capacity(RECORD_BYTES * entries.len());
+        body.extend_from_slice(DATA);
+        body.push(b'[');
+        let mut written = 0;
+        for entry in entries {
+            let before = body.len();
+            if written > 0 {
+                body.push(b',');
+            }
+            write(entry, &mut body)?;
+            if written > 0 && body.len() > MAX_ENTRIES_BYTES {
+                body.truncate(before);
+                break;
+            }
+            written += 1;
+        }
+        body.extend_from_slice(b"],\"meta\":");
+        serde_json::to_writer(&mut body, &meta(written)?).map_err(Unwritable)?;
+        body.push(b'}');
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
+    }
+
+    /// A reply whose object is written into one buffer, without its last brace.
+    fn written(
+        status: StatusCode,
+        capacity: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), serde_json::Error>,
+    ) -> Result<Self, Unwritable> {
+        let mut body = Vec::with_capacity(capacity);
+        write(&mut body).map_err(Unwritable)?;
+        body.push(b'}');
+        // It may wait for its client.
+        body.shrink_to_fit();
+        Ok(Self::of(status, body))
+    }
+
+    /// The reply to a client that has the representation already: it has no body.
+    #[must_use]
+    pub fn not_modified() -> Self {
+        Self::of(StatusCode::NOT_MODIFIED, Bytes::new())
+    }
+
+    /// The same reply with a header.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same reply with what is left of a limit.
+    #[must_use]
+    pub fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
+        let RemainingQuota { limit, requests, full_again } = left;
+        let (name, quota, window) = (whose.name(), limit.requests, limit.window.as_secs());
+        self.with(RATE_LIMIT_POLICY, format!("\"{name}\";q={quota};w={window}"))
+            .with(RATE_LIMIT, format!("\"{name}\";r={requests};t={full_again}"))
+    }
+
+    /// Adds a warning for each notice. Beyond the limit, values go before names, and the last warning says how many
+    /// more values there are.
+    #[must_use]
+    pub fn with_notices(self, version: &ApiVersion, notices: &[Notice]) -> Self {
+        if notices.len() <= MAX_WARNINGS {
+            return self.with_warnings(notices.iter().filter_map(|notice| warning(version, notice)));
+        }
+        let (names, values): (Vec<_>, Vec<_>) = notices.iter().partition(|notice| notice.concerns_name());
+        let texts = |notices: Vec<&Notice>| notices.into_iter().filter_map(|notice| warning(version, notice)).collect();
+        let (names, mut values): (Vec<String>, Vec<String>) = (texts(names), texts(values));
+        if values.len() > MAX_WARNINGS {
+            let left_out = values.split_off(MAX_WARNINGS - 1).len();
+            values.push(format!("{left_out} more warnings about values are left out"));
+        }
+        self.with_warnings(values.into_iter().chain(names))
+    }
+
+    /// The same reply with warnings, as far as there is room for them. A text has no quotes and no line breaks.
+    #[must_use]
+    pub fn with_warnings(self, texts: impl IntoIterator<Item = String>) -> Self {
+        let there = self.headers.iter().filter(|(name, _)| name == WARNING.as_str()).count();
+        let texts = texts.into_iter().take(MAX_WARNINGS.saturating_sub(there));
+        texts.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
+    }
+
+    /// Adds a warning before all others. Beyond the limit, the last one about a name is removed.
+    #[must_use]
+    pub fn with_first_warning(mut self, text: &str) -> Self {
+        let warnings = self.headers.iter().filter(|(name, _)| name == WARNING.as_str()).count();
+        let is_about_name = |(name, value): &(Cow<'_, str>, String)| {
+            name == WARNING.as_str() && value.starts_with(&format!("299 - \"{UNKNOWN}"))
+        };
+        if warnings >= MAX_WARNINGS
+            && let Some(last) = self.headers.iter().rposition(is_about_name)
+        {
+            self.headers.remove(last);
+        }
+        self.headers.insert(0, (WARNING.as_str().into(), format!("299 - \"{text}\"")));
+        self
+    }
+}
+
+impl From<ApiResponse> for HttpResponse {
+    fn from(reply: ApiResponse) -> Self {
+        let mut response = Self::build(reply.status);
+        if reply.status != StatusCode::NOT_MODIFIED {
+            response.insert_header((CONTENT_TYPE, HeaderValue::from_static(JSON)));
+        }
+        // Most replies are about people, and none is a page.
+        response
+            .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
+            .insert_header((CONTENT_SECURITY_POLICY, HeaderValue::from_static(DATA_POLICY)))
+            .insert_header((REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
+            .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
+        for (name, value) in &reply.headers {
+            if name == CACHE_CONTROL.as_str() {
+                response.insert_header((CACHE_CONTROL, value.as_str()));
+            } else {
+                response.append_header((name.as_ref(), value.as_str()));
+            }
+        }
+        response.extensions_mut().insert(reply.source);
+        response.body(reply.body)
+    }
+}

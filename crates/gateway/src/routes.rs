@@ -1,0 +1,141 @@
+//! The routes of the API, and what routes of pages are made with.
+
+use std::rc::Rc;
+
+use actix_web::body::{EitherBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::Method as HttpMethod;
+use actix_web::http::header::{ALLOW, LOCATION};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::web::{Payload, ServiceConfig};
+use actix_web::{Error, FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, web};
+use adapter_kit::Method;
+
+use crate::deprecation::DeprecationHeaders;
+use crate::endpoints::{openapi, version_list};
+use crate::error::ApiError;
+use crate::routes::router::{Router, not_found};
+use crate::state::GatewayState;
+use http_kit::limits::rate_limit::by_address::AddressRateLimit;
+use http_kit::metrics::requests::RequestMetrics;
+use http_kit::paths::{self, OpenApiDocument};
+use http_kit::requests::methods::methods;
+
+mod nearest_path;
+mod router;
+
+/// Configures the API: the list of versions, and every path below `/api`.
+pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
+    // One for all requests of a worker.
+    let state = Rc::new(state.clone());
+    config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+    configure_version_list(config, &state);
+    let routes = Rc::new(Router::of(&state));
+    let answer = move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
+    config.service(web::scope(paths::API).default_service(web::to(answer)));
+}
+
+/// Configures the descriptions of the API alone: the list of versions, and their OpenAPI documents.
+pub fn configure_descriptions(config: &mut ServiceConfig, state: &GatewayState) {
+    config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+    configure_version_list(config, state);
+    configure_openapi_documents(config, state);
+}
+
+/// Configures the reply to every other path.
+pub fn configure_not_found(config: &mut ServiceConfig, state: &GatewayState) {
+    let state = Rc::new(state.clone());
+    config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&state, &request))));
+}
+
+/// The address of a listener alone, which leads to the pages that it has.
+pub fn home(pages: &'static str) -> Resource {
+    read_only("/", move || {
+        // Not kept by browsers: another program may listen there later.
+        std::future::ready(HttpResponse::TemporaryRedirect().insert_header((LOCATION, pages)).finish())
+    })
+}
+
+fn configure_version_list(config: &mut ServiceConfig, state: &GatewayState) {
+    let address_rate_limit = state.page_rate_limit.clone();
+    let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
+    config.service(version_list(state).wrap(count));
+}
+
+/// Configures the OpenAPI documents of all versions on a listener without the API.
+fn configure_openapi_documents(config: &mut ServiceConfig, state: &GatewayState) {
+    for served in state.versions.iter() {
+        for document in OpenApiDocument::ALL {
+            let (address_rate_limit, state) = (state.page_rate_limit.clone(), state.clone());
+            let deprecation = DeprecationHeaders { version: served.version, versions: state.versions };
+            let answer = move |request: HttpRequest| {
+                let mut response = openapi::answer(served, document, &state, &request);
+                deprecation.write(response.headers_mut(), None, request.path());
+                std::future::ready(response)
+            };
+            let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
+            config.service(read_only(&document.of(served.version.label), answer).wrap(count));
+        }
+    }
+}
+
+/// The list of versions.
+fn version_list(state: &GatewayState) -> Resource {
+    let state = state.clone();
+    read_only(paths::VERSIONS, move |request: HttpRequest| {
+        let response = version_list::answer(&state, &request);
+        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+    })
+}
+
+/// A resource that is read and nothing else.
+pub fn read_only<F, A>(path: &str, handler: F) -> Resource
+where
+    F: Handler<A>,
+    A: FromRequest + 'static,
+    F::Output: Responder + 'static,
+{
+    let reading = methods(Method::Get);
+    let routes = reading.iter().map(|method| web::method(method.clone()).to(handler.clone()));
+    closed(routes.fold(web::resource(path), Resource::route), reading)
+}
+
+/// The same resource, which answers what it is not asked with what it can be asked.
+pub fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
+    let allow = allow(allowed);
+    resource.default_service(web::to(move |request: HttpRequest| std::future::ready(refuse(request.method(), &allow))))
+}
+
+/// The value of `Allow` for a path that takes these methods.
+pub(crate) fn allow<'a>(methods: impl IntoIterator<Item = &'a HttpMethod>) -> String {
+    methods.into_iter().chain([&HttpMethod::OPTIONS]).map(HttpMethod::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// The reply to a method that a path does not take, with what it takes.
+pub(crate) fn refuse(method: &HttpMethod, allow: &str) -> HttpResponse {
+    if method == HttpMethod::OPTIONS {
+        return HttpResponse::NoContent().insert_header((ALLOW, allow)).finish();
+    }
+    ApiError::MethodNotAllowed { allow: allow.to_owned() }.response_without_version().into()
+}
+
+/// Answers a request for a public page, unless its address has read too many. Requested work is counted where it is
+/// done.
+///
+/// # Errors
+///
+/// Those of the service behind.
+pub async fn limit_pages<B: MessageBody>(
+    address_rate_limit: AddressRateLimit,
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<EitherBody<B>>, Error> {
+    let is_read = [HttpMethod::GET, HttpMethod::HEAD].contains(request.method());
+    match if is_read { address_rate_limit.count(request.request()) } else { Ok(()) } {
+        Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
+        Err(failure) => {
+            let response = HttpResponse::from(ApiError::of_address(failure).response_without_version());
+            Ok(request.into_response(response).map_into_right_body())
+        }
+    }
+}

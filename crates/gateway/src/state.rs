@@ -1,0 +1,120 @@
+//! What all requests share: the store, the versions, the code lists, the limits and the caches.
+
+use std::fmt;
+
+use adapter_kit::Versions;
+use domain::Lists;
+use storage::base::token::Environment;
+use storage::store::Store;
+
+use crate::admission::Admission;
+use crate::error::no_memory;
+use crate::rendered_lists::RenderedLists;
+use crate::request::idempotency_key::KeyDigests;
+use crate::settled_changes::SettledChanges;
+use http_kit::connections::Limits;
+use http_kit::cursor::CursorKey;
+use http_kit::limits::long_poll::LongPolls;
+use http_kit::limits::rate_limit::by_address::AddressRateLimit;
+use http_kit::requests::body::BodyReader;
+use http_kit::requests::client_address::TrustedProxies;
+use http_kit::responses::response_stream::ResponseSender;
+use http_kit::responses::shared_content::SharedContentCache;
+use usage::counts::Usage;
+use usage::request_log::RequestLog;
+use usage::shadow_checks::ShadowChecks;
+
+/// What the handlers of all requests share. Cheap to clone; all clones share the same store, counts and caches.
+#[derive(Clone)]
+pub struct GatewayState {
+    /// Where the records are.
+    pub store: Store,
+    /// The versions that are served.
+    pub versions: &'static Versions,
+    /// The code lists.
+    pub lists: &'static Lists,
+    /// The same as they are answered.
+    pub rendered_lists: RenderedLists,
+    /// The environment whose tokens are valid here.
+    pub environment: Environment,
+    /// Seals and opens cursors.
+    pub cursors: CursorKey,
+    /// Makes the digests of idempotency keys.
+    pub key_digests: KeyDigests,
+    /// Up to where changes are final.
+    pub settled_changes: SettledChanges,
+    /// The requests that wait for changes.
+    pub long_polls: LongPolls,
+    /// Who gets to the records, and how often.
+    pub admission: Admission,
+    /// How often those who need no token have asked.
+    pub address_rate_limit: AddressRateLimit,
+    /// The proxies that are trusted to name the client.
+    pub proxies: TrustedProxies,
+    /// How often those who read public pages have asked.
+    pub page_rate_limit: AddressRateLimit,
+    /// Content that is the same for everyone, and was requested.
+    pub contents: SharedContentCache,
+    /// Where replies are sent.
+    pub response_sender: ResponseSender,
+    /// Receives the bodies of requests.
+    pub bodies: BodyReader,
+    /// What tokens ask for.
+    pub usage: Usage,
+    /// The requests that are to be logged.
+    pub request_log: RequestLog,
+    /// Whether accepted writes are tried in the newest version.
+    pub shadow: ShadowChecks,
+}
+
+impl GatewayState {
+    /// The state to serve a store with all versions and the code lists of the program, without a rate limit for tokens.
+    #[must_use]
+    pub fn of(store: Store, environment: Environment) -> Self {
+        Self {
+            store,
+            versions: versions::all(),
+            lists: Lists::embedded(),
+            rendered_lists: RenderedLists::of(Lists::embedded()),
+            environment,
+            cursors: CursorKey::of_process(),
+            key_digests: KeyDigests::of_process(),
+            settled_changes: SettledChanges::default(),
+            long_polls: LongPolls::of(Limits::default().max_connections.get()),
+            admission: Admission::default(),
+            address_rate_limit: AddressRateLimit::default(),
+            proxies: TrustedProxies::default(),
+            page_rate_limit: AddressRateLimit::within(None),
+            contents: SharedContentCache::default(),
+            response_sender: ResponseSender::new(no_memory),
+            bodies: BodyReader::new(Limits::default().body_timeout),
+            usage: Usage::default(),
+            request_log: RequestLog::default(),
+            shadow: ShadowChecks::default(),
+        }
+    }
+
+    /// The same behind reverse proxies that are trusted to name the client.
+    #[must_use]
+    pub fn behind(self, proxies: TrustedProxies) -> Self {
+        Self {
+            admission: self.admission.behind(proxies.clone()),
+            address_rate_limit: AddressRateLimit::behind(proxies.clone()),
+            page_rate_limit: self.page_rate_limit.with_proxies(proxies.clone()),
+            proxies,
+            ..self
+        }
+    }
+
+    /// The same with other code lists.
+    #[must_use]
+    pub fn with_lists(self, lists: &'static Lists) -> Self {
+        Self { lists, rendered_lists: RenderedLists::of(lists), contents: SharedContentCache::default(), ..self }
+    }
+}
+
+impl fmt::Debug for GatewayState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("GatewayState").field("environment", &self.environment).finish_non_exhaustive()
+    }
+}

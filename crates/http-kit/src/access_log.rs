@@ -1,0 +1,223 @@
+//! One line in the log and one count for each request: what was requested, by the pattern of its path, with which token, by its
+//! number, how it went, and what its jobs took in the store. Never a name, an address or the text of a token.
+//!
+//! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::HeaderValue;
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage as _, HttpRequest};
+use database::jobs::job_times::{RequestTimes, timed};
+use log::kv::Value;
+use log::{Level, Record};
+use storage::session::ValidToken;
+
+use crate::metrics::requests::{End, Passing, RequestMetrics};
+use crate::requests::methods::method_name;
+use crate::requests::request_id::{self, RequestId};
+use crate::requests::traceparent;
+
+/// Answers the request and records it.
+///
+/// # Errors
+///
+/// Those of the service behind.
+pub async fn log(
+    request: ServiceRequest,
+    next: Next<impl MessageBody>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let id = request_id::chosen(request.headers());
+    let header = HeaderValue::from_str(&id);
+    let mut answering = Answering::begin(&request, Arc::clone(&id));
+    let answer = timed(Rc::clone(&answering.times), request_id::under(id, next.call(request))).await;
+    let status = match &answer {
+        Ok(response) => response.status(),
+        Err(error) => error.as_response_error().status_code(),
+    };
+    answering.end = End::Answered(status);
+    drop(answering);
+    let mut response = answer?;
+    if let Ok(header) = header {
+        response.headers_mut().insert(request_id::HEADER, header);
+    }
+    Ok(response)
+}
+
+/// Says whose request it is: with which token it came, which is valid. Nothing where it has none.
+pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.token.set(token.map(|token| token.id));
+    }
+}
+
+/// Records that the request waits for changes, as its client prefers: its duration says nothing of the server.
+pub fn set_waited(request: &HttpRequest) {
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.waited.set(true);
+    }
+}
+
+/// Says for which path of a version a request is, by its pattern. Any other path is known by what it matches.
+pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
+    if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
+        observed.pattern.replace(Some(pattern));
+    }
+}
+
+/// The target of the lines.
+const LOG_TARGET: &str = "access";
+
+/// What stands for the version of a path that is none of a version's.
+const NO_VERSION: &str = "-";
+
+/// What is found out of a request on its way.
+#[derive(Default)]
+struct Observed {
+    /// The number of the token with which it came, as soon as it is known.
+    token: Cell<Option<i64>>,
+    /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
+    pattern: RefCell<Option<Rc<str>>>,
+    waited: Cell<bool>,
+}
+
+/// A request that is being answered. It is recorded when this is dropped, so that one that is given up is too.
+struct Answering {
+    id: RequestId,
+    started: Instant,
+    method: &'static str,
+    observed: Rc<Observed>,
+    times: RequestTimes,
+    traceparent: Option<String>,
+    end: End,
+    /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
+    metrics: Option<Rc<RequestMetrics>>,
+    _passing: Option<Passing>,
+}
+
+impl Answering {
+    fn begin(request: &ServiceRequest, id: RequestId) -> Self {
+        let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
+        let observed = Rc::new(Observed::default());
+        if !is_of_a_version(request.path()) {
+            observed.pattern.replace(request.match_pattern().map(Rc::from));
+        }
+        request.extensions_mut().insert(Rc::clone(&observed));
+        Self {
+            id,
+            started: Instant::now(),
+            method: method_name(request.method()),
+            observed,
+            times: RequestTimes::default(),
+            traceparent: traceparent::well_formed(request.headers()).map(str::to_owned),
+            end: End::Cancelled,
+            _passing: metrics.as_deref().map(RequestMetrics::begin),
+            metrics,
+        }
+    }
+
+    fn record(&self, duration: Duration) {
+        let pattern = self.observed.pattern.borrow();
+        if log::log_enabled!(target: LOG_TARGET, Level::Info) {
+            self.write_line(pattern.as_deref(), duration);
+        }
+        if let Some(metrics) = &self.metrics {
+            let duration = Some(duration).filter(|_| !self.observed.waited.get());
+            metrics.end(pattern.as_deref(), self.method, self.end, duration);
+        }
+    }
+
+    fn write_line(&self, pattern: Option<&str>, duration: Duration) {
+        let (version, endpoint) = split(pattern);
+        let mut fields = Vec::with_capacity(12);
+        fields.extend([
+            ("request_id", Value::from(&*self.id)),
+            ("method", Value::from(self.method)),
+            ("endpoint", Value::from(endpoint)),
+            ("version", Value::from(version)),
+        ]);
+        if let Some(token) = self.observed.token.get() {
+            fields.push(("token", Value::from(token)));
+        }
+        fields.push(("status", Value::from_display(&self.end)));
+        fields.push(("milliseconds", Value::from(milliseconds(duration))));
+        if let Some(times) = self.times.get() {
+            fields.push(("wait_ms", Value::from(milliseconds(times.wait))));
+            fields.push(("database_ms", Value::from(milliseconds(times.database))));
+            fields.push(("statements", Value::from(times.statements)));
+            fields.push(("runs", Value::from(times.runs)));
+        }
+        if let Some(traceparent) = &self.traceparent {
+            fields.push(("traceparent", Value::from(traceparent.as_str())));
+        }
+        let mut record = Record::builder();
+        let record = record.level(Level::Info).target(LOG_TARGET).key_values(&fields);
+        log::logger().log(&record.args(format_args!("request")).build());
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.record(self.started.elapsed());
+    }
+}
+
+/// Whether a path is below that of a version, whose routes say their patterns themselves: to look for the pattern of a path
+/// is to match it a second time. A path that is written with escapes is none of them, and its pattern is looked for.
+fn is_of_a_version(path: &str) -> bool {
+    path.strip_prefix("/api/v").is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
+}
+
+/// Milliseconds, rounded to tenths.
+fn milliseconds(duration: Duration) -> f64 {
+    (duration.as_secs_f64() * 10_000.0).round() / 10.0
+}
+
+/// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.
+fn split(pattern: Option<&str>) -> (&str, &str) {
+    let Some(pattern) = pattern else { return (NO_VERSION, NO_VERSION) };
+    match pattern.strip_prefix("/api/").and_then(|rest| rest.split_at_checked(rest.find('/')?)) {
+        Some(parts) => parts,
+        None => (NO_VERSION, pattern),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, poll_fn};
+    use std::task::Poll;
+
+    use actix_web::dev::Service as _;
+    use actix_web::middleware::from_fn;
+    use actix_web::test::{TestRequest, init_service};
+    use actix_web::{App, HttpResponse, rt, web};
+    use adapter_kit::Versions;
+    use metrics_exporter_prometheus::PrometheusBuilder;
+
+    use super::*;
+    use crate::paths;
+
+    #[test]
+    fn a_request_that_is_given_up_is_counted_as_such() {
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let metrics = recorder.handle();
+        let abandon = async {
+            let app =
+                App::new().app_data(Rc::new(RequestMetrics::of(&Versions::among(&[], &[], &[])))).wrap(from_fn(log));
+            let app = app.route(paths::VERSIONS, web::get().to(pending::<HttpResponse>));
+            let app = init_service(app).await;
+            let mut answer = Box::pin(app.call(TestRequest::get().uri(paths::VERSIONS).to_request()));
+            let begun = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context).is_pending())).await;
+            assert!(begun && metrics.render().contains("register_requests_in_flight 1"), "{}", metrics.render());
+        };
+        metrics::with_local_recorder(&recorder, || rt::System::new().block_on(abandon));
+        let text = metrics.render();
+        let counted = "version=\"-\",endpoint=\"/api/versions\",method=\"GET\",status=\"cancelled\"} 1";
+        assert!(text.contains(counted) && text.contains("register_requests_in_flight 0"), "{text}");
+    }
+}

@@ -1,0 +1,139 @@
+//! Cursors: where a client goes on in a list or in the changes, as a text that means nothing to the client.
+//!
+//! A cursor is encrypted and authenticated with the key of the register. It opens only for the provider, the version and
+//! the query for which it was sealed; one of others, a forged one and a damaged one cannot be told from each other.
+
+use std::fmt;
+use std::sync::Arc;
+
+use data_encoding::BASE64URL_NOPAD;
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::rand::{SecureRandom as _, SystemRandom};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The longest cursor, in characters. What a cursor holds grows with the writes that were under way when it was made.
+pub const MAX_CHARS: usize = 8_192;
+
+/// Bytes of a key.
+pub const KEY_BYTES: usize = 32;
+
+/// Seals and opens cursors. Cheap to clone; all clones have the same key.
+#[derive(Clone)]
+pub struct CursorKey(Option<Arc<LessSafeKey>>);
+
+/// Why a cursor could not be sealed.
+#[derive(Debug, thiserror::Error)]
+pub enum SealError {
+    /// The operating system gives no random bytes.
+    #[error("cursor cannot be sealed")]
+    NoRandomness,
+    /// The place cannot be written as JSON.
+    #[error("place of a cursor cannot be written")]
+    Unwritable(#[source] serde_json::Error),
+}
+
+/// What a cursor is for: it opens for nothing else.
+#[derive(Debug, Clone, Copy)]
+pub struct CursorScope<'a> {
+    /// The UKPRN of the provider.
+    pub ukprn: &'a str,
+    /// The label of the version.
+    pub version: &'a str,
+    /// What is gone through, with all filters.
+    pub query: &'a str,
+}
+
+impl CursorScope<'_> {
+    fn aad(self) -> Aad<Vec<u8>> {
+        // None of the first two has a line break.
+        Aad::from([self.ukprn, self.version, self.query].join("\n").into_bytes())
+    }
+}
+
+impl CursorKey {
+    /// The key of a register.
+    #[must_use]
+    pub fn of(bytes: &[u8; KEY_BYTES]) -> Self {
+        let key = UnboundKey::new(&CHACHA20_POLY1305, bytes);
+        Self(key.ok().map(|key| Arc::new(LessSafeKey::new(key))))
+    }
+
+    /// A key that only this process has. Without random bytes nothing can be sealed.
+    #[must_use]
+    pub fn of_process() -> Self {
+        let mut bytes = [0; KEY_BYTES];
+        SystemRandom::new().fill(&mut bytes).map_or(Self(None), |()| Self::of(&bytes))
+    }
+
+    /// Seals what a client goes on with.
+    ///
+    /// # Errors
+    ///
+    /// [`SealError::NoRandomness`] when the operating system gives no random bytes.
+    pub fn seal(&self, scope: CursorScope<'_>, place: &impl Serialize) -> Result<String, SealError> {
+        let mut sealed = serde_json::to_vec(place).map_err(SealError::Unwritable)?;
+        let mut nonce = [0; NONCE_LEN];
+        let key = self.0.as_ref().ok_or(SealError::NoRandomness)?;
+        let tag = SystemRandom::new().fill(&mut nonce).and_then(|()| {
+            key.seal_in_place_separate_tag(Nonce::assume_unique_for_key(nonce), scope.aad(), &mut sealed)
+        });
+        let tag = tag.map_err(|_| SealError::NoRandomness)?;
+        Ok(BASE64URL_NOPAD.encode(&[&nonce, sealed.as_slice(), tag.as_ref()].concat()))
+    }
+
+    /// Opens a cursor; `None` when it was not sealed with this key and for this.
+    #[must_use]
+    pub fn open<T: DeserializeOwned>(&self, scope: CursorScope<'_>, cursor: &str) -> Option<T> {
+        if cursor.len() > MAX_CHARS {
+            return None;
+        }
+        let bytes = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
+        let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
+        let mut sealed = sealed.to_vec();
+        let place =
+            self.0.as_ref()?.open_in_place(Nonce::assume_unique_for_key(*nonce), scope.aad(), &mut sealed).ok()?;
+        serde_json::from_slice(place).ok()
+    }
+}
+
+impl fmt::Debug for CursorKey {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("CursorKey")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCOPE: CursorScope<'static> = CursorScope { ukprn: "10000001", version: "v1999.1", query: "list 2026" };
+
+    #[test]
+    fn a_cursor_opens_for_what_it_was_sealed_for() {
+        let key = CursorKey::of(&[7; KEY_BYTES]);
+        let (one, other) = (key.seal(SCOPE, &(1, "a")).unwrap(), key.seal(SCOPE, &(1, "a")).unwrap());
+        assert_ne!(one, other, "two cursors for one place can be told to be the same");
+        assert_eq!(key.open::<(i32, String)>(SCOPE, &one), Some((1, "a".to_owned())));
+        let others = [
+            CursorScope { ukprn: "10000002", ..SCOPE },
+            CursorScope { version: "v1999.0", ..SCOPE },
+            CursorScope { query: "list 2025", ..SCOPE },
+        ];
+        assert!(others.into_iter().all(|scope| key.open::<(i32, String)>(scope, &one).is_none()));
+        assert_eq!(CursorKey::of_process().open::<(i32, String)>(SCOPE, &one), None);
+    }
+
+    #[test]
+    fn a_damaged_cursor_does_not_open() {
+        let key = CursorKey::of(&[7; KEY_BYTES]);
+        let cursor = key.seal(SCOPE, &(1, "a")).unwrap();
+        for at in 0..cursor.len() {
+            let flipped = if cursor.as_bytes()[at] == b'A' { "B" } else { "A" };
+            let damaged = format!("{}{flipped}{}", &cursor[..at], &cursor[at + 1..]);
+            assert_eq!(key.open::<(i32, String)>(SCOPE, &damaged), None, "{at}");
+            assert_eq!(key.open::<(i32, String)>(SCOPE, &cursor[..at]), None, "{at}");
+        }
+        assert_eq!(key.open::<(i32, String)>(SCOPE, &"A".repeat(MAX_CHARS + 1)), None);
+    }
+}

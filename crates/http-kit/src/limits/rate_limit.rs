@@ -1,0 +1,214 @@
+//! How often something may be done, counted for each of those who do it.
+//!
+//! Each begins with a full limit, which comes back evenly over its window. Counts are kept in memory, by each server
+//! for itself.
+
+use std::fmt;
+use std::hash::Hash;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::clock::{Clock as _, MonotonicClock};
+use governor::middleware::{StateInformationMiddleware, StateSnapshot};
+use governor::state::keyed::HashMapStateStore;
+use governor::{InsufficientCapacity, Quota, RateLimiter};
+
+pub mod by_address;
+
+/// By what requests are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateLimitScope {
+    /// The address from which they come.
+    Address,
+    /// The token that they carry.
+    Token,
+}
+
+impl RateLimitScope {
+    /// In one word, for the policy in the reply and for metrics.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Token => "token",
+        }
+    }
+}
+
+/// A number of requests in a window of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    /// The requests that can be sent at once, and that come back in each window.
+    pub requests: NonZeroU32,
+    /// The window.
+    pub window: Duration,
+}
+
+impl RateLimit {
+    /// The time in which one request comes back.
+    fn period(self) -> Duration {
+        (self.window / self.requests.get()).max(Duration::from_nanos(1))
+    }
+}
+
+/// What is left of a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RemainingQuota {
+    /// The limit.
+    pub limit: RateLimit,
+    /// The requests that can be sent at once.
+    pub requests: u32,
+    /// When the limit is full again, in whole seconds.
+    pub full_again: u64,
+}
+
+/// A limit is used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuotaExceeded {
+    /// What is left, which is too little, and when all of it is back.
+    pub left: RemainingQuota,
+    /// When there is some of it again, in whole seconds.
+    pub retry_after: u64,
+}
+
+type Limiter<K> = RateLimiter<K, HashMapStateStore<K>, MonotonicClock, StateInformationMiddleware>;
+
+/// Counts for each key. Cheap to clone; all clones count together.
+pub struct KeyedRateLimiter<K: Hash + Eq + Clone> {
+    limit: RateLimit,
+    most: usize,
+    limiter: Arc<Limiter<K>>,
+}
+
+impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
+    /// A limiter that remembers so many keys at most. A key is forgotten once it has all of its limit again.
+    #[must_use]
+    pub fn new(limit: RateLimit, most: usize) -> Self {
+        let quota = Quota::with_period(limit.period()).unwrap_or(Quota::per_second(limit.requests));
+        let limiter = RateLimiter::hashmap_with_clock(quota.allow_burst(limit.requests), MonotonicClock);
+        Self { limit, most, limiter: Arc::new(limiter.with_middleware()) }
+    }
+
+    /// Counts a request.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`], also when there are more keys than can be remembered.
+    pub fn take(&self, key: &K) -> Result<RemainingQuota, QuotaExceeded> {
+        if self.limiter.len() >= self.most {
+            self.limiter.retain_recent();
+            if self.limiter.len() >= self.most {
+                // Somebody else's limiter entry is in the way.
+                return Err(self.used_up(Duration::from_secs(1), Duration::from_secs(1)));
+            }
+        }
+        match self.limiter.check_key(key) {
+            Ok(state) => Ok(self.remaining(&state)),
+            Err(refused) => {
+                let wait = refused.wait_time_from(MonotonicClock.now());
+                // The first request is back after the wait, and the others one after the other.
+                let others = self.limit.period() * (self.limit.requests.get() - 1);
+                Err(self.used_up(wait, wait + others))
+            }
+        }
+    }
+
+    /// Counts a request that was counted once as so many more, or not at all. `left` is what was left when it was
+    /// counted.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`] when not all of them are left.
+    pub fn take_more(&self, key: &K, left: RemainingQuota, more: NonZeroU32) -> Result<RemainingQuota, QuotaExceeded> {
+        let wait = match self.limiter.check_key_n(key, more) {
+            Ok(Ok(state)) => return Ok(self.remaining(&state)),
+            Ok(Err(refused)) => refused.wait_time_from(MonotonicClock.now()),
+            Err(InsufficientCapacity(_)) => self.limit.window,
+        };
+        // When the request is sent again, it is counted again.
+        Err(QuotaExceeded { left, retry_after: whole_seconds(wait + self.limit.period()).max(1) })
+    }
+
+    fn remaining(&self, state: &StateSnapshot) -> RemainingQuota {
+        let requests = state.remaining_burst_capacity();
+        let missing = self.limit.requests.get() - requests;
+        RemainingQuota { limit: self.limit, requests, full_again: whole_seconds(self.limit.period() * missing) }
+    }
+
+    fn used_up(&self, wait: Duration, full_again: Duration) -> QuotaExceeded {
+        let left = RemainingQuota { limit: self.limit, requests: 0, full_again: whole_seconds(full_again).max(1) };
+        QuotaExceeded { left, retry_after: whole_seconds(wait).max(1) }
+    }
+
+    /// How many keys are remembered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.limiter.len()
+    }
+
+    /// Whether no key is remembered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.limiter.is_empty()
+    }
+}
+
+impl<K: Hash + Eq + Clone> Clone for KeyedRateLimiter<K> {
+    fn clone(&self) -> Self {
+        Self { limit: self.limit, most: self.most, limiter: Arc::clone(&self.limiter) }
+    }
+}
+
+impl<K: Hash + Eq + Clone> fmt::Debug for KeyedRateLimiter<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("KeyedRateLimiter").field("limit", &self.limit).field("keys", &self.len()).finish()
+    }
+}
+
+/// The time in whole seconds, rounded up.
+fn whole_seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: RateLimit = RateLimit { requests: NonZeroU32::new(3).unwrap(), window: Duration::from_secs(3_600) };
+
+    #[test]
+    fn a_rate_limit_is_used_up_by_its_own_key_alone() {
+        let limiter = KeyedRateLimiter::new(LIMIT, 10);
+        let left: Vec<u32> = (0..3).map(|_| limiter.take(&"one").unwrap().requests).collect();
+        assert_eq!(left, [2, 1, 0]);
+        let used_up = limiter.take(&"one").unwrap_err();
+        assert!((1_195..=1_200).contains(&used_up.retry_after), "{used_up:?}");
+        assert!((3_595..=3_600).contains(&used_up.left.full_again), "{used_up:?}");
+        assert_eq!((used_up.left.limit, used_up.left.requests), (LIMIT, 0));
+        let other = limiter.clone().take(&"other").unwrap();
+        assert_eq!((other.requests, other.full_again), (2, 1_200));
+    }
+
+    #[test]
+    fn request_that_counts_as_several_is_counted_whole_or_once() {
+        let limiter = KeyedRateLimiter::new(LIMIT, 10);
+        let two = NonZeroU32::new(2).unwrap();
+        let left = limiter.take(&"one").unwrap();
+        assert_eq!(limiter.take_more(&"one", left, two).unwrap().requests, 0);
+        let left = limiter.take(&"other").unwrap();
+        let left = limiter.take_more(&"other", left, NonZeroU32::MIN).unwrap();
+        let exceeded = limiter.take_more(&"other", left, two).unwrap_err();
+        assert_eq!((exceeded.left, left.requests), (left, 1));
+        // One of the two has to come back, and one for the request itself.
+        assert!((2_395..=2_400).contains(&exceeded.retry_after), "{exceeded:?}");
+        assert_eq!(limiter.take(&"other").unwrap().requests, 0);
+    }
+
+    #[test]
+    fn no_more_keys_are_remembered_than_fit() {
+        let limiter = KeyedRateLimiter::new(LIMIT, 10);
+        let refused = (0..15).filter(|key| limiter.take(key).is_err()).count();
+        assert_eq!((refused, limiter.len()), (5, 10));
+    }
+}

@@ -1,0 +1,108 @@
+//! How often each address asks what needs no token, or asks without a valid one.
+//!
+//! Pages are what a browser loads several of at once, so they are counted apart from work that is done for an address.
+
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use actix_web::HttpRequest;
+
+use crate::limits::memory_budget::BudgetOwner;
+use crate::limits::rate_limit::{KeyedRateLimiter, QuotaExceeded, RateLimit};
+use crate::requests::client_address::TrustedProxies;
+
+/// What an address can ask.
+const LIMIT: RateLimit = RateLimit { requests: NonZeroU32::new(60).unwrap(), window: Duration::from_secs(60) };
+/// The most addresses that are remembered.
+const MAX_ADDRESSES: usize = 10_000;
+
+/// Counts the requests of each address, where they are limited. Cheap to clone; all clones count together.
+#[derive(Debug, Clone)]
+pub struct AddressRateLimit {
+    limiter: Option<KeyedRateLimiter<IpAddr>>,
+    proxies: TrustedProxies,
+}
+
+impl Default for AddressRateLimit {
+    fn default() -> Self {
+        Self::within(Some(LIMIT))
+    }
+}
+
+impl AddressRateLimit {
+    /// Lets each address ask within a limit, or as often as it likes.
+    #[must_use]
+    pub fn within(limit: Option<RateLimit>) -> Self {
+        let limiter = limit.map(|limit| KeyedRateLimiter::new(limit, MAX_ADDRESSES));
+        Self { limiter, proxies: TrustedProxies::default() }
+    }
+
+    /// Counts clients that may come through these proxies.
+    #[must_use]
+    pub fn behind(proxies: TrustedProxies) -> Self {
+        Self::default().with_proxies(proxies)
+    }
+
+    /// The same counts for clients that may come through these proxies.
+    #[must_use]
+    pub fn with_proxies(self, proxies: TrustedProxies) -> Self {
+        Self { proxies, ..self }
+    }
+
+    /// Counts a request by the address of its client.
+    ///
+    /// # Errors
+    ///
+    /// [`QuotaExceeded`] when the address has sent too many, or too many addresses have.
+    pub fn count(&self, request: &HttpRequest) -> Result<(), QuotaExceeded> {
+        self.count_address(self.proxies.client_address(request))
+    }
+
+    /// The owner of memory that is held for a client without a valid token or session.
+    #[must_use]
+    pub fn budget_owner(&self, request: &HttpRequest) -> BudgetOwner {
+        BudgetOwner::Address(network(self.proxies.client_address(request)))
+    }
+
+    fn count_address(&self, address: IpAddr) -> Result<(), QuotaExceeded> {
+        let Some(limiter) = &self.limiter else { return Ok(()) };
+        let counted = limiter.take(&network(address));
+        counted.map(drop)
+    }
+}
+
+/// The address; of IPv6 the network of 64 bits, which one client has to itself.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => match address.to_ipv4_mapped() {
+            Some(address) => address.into(),
+            None => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(address_rate_limit: &AddressRateLimit, address: &str) -> Option<u64> {
+        match address_rate_limit.count_address(address.parse().unwrap()) {
+            Err(used_up) => Some(used_up.retry_after),
+            Ok(()) => None,
+        }
+    }
+
+    #[test]
+    fn an_address_is_refused_after_its_burst_and_others_are_not() {
+        let address_rate_limit = AddressRateLimit::default();
+        let refusals: Vec<_> =
+            (0..LIMIT.requests.get() + 5).filter_map(|_| refused(&address_rate_limit, "192.0.2.1")).collect();
+        assert!(!refusals.is_empty() && refusals.iter().all(|seconds| *seconds == 1), "{refusals:?}");
+        assert_eq!(refused(&address_rate_limit, "::ffff:192.0.2.2"), None);
+        let same_network = (0..LIMIT.requests.get() + 5)
+            .filter_map(|host| refused(&address_rate_limit, &format!("2001:db8::{host:x}")));
+        assert!(same_network.count() > 0);
+    }
+}

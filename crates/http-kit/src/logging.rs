@@ -1,0 +1,144 @@
+//! How the log is written: as lines of text for people, or as one JSON object a line for programs.
+//!
+//! What is logged says its facts as key-values; both forms show them. Which lines are shown is said by `RUST_LOG`.
+//!
+//! A server logs into a bounded queue, from which a thread of its own writes: whoever reads standard error slowly, or not at
+//! all, holds no request up. A command writes its lines itself, between the others that it prints.
+
+mod lines;
+mod queue;
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::io::{IsTerminal as _, stderr};
+use std::panic::{self, PanicHookInfo};
+use std::sync::OnceLock;
+use std::time::Duration;
+use std::{env, thread};
+
+use clap::ValueEnum;
+use env_logger::{Builder, Env, Target, WriteStyle};
+use log::{Level, LevelFilter};
+
+use self::queue::LogQueue;
+
+/// The most that waits to be written, in bytes. As much again may be on its way to standard error.
+const MAX_QUEUED_BYTES: usize = 1_048_576;
+/// How long the end of the program waits for the log to be written.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+/// The target of the line that reports a panic.
+const PANIC: &str = "panic";
+
+/// The queue of a server.
+static QUEUE: OnceLock<LogQueue> = OnceLock::new();
+
+/// Where the HTTP library calls it an error of the server's when a client sends what is no HTTP, or goes away, and the TLS
+/// library warns of a handshake with what the client sent in it. Whoever can reach the port could fill the log with it; it is
+/// shown where `RUST_LOG` names these.
+const ABOUT_CLIENTS: [&str; 3] = ["actix_http::h1::decoder", "actix_http::h1::dispatcher", "rustls"];
+
+/// The form of the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LogFormat {
+    /// Lines of text for people
+    #[default]
+    Text,
+    /// One JSON object a line for programs
+    Json,
+}
+
+/// Who writes the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writing {
+    /// Whoever logs, at once.
+    Direct,
+    /// A thread of its own.
+    Queued,
+}
+
+/// The log of the process. What is queued is written when this is dropped, also by a panic.
+#[derive(Debug)]
+#[must_use]
+pub struct Log(());
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        flush();
+    }
+}
+
+/// Begins to write the log to standard error. Once for a process.
+pub fn start(format: LogFormat, writing: Writing) -> Log {
+    let mut builder = Builder::new();
+    let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let is_coloured =
+        stderr().is_terminal() && !is_plain || env::var("RUST_LOG_STYLE").is_ok_and(|style| style == "always");
+    if writing == Writing::Queued && begin_thread() {
+        // The queue is no terminal, but what it holds may be shown by one; and no other line has colours that would have to be
+        // looked for.
+        builder.write_style(WriteStyle::Always);
+        if let Some(queue) = QUEUE.get() {
+            builder.target(Target::Pipe(Box::new(queue.clone())));
+        }
+        log_panics();
+    }
+    for target in ABOUT_CLIENTS {
+        builder.filter_module(target, LevelFilter::Off);
+    }
+    builder.parse_env(Env::default().default_filter_or("info"));
+    match format {
+        // As env_logger writes it, with colours.
+        LogFormat::Text if is_coloured => {}
+        LogFormat::Text => drop(builder.format(lines::write_text)),
+        LogFormat::Json => drop(builder.format(lines::write_json)),
+    }
+    builder.init();
+    Log(())
+}
+
+/// Waits until what is queued is written, for two seconds at most. For the end of the process.
+pub fn flush() {
+    if let Some(queue) = QUEUE.get() {
+        queue.flush(FLUSH_TIMEOUT);
+    }
+}
+
+/// Writes a line to standard error behind all that was logged.
+pub fn print(line: &str) {
+    match QUEUE.get() {
+        Some(queue) => queue.push(format!("{line}\n").as_bytes()),
+        None => eprintln!("{line}"),
+    }
+}
+
+/// How many lines of the log were lost since the start.
+#[must_use]
+pub fn lines_lost() -> u64 {
+    QUEUE.get().map_or(0, LogQueue::lost)
+}
+
+/// Begins to write what is queued. Whether there is a queue.
+fn begin_thread() -> bool {
+    let queue = LogQueue::new(MAX_QUEUED_BYTES);
+    let writing = queue.clone();
+    let report = |dropped| log::warn!(dropped; "log lines dropped, since nobody read the log for a while: {dropped}");
+    let thread = thread::Builder::new().name("log".to_owned()).spawn(move || writing.write_to(stderr(), report));
+    thread.is_ok() && QUEUE.set(queue).is_ok()
+}
+
+/// Reports panics in the log: to write them where they happen would hold requests up.
+fn log_panics() {
+    let write = panic::take_hook();
+    panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        if !log::log_enabled!(target: PANIC, Level::Error) {
+            return write(info);
+        }
+        let current = thread::current();
+        let name = current.name().unwrap_or("without a name");
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            log::error!(target: PANIC, "thread {name} {info}\n{backtrace}");
+        } else {
+            log::error!(target: PANIC, "thread {name} {info}");
+        }
+    }));
+}

@@ -1,0 +1,165 @@
+//! What the server reports of its work: the names, units and meanings of its metrics, and the one place where they are
+//! collected. `docs/monitoring.md` has them all in a table, which a test holds against what is exported.
+//!
+//! No value of a label comes from a request. It is the label of a version that is served, a path of ours, a status, or one
+//! of an enum of ours; so there are never more series than the program has written down.
+
+pub mod requests;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use actix_web::http::StatusCode;
+use adapter_kit::{Endpoint, Label, Versions};
+use domain::UnrecognisedNames;
+use metrics::{Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
+
+use crate::limits::rate_limit::RateLimitScope;
+use crate::requests::authentication::AuthenticationError;
+
+const REQUESTS: &str = "register_requests_total";
+const REQUEST_DURATION: &str = "register_request_duration_seconds";
+const REQUESTS_IN_FLIGHT: &str = "register_requests_in_flight";
+const CONNECTIONS_OPEN: &str = "register_connections_open";
+const DEPRECATED_REQUESTS: &str = "register_deprecated_requests_total";
+const UNRECOGNISED_NAMES: &str = "register_unrecognised_names_total";
+const TOKEN_FAILURES: &str = "register_token_failures_total";
+const RATE_LIMITED: &str = "register_rate_limited_requests_total";
+const LOG_LINES_LOST: &str = "register_log_lines_lost_total";
+const VERSION_SERVED: &str = "register_version_served";
+const TOKENS_EXPIRING: &str = "register_tokens_expiring";
+const BATCH_ITEMS: &str = "register_batch_items_total";
+const CHANGES_DELAY: &str = "register_changes_delay_seconds";
+const REQUEST_LOG_DROPPED: &str = "register_request_log_dropped_total";
+const BUILD_INFO: &str = "register_build_info";
+const START_TIME: &str = "process_start_time_seconds";
+
+/// Upper bounds of the durations of requests, in seconds.
+const DURATIONS: &[f64] = &[0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// What a label says of a path or a version that there is not.
+pub(crate) const NONE: &str = "-";
+
+/// Begins to collect, for the whole process. Must come before the store is opened and before a request is answered.
+///
+/// # Errors
+///
+/// When something collects already.
+pub fn collect() -> Result<PrometheusHandle, BuildError> {
+    let buckets = database::metrics::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
+    let builder = buckets.into_iter().try_fold(PrometheusBuilder::new(), |builder, (name, bounds)| {
+        builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
+    })?;
+    let handle = builder.install_recorder()?;
+    describe();
+    database::metrics::describe();
+    Ok(handle)
+}
+
+fn describe() {
+    describe_counter!(REQUESTS, Unit::Count, "Requests by version, endpoint, method and status.");
+    describe_histogram!(REQUEST_DURATION, Unit::Seconds, "Time from a request to its reply, by version and endpoint.");
+    describe_gauge!(REQUESTS_IN_FLIGHT, Unit::Count, "Requests that are being answered.");
+    describe_gauge!(CONNECTIONS_OPEN, Unit::Count, "Connections of clients that are open.");
+    describe_counter!(DEPRECATED_REQUESTS, Unit::Count, "Requests for endpoints that should no longer be used.");
+    describe_counter!(UNRECOGNISED_NAMES, Unit::Count, "Names in bodies that the version does not have, by kind.");
+    describe_counter!(TOKEN_FAILURES, Unit::Count, "Requests without a valid token, by reason.");
+    describe_counter!(RATE_LIMITED, Unit::Count, "Requests that were refused since there were too many, by whose.");
+    describe_counter!(LOG_LINES_LOST, Unit::Count, "Lines of the log that were dropped, or could not be written.");
+    describe_gauge!(VERSION_SERVED, Unit::Count, "1 for each version that is served.");
+    describe_gauge!(TOKENS_EXPIRING, Unit::Count, "Tokens that are accepted and expire within 30 days.");
+    describe_counter!(BATCH_ITEMS, Unit::Count, "Items of batches by the status of their results.");
+    describe_gauge!(CHANGES_DELAY, Unit::Seconds, "For how long the oldest open transaction has held up changes.");
+    describe_counter!(REQUEST_LOG_DROPPED, Unit::Count, "Refused requests that are missing from the log of requests.");
+    describe_gauge!(BUILD_INFO, Unit::Count, "1, with the version of the program.");
+    describe_gauge!(START_TIME, Unit::Seconds, "When the process started, in seconds since 1970.");
+}
+
+/// Sets what does not change while the process runs, and begins those counters at zero whose series are few, so that the
+/// first event already shows as a change.
+pub fn start(versions: &Versions) {
+    gauge!(BUILD_INFO, "program" => env!("CARGO_PKG_VERSION")).set(1);
+    gauge!(START_TIME).set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+    gauge!(REQUESTS_IN_FLIGHT).increment(0);
+    gauge!(CONNECTIONS_OPEN).increment(0);
+    gauge!(CHANGES_DELAY).increment(0);
+    for status in [StatusCode::CREATED, StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY] {
+        batch_item(status).increment(0);
+    }
+    for served in versions.iter() {
+        let label = version_label(served.version.label);
+        gauge!(VERSION_SERVED, "version" => label.clone()).set(1);
+        count_unrecognised_names(&label, &UnrecognisedNames::default());
+        for gone in served.version.endpoints.deprecated {
+            deprecated_requests(label.clone(), gone.endpoint).increment(0);
+        }
+    }
+    for failure in AuthenticationError::ALL {
+        token_failures(failure).increment(0);
+    }
+    for whose in [RateLimitScope::Address, RateLimitScope::Token] {
+        rate_limited(whose).increment(0);
+    }
+    request_log_dropped().increment(0);
+}
+
+/// Publishes how many tokens expire soon.
+pub fn tokens_expiring(tokens: usize) {
+    gauge!(TOKENS_EXPIRING).set(u32::try_from(tokens).unwrap_or(u32::MAX));
+}
+
+/// Counts the items of batches whose results have the status.
+pub fn batch_item(status: StatusCode) -> Counter {
+    counter!(BATCH_ITEMS, "status" => status.as_str().to_owned())
+}
+
+/// Publishes for how long the oldest open transaction has held up those who follow changes.
+pub fn changes_delay(delay: Duration) {
+    gauge!(CHANGES_DELAY).set(delay);
+}
+
+/// Counts the names of a body that its version does not have.
+pub fn unrecognised_names(version: Label, names: &UnrecognisedNames) {
+    if *names != UnrecognisedNames::default() {
+        count_unrecognised_names(&version_label(version), names);
+    }
+}
+
+fn count_unrecognised_names(
+    version: &SharedString,
+    UnrecognisedNames { of_other_versions: foreign, unknown }: &UnrecognisedNames,
+) {
+    for (kind, names) in [("other_version", foreign.len()), ("unknown", *unknown)] {
+        let names = u64::try_from(names).unwrap_or(u64::MAX);
+        counter!(UNRECOGNISED_NAMES, "version" => version.clone(), "kind" => kind).increment(names);
+    }
+}
+
+/// Requests without a valid token.
+pub fn token_failures(failure: AuthenticationError) -> Counter {
+    counter!(TOKEN_FAILURES, "reason" => failure.name())
+}
+
+/// Requests that were refused since there were too many.
+pub fn rate_limited(whose: RateLimitScope) -> Counter {
+    counter!(RATE_LIMITED, "by" => whose.name())
+}
+
+/// Refused requests that the log of requests has no room for, or that could not be written.
+pub fn request_log_dropped() -> Counter {
+    counter!(REQUEST_LOG_DROPPED)
+}
+
+/// Publishes how many lines of the log were lost since the start.
+pub fn publish_lost_log_lines(lines: u64) {
+    counter!(LOG_LINES_LOST).absolute(lines);
+}
+
+/// Requests for an endpoint of a version that should no longer be used.
+fn deprecated_requests(version: SharedString, endpoint: Endpoint) -> Counter {
+    counter!(DEPRECATED_REQUESTS, "version" => version, "endpoint" => endpoint.path())
+}
+
+fn version_label(label: Label) -> SharedString {
+    label.to_string().into()
+}

@@ -1,0 +1,342 @@
+//! Receives the bodies of requests, within a time and within a memory budget.
+//!
+//! A refusal that the head of a request justifies is returned before anything of the body is read: a `Content-Length` above
+//! the limit, a wrong media type, a content coding, no memory budget. Such a request gets its status without `100 Continue`.
+//!
+//! A connection costs its sender nothing, and a large body that stops just before its end costs the server what has arrived
+//! of it. Bytes beyond [`UNCOUNTED_BYTES`] are therefore held within a [`MemoryBudget`]: for all authenticated requests, for
+//! each token or session, and apart from them for requests without either. Bodies of ordinary size are not counted.
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HeaderMap};
+use actix_web::rt;
+use actix_web::web::{Bytes, Payload};
+use adapter_kit::read::BatchForm;
+use futures_util::StreamExt as _;
+
+use crate::limits::memory_budget::{BudgetOwner, MemoryBudget, MemoryPermit};
+
+/// Why a body cannot be used, whatever it says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BodyError {
+    /// It is larger than a body may be.
+    #[error("body is too large")]
+    TooLarge {
+        /// The largest body, in bytes.
+        max: usize,
+    },
+    /// It is said to be something else than JSON.
+    #[error("body is not said to be json")]
+    NotJson,
+    /// It is compressed, or in another content coding.
+    #[error("body has a content coding")]
+    Encoded,
+    /// It could not be received whole.
+    #[error("body was cut off")]
+    CutOff,
+    /// It did not arrive in time.
+    #[error("body was too slow")]
+    TooSlow,
+    /// Other large bodies are being received, or wait to be read.
+    #[error("no room for another large body")]
+    NoRoom,
+}
+
+/// The largest body of a request for an endpoint, in bytes.
+pub const MAX_BODY_BYTES: usize = 1_048_576;
+/// Bytes of each body that are held without a permit: more than a trainee with its usual placements and degrees takes.
+const UNCOUNTED_BYTES: usize = 16_384;
+/// Memory of all bodies of authenticated requests beyond that, in bytes, and the share of each token or session.
+const BUDGET_BYTES: (usize, usize) = (32 * 1_048_576, 8 * 1_048_576);
+/// Like `BUDGET_BYTES`, for requests without a valid token or session, and the share of each address.
+const UNAUTHENTICATED_BUDGET_BYTES: (usize, usize) = (8 * 1_048_576, 2 * 1_048_576);
+/// The largest body of a refused request that is received, in bytes, and for how long. Its connection can then be used
+/// again; with a larger or slower body the connection is closed after the reply.
+const MAX_DISCARDED_BYTES: usize = 32_768;
+const DISCARD_TIME: Duration = Duration::from_secs(1);
+/// Capacity with which a body of unknown length begins, in bytes. It doubles as the body arrives.
+const FIRST_CAPACITY_BYTES: usize = 2_048;
+/// The content types of JSON values that are lines, below `application/`.
+const JSON_LINES: [&str; 3] = ["x-ndjson", "ndjson", "jsonl"];
+
+/// The time and the memory budgets for the bodies of a server. Cheap to clone; all clones share the budgets.
+#[derive(Debug, Clone)]
+pub struct BodyReader {
+    timeout: Duration,
+    authenticated: MemoryBudget,
+    unauthenticated: MemoryBudget,
+}
+
+/// Receives the bodies of one client.
+#[derive(Debug)]
+pub struct ClientBodyReader<'a> {
+    reader: &'a BodyReader,
+    owner: BudgetOwner,
+}
+
+/// A body that arrived whole. Cheap to clone; its memory is counted as long as any clone is.
+#[derive(Debug, Clone, Default)]
+pub struct Body {
+    bytes: Bytes,
+    permit: Option<Arc<MemoryPermit>>,
+}
+
+/// What has arrived of a body, and the permit for its capacity.
+#[derive(Debug)]
+struct PartialBody {
+    bytes: Vec<u8>,
+    permit: MemoryPermit,
+    max: usize,
+}
+
+impl BodyReader {
+    /// A reader that waits up to `timeout` for each body.
+    #[must_use]
+    pub fn new(timeout: Duration) -> Self {
+        let (total, share) = BUDGET_BYTES;
+        let (unauthenticated_total, unauthenticated_share) = UNAUTHENTICATED_BUDGET_BYTES;
+        Self {
+            timeout,
+            authenticated: MemoryBudget::new(total, share),
+            unauthenticated: MemoryBudget::new(unauthenticated_total, unauthenticated_share),
+        }
+    }
+
+    /// The reader for a client, which is counted against the share of this owner.
+    #[must_use]
+    pub fn for_client(&self, owner: BudgetOwner) -> ClientBodyReader<'_> {
+        ClientBodyReader { reader: self, owner }
+    }
+
+    /// Receives and drops the body of a refused request if it is small and arrives at once, so that the connection can be
+    /// used again. Reads nothing where the client waits for `100 Continue`.
+    pub async fn discard(&self, headers: &HeaderMap, mut payload: Payload) {
+        let is_large = content_length(headers).is_some_and(|length| length > MAX_DISCARDED_BYTES);
+        if is_large || headers.contains_key(EXPECT) {
+            return;
+        }
+        let receive = async {
+            let mut received = 0;
+            while let Some(Ok(chunk)) = payload.next().await {
+                received += chunk.len();
+                if received > MAX_DISCARDED_BYTES {
+                    break;
+                }
+            }
+        };
+        // The connection of a slower body is closed after the reply.
+        let _in_time = rt::time::timeout(DISCARD_TIME.min(self.timeout), receive).await;
+    }
+}
+
+impl ClientBodyReader<'_> {
+    /// Receives a JSON body of up to `max` bytes.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] when the body cannot be used.
+    pub async fn read_json(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
+        self.read(headers, payload, max, is_json(headers)).await
+    }
+
+    /// Like [`ClientBodyReader::read_json`], for a batch, whose items may be lines too.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] when the body cannot be used.
+    pub async fn read_batch(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
+        let is_accepted = is_json(headers) || batch_form(headers) == BatchForm::Lines;
+        self.read(headers, payload, max, is_accepted).await
+    }
+
+    /// Receives a body of up to `max` bytes and of any media type.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] when the body cannot be used.
+    pub async fn receive(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
+        self.read(headers, payload, max, true).await
+    }
+
+    async fn read(
+        &self,
+        headers: &HeaderMap,
+        payload: Payload,
+        max: usize,
+        is_accepted_type: bool,
+    ) -> Result<Body, BodyError> {
+        match self.prepare(headers, max, is_accepted_type) {
+            Ok(body) => {
+                let whole = rt::time::timeout(self.reader.timeout, body.receive(payload));
+                whole.await.unwrap_or(Err(BodyError::TooSlow))
+            }
+            Err(error) => {
+                self.reader.discard(headers, payload).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Decides by the head alone whether the body can be received, and acquires memory for its `Content-Length`.
+    fn prepare(&self, headers: &HeaderMap, max: usize, is_accepted_type: bool) -> Result<PartialBody, BodyError> {
+        let length = content_length(headers);
+        if length.is_some_and(|length| length > max) {
+            return Err(BodyError::TooLarge { max });
+        }
+        if is_encoded(headers) {
+            return Err(BodyError::Encoded);
+        }
+        if !is_accepted_type {
+            return Err(BodyError::NotJson);
+        }
+        let budget = match self.owner {
+            BudgetOwner::Token(_) | BudgetOwner::Session(_) => &self.reader.authenticated,
+            BudgetOwner::Address(_) => &self.reader.unauthenticated,
+        };
+        let mut body = PartialBody { bytes: Vec::new(), permit: budget.permit(self.owner.clone()), max };
+        body.reserve(length.unwrap_or_default())?;
+        Ok(body)
+    }
+}
+
+impl PartialBody {
+    async fn receive(mut self, mut payload: Payload) -> Result<Body, BodyError> {
+        while let Some(chunk) = payload.next().await {
+            self.append(&chunk.map_err(|_| BodyError::CutOff)?)?;
+        }
+        let Self { bytes, permit, .. } = self;
+        Ok(Body { permit: (bytes.capacity() > UNCOUNTED_BYTES).then(|| Arc::new(permit)), bytes: bytes.into() })
+    }
+
+    fn append(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
+        let received = self.bytes.len() + chunk.len();
+        if received > self.max {
+            return Err(BodyError::TooLarge { max: self.max });
+        }
+        if received > self.bytes.capacity() {
+            let doubled = (2 * self.bytes.capacity()).max(FIRST_CAPACITY_BYTES).min(self.max);
+            self.reserve(received.max(doubled))?;
+        }
+        self.bytes.extend_from_slice(chunk);
+        Ok(())
+    }
+
+    /// Makes the capacity that of `length` bytes, after the permit covers it.
+    fn reserve(&mut self, length: usize) -> Result<(), BodyError> {
+        if !self.permit.grow_to(length.saturating_sub(UNCOUNTED_BYTES)) {
+            return Err(BodyError::NoRoom);
+        }
+        self.bytes.reserve_exact(length.saturating_sub(self.bytes.len()));
+        Ok(())
+    }
+}
+
+impl Body {
+    /// A body made of a part of this one. It counts as a part as long as it is kept.
+    #[must_use]
+    pub fn part(&self, bytes: Vec<u8>) -> Self {
+        Self { bytes: bytes.into(), permit: self.permit.clone() }
+    }
+}
+
+impl Deref for Body {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// The length of the body as its head states it; `None` for a chunked body and for a request without a body.
+fn content_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
+}
+
+/// Whether the body has a content coding, such as gzip.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_ENCODING).any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+/// How the items of a batch are said to be written.
+#[must_use]
+pub fn batch_form(headers: &HeaderMap) -> BatchForm {
+    let subtype = application_subtype(headers);
+    if subtype.is_some_and(|subtype| JSON_LINES.contains(&subtype.as_str())) {
+        BatchForm::Lines
+    } else {
+        BatchForm::Array
+    }
+}
+
+/// Whether the body is said to be JSON; one that is said to be nothing is taken for JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    if !headers.contains_key(CONTENT_TYPE) {
+        return true;
+    }
+    let is_json =
+        |subtype: &str| subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty());
+    application_subtype(headers).is_some_and(|subtype| is_json(&subtype))
+}
+
+/// What the content type is below `application/`, in lower case.
+fn application_subtype(headers: &HeaderMap) -> Option<String> {
+    let header = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let essence = header.split(';').next()?.trim().to_ascii_lowercase();
+    essence.strip_prefix("application/").map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+
+    use super::*;
+
+    fn reader() -> BodyReader {
+        BodyReader::new(Duration::from_secs(1))
+    }
+
+    fn owner(number: u8) -> BudgetOwner {
+        BudgetOwner::Address([192, 0, 2, number].into())
+    }
+
+    fn length(bytes: usize) -> HeaderMap {
+        [(CONTENT_LENGTH, HeaderValue::from_str(&bytes.to_string()).unwrap())].into_iter().collect()
+    }
+
+    #[test]
+    fn bodies_are_counted_by_their_content_length_and_released() {
+        let reader = reader();
+        let begin = |number, bytes| reader.for_client(owner(number)).prepare(&length(bytes), MAX_BODY_BYTES, true);
+        let (_, share) = UNAUTHENTICATED_BUDGET_BYTES;
+        let large = || begin(1, MAX_BODY_BYTES);
+        let held: Vec<_> = std::iter::from_fn(|| large().ok()).collect();
+        assert_eq!(held.len(), share / (MAX_BODY_BYTES - UNCOUNTED_BYTES));
+        assert_eq!(large().err(), Some(BodyError::NoRoom));
+        assert!(begin(1, UNCOUNTED_BYTES).is_ok(), "an ordinary body needs no permit");
+        assert!(begin(2, MAX_BODY_BYTES).is_ok(), "another owner has another share");
+        drop(held);
+        assert!(large().is_ok());
+        assert_eq!(begin(1, MAX_BODY_BYTES + 1).err(), Some(BodyError::TooLarge { max: MAX_BODY_BYTES }));
+    }
+
+    #[test]
+    fn capacity_of_a_body_is_covered_by_its_permit() {
+        let reader = reader();
+        let chunk = [b'x'; 1_000];
+        for (headers, chunks) in [(length(900_000), 900), (HeaderMap::new(), 900), (HeaderMap::new(), 5)] {
+            let mut body = reader.for_client(owner(1)).prepare(&headers, MAX_BODY_BYTES, true).unwrap();
+            for _ in 0..chunks {
+                body.append(&chunk).unwrap();
+                let covered = body.permit.bytes() + UNCOUNTED_BYTES;
+                assert!(body.bytes.capacity() <= covered, "{} of {covered}", body.bytes.capacity());
+            }
+            assert_eq!(body.bytes.len(), chunks * chunk.len());
+        }
+        let mut body = reader.for_client(owner(1)).prepare(&HeaderMap::new(), chunk.len(), true).unwrap();
+        body.append(&chunk).unwrap();
+        assert_eq!(body.append(b"x"), Err(BodyError::TooLarge { max: chunk.len() }));
+    }
+}

@@ -1,0 +1,9 @@
+//! How a response is sent: in pieces, compressed, shared between requests, with an entity tag.
+
+pub mod compression;
+pub mod etag;
+pub mod links;
+pub mod page;
+pub mod response_stream;
+pub mod shared_content;
+pub mod style;

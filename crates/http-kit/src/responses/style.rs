@@ -1,0 +1,34 @@
+//! The style of all pages, and the addresses of the files that pages load.
+//!
+//! An address has a digest of the content, so a browser keeps a file for good and never asks for it again; a new program has
+//! new addresses. The listener of operators once answered such addresses with empty files, which browsers still keep: the
+//! digest has [`EDITION`] before it.
+
+use std::sync::LazyLock;
+
+use actix_web::web::Bytes;
+
+use crate::paths;
+use crate::responses::shared_content::SharedContent;
+
+/// The name of the style among the files.
+pub const NAME: &str = "style.css";
+
+/// Stands before the digest in addresses. Another one makes browsers fetch every file again.
+const EDITION: &str = "2-";
+
+/// The style.
+pub static CONTENT: LazyLock<SharedContent> =
+    LazyLock::new(|| SharedContent::of(Bytes::from_static(include_str!("style.css").as_bytes())));
+
+/// The address of the style, for pages.
+#[must_use]
+pub fn address() -> String {
+    paths::asset(&digest(&CONTENT), NAME)
+}
+
+/// The digest of content, as it stands in addresses.
+#[must_use]
+pub fn digest(content: &SharedContent) -> String {
+    format!("{EDITION}{}", content.entity_tag().trim_matches('"'))
+}

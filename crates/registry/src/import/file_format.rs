@@ -1,0 +1,61 @@
+//! Recognises files that do not hold comma-separated values, by their header row.
+
+use std::borrow::Cow;
+
+use csv::ByteRecord;
+
+/// What a file is that does not hold comma-separated values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FileFormat {
+    /// It holds nothing.
+    #[error("the file is empty")]
+    Empty,
+    /// Its cells are separated by semicolons.
+    #[error("the cells of the file are separated by semicolons: save it with commas between them")]
+    Semicolons,
+    /// Its cells are separated by tabs.
+    #[error("the cells of the file are separated by tabs: save it with commas between them")]
+    Tabs,
+    /// It is text in UTF-16.
+    #[error("the file is in UTF-16: save it as CSV in UTF-8")]
+    Utf16,
+    /// It is a ZIP archive, as the workbooks of spreadsheet programs are.
+    #[error("the file is a workbook (xlsx) or another archive: save it as CSV in UTF-8")]
+    Archive,
+    /// It is no text.
+    #[error("the file is no text: save it as CSV in UTF-8")]
+    Binary,
+}
+
+/// The format of a file whose header row, with these names, lacks columns; `None` where the format is not the reason.
+pub(super) fn of<'a>(
+    header: &ByteRecord,
+    names: impl Iterator<Item = Cow<'a, str>>,
+    columns: &[&str],
+) -> Option<FileFormat> {
+    let first = header.get(0).unwrap_or_default();
+    if first.starts_with(&[0xff, 0xfe]) || first.starts_with(&[0xfe, 0xff]) {
+        return Some(FileFormat::Utf16);
+    }
+    if first.starts_with(b"PK\x03\x04") {
+        return Some(FileFormat::Archive);
+    }
+    let is_control = |byte: &u8| byte.is_ascii_control() && !byte.is_ascii_whitespace();
+    if header.iter().any(|cell| cell.iter().any(is_control)) {
+        return Some(FileFormat::Binary);
+    }
+    if header.iter().all(|cell| cell.trim_ascii().is_empty()) {
+        return Some(FileFormat::Empty);
+    }
+    let row = names.collect::<Vec<_>>().join(",");
+    let is_known = |name: &&str| columns.iter().any(|column| is_column(name, column));
+    let is_separated_by = |separator| row.split(separator).filter(is_known).count() > 1;
+    [(';', FileFormat::Semicolons), ('\t', FileFormat::Tabs)]
+        .into_iter()
+        .find_map(|(separator, format)| is_separated_by(separator).then_some(format))
+}
+
+/// Whether a name in a header row is that of the column.
+pub(super) fn is_column(name: &str, column: &str) -> bool {
+    name.trim().eq_ignore_ascii_case(column)
+}

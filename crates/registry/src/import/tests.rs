@@ -1,0 +1,214 @@
+//! Files of schools and training partners in each form.
+
+use storage::records::organisations::merge::{PartnerDetails, SchoolDetails};
+
+use super::*;
+
+type Rows<O> = Vec<(u64, Result<O, RowProblem>)>;
+
+fn rows<O: Importable + Organisation>(file: &[u8]) -> Result<Rows<O>, ImportError> {
+    let mut rows = Vec::new();
+    read(&mut Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?, |line, row| {
+        rows.push((line, row));
+        Ok(())
+    })?;
+    Ok(rows)
+}
+
+fn schools(rows: &str) -> Rows<SchoolDetails> {
+    super::tests::rows(format!("URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n{rows}").as_bytes()).unwrap()
+}
+
+/// What became of each row: its line with its URN or UKPRN, or with the reason why it is refused.
+fn outcomes<O: Organisation>(rows: &Rows<O>) -> Vec<String> {
+    let outcome = |row: &Result<O, RowProblem>| match row {
+        Ok(organisation) => organisation.key().to_owned(),
+        Err(problem) => problem.to_string(),
+    };
+    rows.iter().map(|(line, row)| format!("{line}: {}", outcome(row))).collect()
+}
+
+fn school(urn: &str, name: &str, postcode: Option<&str>, open: bool) -> SchoolDetails {
+    SchoolDetails { urn: urn.to_owned(), name: name.to_owned(), postcode: postcode.map(str::to_owned), open }
+}
+
+#[test]
+fn columns_are_found_by_name_and_others_are_ignored() {
+    let file = "LA (code),Postcode,URN,EstablishmentStatus (name),EstablishmentName\r\n\
+        201,EC3A 5DE,100000,Open,The Aldgate School\r\n201,,100001,\"Open, but proposed to close\",Ash\r\n\
+        201,EC4M 9AD,100002,Closed,Beech\r\n201,EC4M 9AE,100003,Proposed to open,Cedar";
+    let expected = [
+        (2, Ok(school("100000", "The Aldgate School", Some("EC3A 5DE"), true))),
+        (3, Ok(school("100001", "Ash", None, true))),
+        (4, Ok(school("100002", "Beech", Some("EC4M 9AD"), false))),
+        (5, Ok(school("100003", "Cedar", Some("EC4M 9AE"), false))),
+    ];
+    assert_eq!(rows::<SchoolDetails>(file.as_bytes()).unwrap(), expected);
+}
+
+#[test]
+fn both_encodings_are_understood_with_and_without_a_byte_order_mark() {
+    let utf_8 = "URN,UKPRN,Name\n100000,,St Zoë’s\n";
+    let marked = format!("\u{feff}{utf_8}");
+    let windows_1252 = b"URN,UKPRN,Name\n100000,,St Zo\xeb\x92s\n";
+    for file in [utf_8.as_bytes(), marked.as_bytes(), windows_1252.as_slice()] {
+        let rows = rows::<PartnerDetails>(file).unwrap();
+        let [(2, Ok(partner))] = rows.as_slice() else { panic!("{rows:?}") };
+        assert_eq!(partner.name, "St Zoë’s");
+    }
+}
+
+#[test]
+fn a_quoted_name_may_hold_commas_quotes_and_line_breaks_and_lines_are_counted_on() {
+    for end in ["\n", "\r\n"] {
+        let rows = schools(
+            &["100000,\"Ash,", "the \"\"old\"\"  School\",\"ZZ1 1AA\",\"Open\"", "", "100000,,,Open"].join(end),
+        );
+        let expected = [
+            (2, Ok(school("100000", "Ash, the \"old\" School", Some("ZZ1 1AA"), true))),
+            (5, Err(RowProblem::Blank("EstablishmentName"))),
+        ];
+        assert_eq!(rows, expected, "{end:?}");
+    }
+}
+
+#[test]
+fn a_quote_that_is_not_closed_is_refused_where_it_stands_and_swallows_no_row_in_silence() {
+    let closed = "100000,Ash,,\"Open\"\n\n100001,\"Be\nech\n\",,Open";
+    assert!(schools(closed).iter().all(|(_, row)| row.is_ok()));
+    for opened in ["\"", "\"Open\n100003,Fir,,Open\n", "\"Open\"\"", "\"Open\r\n\r\n100003,Fir,,Open\r\n"] {
+        let rows = schools(&format!("{closed}\n\n100002,Elm,,{opened}"));
+        assert_eq!(rows.len(), 3, "{opened:?}: {rows:?}");
+        assert_eq!(rows[2], (8, Err(RowProblem::Unclosed)), "{opened:?}");
+    }
+}
+
+#[test]
+fn a_row_that_cannot_be_used_is_refused_with_its_line_and_keeps_no_other_back() {
+    let long = "x".repeat(256);
+    let rows = schools(&format!(
+        "12345,Ash,,Open\n100000,  ,,Open\n100001,Ash,ZZ1 1AAAA,Open\n100002,Ash,ZZ1 1AA\n100003,Ash,,Open\n\
+         100003,Ash,,Closed\n100004,{long},,Open\n,Ash,,Open\n"
+    ));
+    assert_eq!(
+        outcomes(&rows),
+        [
+            "2: URN must be 6 digits",
+            "3: EstablishmentName is blank",
+            "4: Postcode is longer than 8 characters",
+            "5: the row has 3 columns where the header row has 4",
+            "6: 100003",
+            "7: 100003 is on line 6 already",
+            "8: EstablishmentName is longer than 255 characters",
+            "9: URN must be 6 digits",
+        ]
+    );
+}
+
+#[test]
+fn a_training_partner_has_a_urn_or_a_ukprn_that_no_other_has() {
+    let file = "Name,UKPRN,URN\nAsh,10000001,\nBeech,10000002,100000\nCedar,,\nDamson,1000,\nElm,,1000\n\
+        Fir,10000001,\nGorse,10000002,100001\nHazel,10000001,100002\nIvy,10000002,\nJuniper,10000003,100003\n";
+    let expected = [
+        "2: 10000001",
+        "3: 100000",
+        "4: there is neither a URN nor a UKPRN",
+        "5: UKPRN must be 8 digits",
+        "6: URN must be 6 digits",
+        "7: 10000001 is on line 2 already",
+        "8: 10000002 is on line 3 already",
+        "9: 10000001 is on line 2 already",
+        "10: 10000002 is on line 3 already",
+        "11: 100003",
+    ];
+    assert_eq!(outcomes(&rows::<PartnerDetails>(file.as_bytes()).unwrap()), expected);
+}
+
+#[test]
+fn row_with_a_reserved_urn_is_refused() {
+    for urn in ["000000", "900000", "900010", "900020", "900030"] {
+        let expected = ["2: the URN is reserved: no school and no training partner has it"];
+        assert_eq!(outcomes(&schools(&format!("{urn},Ash,,Open\n"))), expected, "{urn}");
+        let partners = rows::<PartnerDetails>(format!("URN,UKPRN,Name\n{urn},10000001,Ash\n").as_bytes());
+        assert_eq!(outcomes(&partners.unwrap()), expected, "{urn}");
+    }
+    assert_eq!(outcomes(&schools("900001,Ash,,Open\n000001,Elm,,Open\n")), ["2: 900001", "3: 000001"]);
+}
+
+#[test]
+fn name_of_invisible_characters_is_blank() {
+    let rows = schools("100000,\u{200b}\u{3164},,Open\n100001,\"\u{2800} \u{ad}\",,Open\n100002,Elm,\u{2060},Open\n");
+    let expected = [
+        (2, Err(RowProblem::Blank("EstablishmentName"))),
+        (3, Err(RowProblem::Blank("EstablishmentName"))),
+        (4, Ok(school("100002", "Elm", None, true))),
+    ];
+    assert_eq!(rows, expected);
+}
+
+#[test]
+fn rows_of_blank_cells_are_skipped() {
+    let rows = schools(",,,\n\" \",\t,\u{a0},\u{200b}\n100000,Ash,,Open\n,\n\n,,,,,\n100001,Elm,,Open\n,,,");
+    assert_eq!(outcomes(&rows), ["4: 100000", "8: 100001"]);
+}
+
+#[test]
+fn lines_end_at_a_line_feed_or_a_carriage_return_or_both() {
+    let header = "URN,EstablishmentName,Postcode,EstablishmentStatus (name)";
+    let lines = [header, "", "100000,\"Ash", "Grove\",,Open", ",,,", "10000,Elm,,Open", "100001,Fir,,Open"];
+    let expected = [
+        (3, Ok(school("100000", "Ash Grove", None, true))),
+        (6, Err(RowProblem::BadUrn)),
+        (7, Ok(school("100001", "Fir", None, true))),
+    ];
+    for end in ["\n", "\r", "\r\n"] {
+        for last in ["", end] {
+            let file = lines.join(end) + last;
+            assert_eq!(rows::<SchoolDetails>(file.as_bytes()).unwrap(), expected, "{end:?} {last:?}");
+        }
+    }
+    let mixed = format!("{header}\r\r\n100000,\"Ash\nGrove\",,Open\r\n,,,\r10000,Elm,,Open\n100001,Fir,,Open\r");
+    assert_eq!(rows::<SchoolDetails>(mixed.as_bytes()).unwrap(), expected);
+}
+
+#[test]
+fn column_names_are_compared_without_case_and_surrounding_space() {
+    let file = " urn ,establishmentname,\tPOSTCODE,\"EstablishmentStatus (Name) \"\n100000,Ash,ZZ1 1AA,Open\n";
+    let expected = [(2, Ok(school("100000", "Ash", Some("ZZ1 1AA"), true)))];
+    assert_eq!(rows::<SchoolDetails>(file.as_bytes()).unwrap(), expected);
+    let twice = rows::<PartnerDetails>(b"URN,UKPRN,Name, urn\n").unwrap_err();
+    assert!(matches!(twice, ImportError::ColumnTwice("URN")), "{twice}");
+    let semicolons = rows::<PartnerDetails>(b"urn;ukprn;name\n").unwrap_err();
+    assert!(matches!(semicolons, ImportError::Format(FileFormat::Semicolons)), "{semicolons}");
+}
+
+#[test]
+fn a_file_without_a_column_is_refused_as_a_whole() {
+    let refused = |file: &str| rows::<PartnerDetails>(file.as_bytes()).unwrap_err().to_string();
+    assert_eq!(
+        refused("URN,Title\n100000,Ash\n"),
+        r#"the first row of the file must name the columns "URN", "UKPRN", "Name"; it does not name "UKPRN", "Name""#
+    );
+    assert_eq!(refused("URN,UKPRN,Name,URN\n"), r#"the first row of the file names the column "URN" twice"#);
+}
+
+#[test]
+fn file_of_another_format_is_refused_with_its_format() {
+    for (file, expected) in [
+        (&b""[..], FileFormat::Empty),
+        (b"\n\r\n", FileFormat::Empty),
+        (b"\xef\xbb\xbf", FileFormat::Empty),
+        (b"URN;UKPRN;Name\n100000;;Ash\n", FileFormat::Semicolons),
+        (b"URN\tUKPRN\tName\n100000\t\tAsh\n", FileFormat::Tabs),
+        (b"\xff\xfeU\0R\0N\0,\0", FileFormat::Utf16),
+        (b"\xfe\xff\0U\0R\0N\0,", FileFormat::Utf16),
+        (b"PK\x03\x04\x14\0\x06\0,", FileFormat::Archive),
+        (b"\x7fELF\x02\x01\x01\0,\n", FileFormat::Binary),
+    ] {
+        let error = rows::<PartnerDetails>(file).unwrap_err();
+        assert!(matches!(error, ImportError::Format(format) if format == expected), "{expected:?}: {error}");
+    }
+    // A column may be called anything.
+    let error = rows::<PartnerDetails>(b"URN,Title; or name\n").unwrap_err();
+    assert!(matches!(error, ImportError::MissingColumns { .. }), "{error}");
+}

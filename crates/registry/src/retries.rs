@@ -1,0 +1,169 @@
+//! Writes that are tried again while that may help: nothing of the last attempt was kept, and what was in its way may
+//! be gone.
+//!
+//! Knows nothing of what is written.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use actix_web::rt;
+use storage::error::{DatabaseError, JobError, StorageError};
+use storage::session::Session;
+use storage::store::Store;
+
+/// How often a write is tried that met another one.
+const ATTEMPTS: usize = 5;
+/// How long a command waits at most, in all attempts, until the date of one change is due.
+const MAX_DATE_WAIT_OF_COMMANDS: Duration = Duration::from_secs(300);
+/// How long a page waits for it.
+const MAX_DATE_WAIT_OF_PAGES: Duration = Duration::from_secs(5);
+
+/// The attempts at one write.
+struct Attempts {
+    made: usize,
+    begun: Instant,
+    max_date_wait: Duration,
+}
+
+impl Attempts {
+    fn begin(max_date_wait: Duration) -> Self {
+        Self { made: 1, begun: Instant::now(), max_date_wait }
+    }
+
+    /// How long to wait before the next attempt; `None` where there is no other.
+    fn wait_after(&mut self, error: &impl JobError) -> Option<Duration> {
+        match error.of_the_store() {
+            Some(
+                StorageError::Database(DatabaseError::Busy)
+                | StorageError::Database(DatabaseError::Collided)
+                | StorageError::Stale,
+            ) if self.made < ATTEMPTS => {
+                self.made += 1;
+                Some(Duration::ZERO)
+            }
+            Some(StorageError::Database(DatabaseError::DateNotDue { wait }))
+                if self.begun.elapsed() + *wait <= self.max_date_wait =>
+            {
+                Some(*wait)
+            }
+            Some(_) | None => None,
+        }
+    }
+}
+
+/// Runs a job of a command, and runs it again a few times while another process keeps the database busy, when what the
+/// job had read was changed meanwhile, and when the date of the change is due. Blocks.
+///
+/// # Errors
+///
+/// Those of the job; nothing has changed then.
+pub fn write_blocking_with_retries<T, E>(
+    store: &Store,
+    job: impl Fn(&mut Session<'_>) -> Result<T, E> + Send + Sync + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: JobError,
+{
+    let job = Arc::new(job);
+    let mut attempts = Attempts::begin(MAX_DATE_WAIT_OF_COMMANDS);
+    loop {
+        let job = Arc::clone(&job);
+        match store.write_blocking(move |session| job(session)) {
+            Ok(outcome) => return Ok(outcome),
+            Err(error) => thread::sleep(attempts.wait_after(&error).ok_or(error)?),
+        }
+    }
+}
+
+/// As [`write_blocking_with_retries`], for a page.
+///
+/// # Errors
+///
+/// Those of the job; nothing has changed then.
+pub async fn write_with_retries<T, E>(
+    store: &Store,
+    job: impl Fn(&mut Session<'_>) -> Result<T, E> + Send + Sync + 'static,
+) -> Result<T, E>
+where
+    T: Send + 'static,
+    E: JobError,
+{
+    let job = Arc::new(job);
+    let mut attempts = Attempts::begin(MAX_DATE_WAIT_OF_PAGES);
+    loop {
+        let job = Arc::clone(&job);
+        match store.write(move |session: &mut Session<'_>| job(session)).await {
+            Ok(outcome) => return Ok(outcome),
+            Err(error) => rt::time::sleep(attempts.wait_after(&error).ok_or(error)?).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use storage::store::StoreOptions;
+    use test_support::Database;
+
+    use super::*;
+
+    fn store(database: &Database) -> Store {
+        let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+        store.migrate().unwrap();
+        store
+    }
+
+    /// A job that fails with an error so often, and how often it was run.
+    fn failing(
+        error: fn() -> StorageError,
+        times: usize,
+    ) -> (Arc<AtomicUsize>, impl Fn(&mut Session<'_>) -> Result<(), StorageError> + Send + Sync + 'static) {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&runs);
+        let job = move |_: &mut Session<'_>| match counted.fetch_add(1, Ordering::SeqCst) < times {
+            true => Err(error()),
+            false => Ok(()),
+        };
+        (runs, job)
+    }
+
+    #[test]
+    fn a_write_is_tried_again_a_few_times_where_that_may_help() {
+        let database = Database::fresh();
+        let store = store(&database);
+        let due = || StorageError::Database(DatabaseError::DateNotDue { wait: Duration::from_millis(1) });
+        let errors: [fn() -> StorageError; 4] = [
+            || StorageError::Database(DatabaseError::Busy),
+            || StorageError::Database(DatabaseError::Collided),
+            || StorageError::Stale,
+            due,
+        ];
+        for error in errors {
+            let (runs, job) = failing(error, ATTEMPTS - 1);
+            rt::System::new().block_on(write_with_retries(&store, job)).unwrap();
+            assert_eq!(runs.load(Ordering::SeqCst), ATTEMPTS, "{}", error());
+        }
+        let given_up: [(fn() -> StorageError, usize); 3] = [
+            (|| StorageError::Stale, ATTEMPTS),
+            (|| StorageError::Database(DatabaseError::Closed), 1),
+            (|| StorageError::Database(DatabaseError::DateNotDue { wait: Duration::from_secs(6) }), 1),
+        ];
+        for (error, expected) in given_up {
+            let (runs, job) = failing(error, usize::MAX);
+            rt::System::new().block_on(write_with_retries(&store, job)).unwrap_err();
+            assert_eq!(runs.load(Ordering::SeqCst), expected, "{}", error());
+        }
+    }
+
+    #[test]
+    fn a_command_tries_again_too() {
+        let database = Database::fresh();
+        let store = store(&database);
+        let (runs, job) = failing(|| StorageError::Stale, 2);
+        write_blocking_with_retries(&store, job).unwrap();
+        assert_eq!(runs.load(Ordering::SeqCst), 3);
+    }
+}

@@ -1,0 +1,8 @@
+//! Commands about providers, tokens and users, and about what they did.
+
+pub(crate) mod actor;
+pub(crate) mod providers;
+pub(crate) mod requests;
+pub(crate) mod tokens;
+pub(crate) mod usage;
+pub(crate) mod users;

@@ -1,0 +1,96 @@
+//! Commands about providers.
+
+use clap::Subcommand;
+use storage::accounts::users::Actor;
+use storage::store::StoreOptions;
+
+use crate::cli::values::ukprn;
+use crate::cli::{CommandError, Database, output};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ProviderCommand {
+    /// Add a provider; it then needs a token
+    Add {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider, 8 digits
+        #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
+        ukprn: String,
+        /// Name of the provider
+        #[arg(long, env = "REGISTER_PROVIDER_ADD_NAME")]
+        name: String,
+    },
+    /// Give a provider another name; the same name again changes nothing
+    Rename {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider, 8 digits
+        #[arg(long, env = "REGISTER_UKPRN", value_parser = ukprn)]
+        ukprn: String,
+        /// New name of the provider
+        #[arg(long, env = "REGISTER_PROVIDER_RENAME_NAME")]
+        name: String,
+    },
+    /// List all providers
+    List(Database),
+    /// Close a provider: all its tokens are refused from the next request on, and it gets no others; its records stay
+    Close {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider
+        #[arg(value_parser = ukprn)]
+        ukprn: String,
+    },
+    /// Reopen a provider that was closed: its tokens that have neither expired nor been revoked are accepted again
+    Reopen {
+        #[command(flatten)]
+        database: Database,
+        /// UK provider reference number of the provider
+        #[arg(value_parser = ukprn)]
+        ukprn: String,
+    },
+}
+
+impl ProviderCommand {
+    pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
+        let by = by.to_owned();
+        match self {
+            Self::Add { database, ukprn, name } => {
+                let (store, _) = database.create(StoreOptions::default())?;
+                let provider = store
+                    .write_blocking(move |session| session.add_organisation(Actor::operator(&by), &ukprn, &name))?;
+                eprintln!("added provider {} ({})", provider.ukprn, provider.name);
+            }
+            Self::Rename { database, ukprn, name } => {
+                let provider = database
+                    .open_to_write()?
+                    .write_blocking(move |session| session.rename_organisation(Actor::operator(&by), &ukprn, &name))?;
+                eprintln!("the name of provider {} is {}", provider.ukprn, provider.name);
+            }
+            Self::List(database) => {
+                let providers = database.open()?.read_blocking(|session| session.list_providers())?;
+                let rows: Vec<_> = providers
+                    .into_iter()
+                    .map(|provider| {
+                        let closed = provider.closed_at.map(|at| at.date_naive().to_string()).unwrap_or_default();
+                        [provider.ukprn, provider.name, provider.created_at.date_naive().to_string(), closed]
+                    })
+                    .collect();
+                output::table(["ukprn", "name", "added", "closed"], &rows)?;
+            }
+            Self::Close { database, ukprn } => {
+                let provider = database
+                    .open_to_write()?
+                    .write_blocking(move |session| session.close_organisation(Actor::operator(&by), &ukprn))?;
+                eprintln!("provider {} ({}) is closed", provider.ukprn, provider.name);
+            }
+            Self::Reopen { database, ukprn } => {
+                let provider = database
+                    .open_to_write()?
+                    .write_blocking(move |session| session.reopen_organisation(Actor::operator(&by), &ukprn))?;
+                eprintln!("provider {} ({}) is open", provider.ukprn, provider.name);
+            }
+        }
+        Ok(())
+    }
+}

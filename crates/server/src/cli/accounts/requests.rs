@@ -1,0 +1,186 @@
+//! Commands that look at the requests of a provider.
+
+use std::ops::RangeInclusive;
+
+use chrono::{DateTime, Utc};
+use clap::{Args, Subcommand, ValueEnum};
+use storage::base::cause::Cause;
+use storage::error::{Refusal, StorageError};
+use storage::observations::request_log::{LogPosition, LoggedRequest, Outcome, RequestFilter};
+use storage::session::ProviderSession;
+use storage::store::Store;
+
+use crate::cli::values::{id, ukprn};
+use crate::cli::{CommandError, Database, output};
+use domain::values::iso_8601::timestamp;
+use usage::request_log::filter::{code, endpoint, statuses, time, version};
+use usage::request_log::report::{RefusalLine, RefusedMost, problem_text};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RequestCommand {
+    /// List the requests of a provider, newest first: refused ones of 30 days, and the last accepted ones
+    ///
+    /// A line has what was asked and answered, and the codes and fields of problems, spelled as the version of the request spells
+    /// them. Nothing of a body is there. 50 requests are listed, with the option that lists those before them.
+    List(Box<List>),
+    /// Show what was refused most in the last seven days, with the page about each problem
+    Refused {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_REFUSED_PROVIDER", value_parser = ukprn)]
+        provider: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    database: Database,
+    /// UKPRN of the provider
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_LIST_PROVIDER", value_parser = ukprn)]
+    provider: String,
+    /// Answered at this time or later
+    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_FROM", value_parser = time)]
+    from: Option<DateTime<Utc>>,
+    /// Answered before this time
+    #[arg(long, value_name = "TIME", env = "REGISTER_REQUEST_LIST_UNTIL", value_parser = time)]
+    until: Option<DateTime<Utc>>,
+    /// Only what was refused, or only what was accepted
+    #[arg(long, env = "REGISTER_REQUEST_LIST_OUTCOME", value_enum)]
+    outcome: Option<OutcomeOption>,
+    /// Only replies with this status, such as 422 or 4xx
+    #[arg(long, env = "REGISTER_REQUEST_LIST_STATUS", value_parser = statuses)]
+    status: Option<RangeInclusive<u16>>,
+    /// Only requests for this endpoint, such as "POST /trainees"
+    #[arg(long, env = "REGISTER_REQUEST_LIST_ENDPOINT", value_parser = endpoint)]
+    endpoint: Option<String>,
+    /// Only requests of this version of the API
+    #[arg(long = "version", value_name = "LABEL", env = "REGISTER_REQUEST_LIST_VERSION", value_parser = version)]
+    version: Option<String>,
+    /// Only requests with the token of this number, as `token list` shows it
+    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_TOKEN", value_parser = id)]
+    token: Option<i64>,
+    /// Only requests with a problem of this code
+    #[arg(long, env = "REGISTER_REQUEST_LIST_CODE", value_parser = code)]
+    code: Option<String>,
+    /// Only the request with this identifier
+    #[arg(long, value_name = "ID", env = "REGISTER_REQUEST_LIST_REQUEST_ID")]
+    request_id: Option<String>,
+    /// Only requests before this place in the list, as the command has printed it
+    #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_LIST_AFTER")]
+    after: Option<LogPosition>,
+}
+
+/// What became of the requests that are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OutcomeOption {
+    Refused,
+    Accepted,
+}
+
+const HEADINGS: [&str; 9] =
+    ["answered_at", "status", "method", "endpoint", "version", "token", "item", "request_id", "problems"];
+const REFUSED_HEADINGS: [&str; 9] =
+    ["requests", "status", "endpoint", "version", "code", "field", "newest_at", "newest_request_id", "help"];
+
+impl RequestCommand {
+    pub(crate) fn run(self) -> Result<(), CommandError> {
+        match self {
+            Self::List(list) => list.run(),
+            Self::Refused { database, provider } => {
+                let most = of_provider(&database.open()?, &provider, RefusedMost::of)?;
+                let rows: Vec<_> = most.lines.into_iter().map(refused_cells).collect();
+                output::table(REFUSED_HEADINGS, &rows)?;
+                let newest = if most.is_complete { "" } else { ", the newest" };
+                output::line(format_args!(
+                    "\nsince {}: refused requests counted {}{newest}",
+                    timestamp(most.since),
+                    most.counted
+                ))
+            }
+        }
+    }
+}
+
+impl List {
+    fn run(self) -> Result<(), CommandError> {
+        let filter = RequestFilter {
+            from: self.from,
+            until: self.until,
+            outcome: self.outcome.map(|outcome| match outcome {
+                OutcomeOption::Refused => Outcome::Refused,
+                OutcomeOption::Accepted => Outcome::Accepted,
+            }),
+            statuses: self.status,
+            endpoint: self.endpoint,
+            version: self.version,
+            token_id: self.token,
+            code: self.code,
+            request_id: self.request_id,
+        };
+        let store = self.database.open()?;
+        if let Some(id) = self.token {
+            let provider = self.provider.as_str();
+            let tokens = store.read_blocking::<_, StorageError>(|session| session.list_tokens(Some(provider)))?;
+            if tokens.iter().all(|token| token.id != id) {
+                return Err(StorageError::Refused(Refusal::UnknownToken).into());
+            }
+        }
+        let page = of_provider(&store, &self.provider, |session| session.requests(&filter, self.after))?;
+        if let (Some(request_id), []) = (&filter.request_id, page.requests.as_slice()) {
+            return Err(CommandError::UnknownRequest(request_id.clone()));
+        }
+        let rows: Vec<_> = page.requests.into_iter().map(cells).collect();
+        output::table(HEADINGS, &rows)?;
+        match page.next {
+            Some(next) => output::line(format_args!("\nthere are more: --after {next}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a job finds through the session of a provider.
+pub(crate) fn of_provider<T: Send + 'static>(
+    store: &Store,
+    ukprn: &str,
+    mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError>,
+) -> Result<T, CommandError> {
+    let found = store.read_blocking::<_, StorageError>(|session| {
+        let provider = session.open_provider(ukprn, Cause::of("request log"))?;
+        job(&mut provider.ok_or(StorageError::Refused(Refusal::UnknownProvider))?)
+    })?;
+    Ok(found)
+}
+
+fn cells(request: LoggedRequest) -> [String; 9] {
+    let mut problems: Vec<_> = request.problems.iter().map(problem_text).collect();
+    if request.problems_left_out > 0 {
+        problems.push(format!("and {} more", request.problems_left_out));
+    }
+    [
+        timestamp(request.answered_at),
+        request.status.to_string(),
+        request.method,
+        request.endpoint,
+        request.version,
+        request.token_id.to_string(),
+        request.item.map_or_else(String::new, |item| item.to_string()),
+        request.request_id,
+        problems.join("; "),
+    ]
+}
+
+fn refused_cells(RefusalLine { refusal, help }: RefusalLine) -> [String; 9] {
+    [
+        refusal.requests.to_string(),
+        refusal.status.to_string(),
+        refusal.endpoint,
+        refusal.version,
+        refusal.code,
+        refusal.field,
+        timestamp(refusal.newest.at),
+        refusal.newest.request_id.to_string(),
+        help.unwrap_or_default(),
+    ]
+}

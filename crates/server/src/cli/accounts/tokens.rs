@@ -1,0 +1,147 @@
+//! Commands about tokens.
+
+use chrono::{Days, NaiveDate};
+use clap::{Args, Subcommand};
+use storage::accounts::tokens::{NewToken, Rotated, Rotation, TokenRecord};
+use storage::accounts::users::Actor;
+use storage::base::token::Token;
+
+use crate::cli::values::{date, id, ukprn, whole};
+use crate::cli::{CommandError, Database, output};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TokenCommand {
+    /// Issue a token and print it; it is shown this once and cannot be shown again
+    Issue {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider that the token is for
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_ISSUE_PROVIDER", value_parser = ukprn)]
+        provider: String,
+        /// What the token is used for, such as the name of a student record system
+        #[arg(long, env = "REGISTER_TOKEN_ISSUE_NAME")]
+        name: String,
+        #[command(flatten)]
+        made: Made,
+    },
+    /// Replace a token: issue a new one of the same provider and name, and print it; both are accepted for some days
+    ///
+    /// The provider's software goes over from the old one to the new one meanwhile, and no request is refused. The old one
+    /// then expires, or sooner if it would have done so anyway.
+    Rotate {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the old token, as `token list` shows it
+        #[arg(value_parser = id)]
+        id: i64,
+        /// Days, beginning with today, on which the old token is still accepted
+        #[arg(long, value_name = "DAYS", env = "REGISTER_OVERLAP", default_value = "7", value_parser = whole::<u64>)]
+        overlap: u64,
+        #[command(flatten)]
+        made: Made,
+    },
+    /// List all tokens, without their texts
+    List {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider whose tokens are listed [default: all providers]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TOKEN_LIST_PROVIDER", value_parser = ukprn)]
+        provider: Option<String>,
+        /// Only tokens that are accepted now and expire within so many days
+        #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING", value_parser = whole::<u32>)]
+        expiring: Option<u32>,
+    },
+    /// Revoke a token; it is refused from the next request on, by every server
+    Revoke {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the token, as `token list` shows it
+        #[arg(value_parser = id)]
+        id: i64,
+    },
+}
+
+/// What a new token is good for.
+#[derive(Debug, Args)]
+pub(crate) struct Made {
+    /// Day from whose start the new token is refused, at most six months ahead [default: in six months]
+    #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
+    expires: Option<NaiveDate>,
+}
+
+impl TokenCommand {
+    pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
+        match self {
+            Self::Issue { database, provider, name, made } => {
+                let by = by.to_owned();
+                let (store, environment) = database.open_to_write_with_environment()?;
+                let (token, record) = store.write_blocking(move |session| {
+                    session.issue_token(&NewToken {
+                        provider_ukprn: &provider,
+                        environment,
+                        name: &name,
+                        created_by: Actor::operator(&by),
+                        expires_on: made.expires,
+                    })
+                })?;
+                show(&token, &record)?;
+            }
+            Self::Rotate { database, id, overlap, made } => {
+                let by = by.to_owned();
+                let (store, environment) = database.open_to_write_with_environment()?;
+                let Rotated { token, new, old } = store.write_blocking(move |session| {
+                    let rotation = Rotation {
+                        environment,
+                        created_by: Actor::operator(&by),
+                        expires_on: made.expires,
+                        overlap: Days::new(overlap),
+                    };
+                    session.rotate_token(id, &rotation)
+                })?;
+                eprintln!("token {} expires on {}; `token revoke {}` ends it sooner", old.id, old.expires_on, old.id);
+                show(&token, &new)?;
+            }
+            Self::List { database, provider, expiring } => {
+                let tokens = database.open()?.read_blocking(|session| match expiring {
+                    Some(days) => session.list_expiring_tokens(provider.as_deref(), days),
+                    None => session.list_tokens(provider.as_deref()),
+                })?;
+                let headings =
+                    ["id", "provider", "name", "status", "issued", "by", "expires", "last used", "revoked", "by"];
+                output::table(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
+            }
+            Self::Revoke { database, id } => {
+                let by = by.to_owned();
+                let token = database
+                    .open_to_write()?
+                    .write_blocking(move |session| session.revoke_token(id, Actor::operator(&by)))?;
+                eprintln!("token {} of {} is {}", token.id, token.provider_name, token.status);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Prints a token, this once.
+fn show(token: &Token, record: &TokenRecord) -> Result<(), CommandError> {
+    eprintln!("token {} of {} expires on {}", record.id, record.provider_name, record.expires_on);
+    output::line(token.reveal())
+}
+
+fn row(token: TokenRecord) -> [String; 10] {
+    let day = |day: Option<NaiveDate>| day.map(|day| day.to_string()).unwrap_or_default();
+    let (revoked_on, revoked_by) =
+        token.revocation.map(|revocation| (revocation.at.date_naive(), revocation.by)).unzip();
+    [
+        token.id.to_string(),
+        token.provider_ukprn,
+        token.name,
+        token.status.to_string(),
+        day(Some(token.created_at.date_naive())),
+        token.created_by,
+        day(Some(token.expires_on)),
+        day(token.last_used_on),
+        day(revoked_on),
+        revoked_by.unwrap_or_default(),
+    ]
+}

@@ -1,0 +1,298 @@
+//! Commands about the people who sign in to the settings, and about what they did there.
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use clap::{Args, Subcommand};
+use domain::commands::erasure::{InvalidGround, ground};
+use storage::accounts::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
+use storage::base::token::Environment;
+use storage::error::{Refusal, StorageError};
+use storage::store::Store;
+
+use crate::cli::records::trainees;
+use crate::cli::values::{date, id, site, ukprn};
+use crate::cli::{CommandError, Database, output, serve};
+use http_kit::paths;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum UserCommand {
+    /// Print a link by which a person signs in to the settings, once and within 15 minutes
+    ///
+    /// Whoever has access already gets another link, and keeps the role. The link takes the place of those for the same person
+    /// that were not used.
+    Invite {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        invited: InvitedPerson,
+        /// Address of the settings as their users see it, such as https://register.example [default: where `serve` served them
+        /// last]
+        #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", value_parser = site)]
+        settings_url: Option<String>,
+        /// Address of the operators' pages as operators see it [default: where `serve` served them last]
+        #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", value_parser = site)]
+        operator_pages_url: Option<String>,
+    },
+    /// List all users, those whose access was removed too
+    List {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider whose users are listed [default: all users]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_LIST_PROVIDER", value_parser = ukprn)]
+        provider: Option<String>,
+    },
+    /// Give a user of a provider another role, from the next request on
+    Role {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
+        id: i64,
+        /// admin or viewer
+        #[arg(value_parser = role)]
+        role: UserRole,
+    },
+    /// Remove the access of a user, from the next request on
+    Remove {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
+        id: i64,
+    },
+    /// Remove the access of a user, and the e-mail address for good; the number stays in the activity log
+    Erase {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user, as `user list` shows it
+        #[arg(value_parser = id)]
+        id: i64,
+        /// Why, without the name or the address of the user; it stands in the activity log
+        #[arg(long, value_name = "TEXT", env = "REGISTER_REASON", value_parser = reason)]
+        reason: String,
+    },
+    /// End all sessions of a user, or of all users, from the next request on; their access stays
+    SignOut {
+        #[command(flatten)]
+        database: Database,
+        /// Number of the user
+        #[arg(required_unless_present = "all", value_parser = id)]
+        id: Option<i64>,
+        /// End the sessions of all users
+        #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
+        all: bool,
+    },
+    /// Print the activity log, newest first: who did what in the settings, and by commands for users and tokens
+    Activity {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the provider that the entries concern [default: all entries]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_ACTIVITY_PROVIDER", value_parser = ukprn)]
+        provider: Option<String>,
+        /// First day of the entries [default: as long as they are kept, 400 days]
+        #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_USER_ACTIVITY_SINCE", value_parser = date)]
+        since: Option<NaiveDate>,
+    },
+}
+
+/// Who is invited, and to what.
+#[derive(Debug, Args)]
+pub(crate) struct InvitedPerson {
+    /// UKPRN of the provider whose settings the person is to see
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_INVITE_PROVIDER", value_parser = ukprn, required_unless_present = "operator")]
+    provider: Option<String>,
+    /// Invite an operator of the service, who sees all providers
+    #[arg(long, env = "REGISTER_OPERATOR", conflicts_with_all = ["provider", "role"])]
+    operator: bool,
+    /// E-mail address by which the person is known; no mail is sent
+    #[arg(long, env = "REGISTER_EMAIL")]
+    email: String,
+    /// What a user of a provider may do: admin or viewer [default: admin]
+    #[arg(long, env = "REGISTER_ROLE", value_parser = role)]
+    role: Option<UserRole>,
+}
+
+/// Entries that are read at a time.
+const PAGE: i64 = 500;
+
+impl UserCommand {
+    pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
+        let operator = by.to_owned();
+        match self {
+            Self::Invite { database, invited, settings_url, operator_pages_url } => {
+                let InvitedPerson { provider, operator: is_operator, email, role } = invited;
+                let role = if is_operator { UserRole::Operator } else { role.unwrap_or(UserRole::Admin) };
+                let store = database.open_to_write()?;
+                let invited = store.write_blocking(move |session| {
+                    let request = NewInvitation { provider_ukprn: provider.as_deref(), email: &email, role };
+                    session.invite_user(Actor::operator(&operator), request)
+                })?;
+                let pages = if is_operator { Pages::OfOperators } else { Pages::Settings };
+                let requested = if is_operator { operator_pages_url } else { settings_url };
+                show(&invited, &pages.site(&store, requested)?)?;
+            }
+            Self::List { database, provider } => {
+                let users = database.open()?.read_blocking(|session| session.list_users(provider.as_deref()))?;
+                let headings = ["id", "provider", "role", "email", "since", "invited by", "last signed in", "removed"];
+                output::table(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
+            }
+            Self::Role { database, id, role } => {
+                let store = database.open_to_write()?;
+                let user = store
+                    .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))
+                    .map_err(|error| ended(&store, id, error))?;
+                eprintln!("user {id} has the role {}", user.role);
+            }
+            Self::Remove { database, id } => {
+                let store = database.open_to_write()?;
+                store
+                    .write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))
+                    .map_err(|error| ended(&store, id, error))?;
+                eprintln!("the access of user {id} is removed");
+            }
+            Self::Erase { database, id, reason } => {
+                let store = database.open_to_write()?;
+                store.write_blocking(move |session| session.erase_user(Actor::operator(&operator), id, &reason))?;
+                trainees::reclaim_all_space(&store)?;
+                eprintln!("user {id} is erased");
+            }
+            Self::SignOut { database, id, .. } => {
+                let ended = database.open_to_write()?.write_blocking::<_, StorageError>(move |session| match id {
+                    Some(id) => session.sign_out_user(Actor::operator(&operator), id).map(|()| 1),
+                    None => session.sign_out_all(Actor::operator(&operator)),
+                })?;
+                eprintln!("users whose sessions ended: {ended}");
+            }
+            Self::Activity { database, provider, since } => {
+                let store = database.open()?;
+                let since = since.map(|day| day.and_time(NaiveTime::MIN).and_utc());
+                let mut before = None;
+                let mut rows = Vec::new();
+                loop {
+                    let filter = ActivityFilter { provider_ukprn: provider.as_deref(), before, since, limit: PAGE };
+                    let entries = store.read_blocking::<_, StorageError>(|session| session.list_activity(filter))?;
+                    before = entries.last().map(|entry| entry.id);
+                    rows.extend(entries.into_iter().map(entry));
+                    if before.is_none() {
+                        break;
+                    }
+                }
+                let headings = ["when", "provider", "by", "what", "to what", "detail", "request", "from"];
+                output::table(headings, &rows)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why a user is not changed: one whose access has ended is in the list of users all the same.
+fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
+    if !matches!(error, StorageError::Refused(Refusal::UnknownUser)) {
+        return error.into();
+    }
+    let users = store.read_blocking::<_, StorageError>(|session| session.list_users(None)).unwrap_or_default();
+    match users.into_iter().find(|user| user.id == id && user.removed_at.is_some()) {
+        Some(user) => CommandError::UserEnded { id, is_erased: user.email.is_empty() },
+        None => error.into(),
+    }
+}
+
+/// The pages to which a link leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pages {
+    /// The settings of an organisation.
+    Settings,
+    /// The pages of operators.
+    OfOperators,
+}
+
+impl Pages {
+    /// The site of the pages: the requested one, otherwise the one at which they were served last. Says on standard error what
+    /// keeps the link from opening, or where its address is a guess.
+    fn site(self, store: &Store, requested: Option<String>) -> Result<String, CommandError> {
+        let (served, environment) = store
+            .read_blocking::<_, StorageError>(|session| Ok((session.served_addresses()?, session.environment()?)))?;
+        let is_recorded = served.is_some();
+        let site = served.and_then(|served| match self {
+            Self::Settings => served.settings,
+            Self::OfOperators => served.operator_pages,
+        });
+        let is_off_by_default = environment == Environment::Production && !is_recorded;
+        if site.is_none() && (is_recorded || is_off_by_default) {
+            eprintln!("the link opens only where a server runs with {}", self.option());
+        }
+        if let Some(site) = requested.or(site) {
+            return Ok(site);
+        }
+        let (listen, option) = self.usual_address();
+        eprintln!("the address of these pages is not known: the link begins with the default one; see {option}");
+        Ok(format!("http://{listen}"))
+    }
+
+    /// The option of `serve` that serves the pages.
+    const fn option(self) -> &'static str {
+        match self {
+            Self::Settings => "--settings on (REGISTER_SETTINGS)",
+            Self::OfOperators => "--operator-pages operator-listener (REGISTER_OPERATOR_PAGES)",
+        }
+    }
+
+    /// The address and port at which `serve` serves the pages by default, and the option of `user invite` for another address.
+    const fn usual_address(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Settings => (serve::LISTEN, "--settings-url"),
+            Self::OfOperators => (serve::OPERATOR_LISTEN, "--operator-pages-url"),
+        }
+    }
+}
+
+/// Prints a link, this once.
+fn show(invited: &Invited, site: &str) -> Result<(), CommandError> {
+    let Invited { secret, email, role, expires_at, has_access } = invited;
+    let what = if *has_access { "another link for" } else { "link for" };
+    eprintln!("{what} {email} ({role}); it works once, until {}", timestamp(*expires_at));
+    output::line(paths::sign_in(site, secret.reveal()))
+}
+
+fn timestamp(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn row(user: UserRecord) -> [String; 8] {
+    let day = |at: Option<DateTime<Utc>>| at.map(|at| at.date_naive().to_string()).unwrap_or_default();
+    [
+        user.id.to_string(),
+        user.provider_ukprn.unwrap_or_default(),
+        user.role.to_string(),
+        user.email,
+        day(Some(user.created_at)),
+        user.created_by,
+        day(user.last_signed_in_at),
+        day(user.removed_at),
+    ]
+}
+
+fn entry(entry: Activity) -> [String; 8] {
+    let by = match entry.user_id {
+        Some(id) if entry.by.is_empty() => format!("user {id}"),
+        Some(_) | None => entry.by,
+    };
+    [
+        timestamp(entry.at),
+        entry.provider_ukprn.unwrap_or_default(),
+        by,
+        entry.kind.name().to_owned(),
+        entry.subject,
+        entry.detail,
+        entry.request_id.unwrap_or_default(),
+        entry.address.unwrap_or_default(),
+    ]
+}
+
+/// Reads the reason of an erasure, which has the form of the ground of an erasure of a trainee.
+fn reason(text: &str) -> Result<String, InvalidGround> {
+    ground(text)
+}
+
+fn role(text: &str) -> Result<UserRole, String> {
+    text.parse().map_err(|_| "a role is admin or viewer".to_owned())
+}

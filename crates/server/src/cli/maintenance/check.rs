@@ -1,0 +1,58 @@
+//! The command that looks for what is wrong with the data.
+
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use storage::error::StorageError;
+
+use crate::cli::values::whole;
+use crate::cli::{CodeLists, CommandError, Database, output};
+use crate::operations::inspection::{Inspector, Part, Progress};
+
+#[derive(Debug, Args)]
+pub(crate) struct Check {
+    #[command(flatten)]
+    database: Database,
+    #[command(flatten)]
+    code_lists: CodeLists,
+    /// Look at one part of the trainees only, the first of four as 1/4; the database as a whole is looked at in the first
+    #[arg(long, value_name = "PART/OF", env = "REGISTER_CHECK_PART", default_value = "1/1")]
+    part: Part,
+    /// Milliseconds to wait after each 500 trainees, so that others come first
+    #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0", value_parser = whole::<u32>)]
+    pause: u32,
+}
+
+impl Check {
+    pub(crate) fn run(self) -> Result<(), CommandError> {
+        let lists = self.code_lists.read()?;
+        let store = self.database.open()?;
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
+            bar.set_style(style);
+        }
+        if let Some(day) = store.read_blocking::<_, StorageError>(|session| session.history_removed_before())? {
+            eprintln!("history before {day} was removed; comparing the entries that are left");
+        }
+        let pause = Duration::from_millis(self.pause.into());
+        let inspector = Inspector { versions: versions::all(), lists, part: self.part, pause };
+        // The register is looked through to its end, also when nobody reads any more.
+        let mut printed = Ok(());
+        let found = inspector.inspect(&store, &mut |report| match report {
+            Progress::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| output::line(problem)),
+            Progress::Problem(_) => {}
+            Progress::Trainees(all) => bar.set_length(all),
+            Progress::Seen(trainees) => bar.inc(trainees),
+        });
+        bar.finish_and_clear();
+        let found = found?;
+        printed?;
+        output::counts(&found.counts)?;
+        if found.problems > 0 {
+            return Err(CommandError::ProblemsFound(found.problems));
+        }
+        eprintln!("no problem was found");
+        Ok(())
+    }
+}

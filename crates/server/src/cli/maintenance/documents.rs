@@ -1,0 +1,35 @@
+//! Writing the documents that follow from the code.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::cli::error::CommandError;
+use registry::import::reference_data::create_folder;
+use version_tools::documents::files;
+
+#[derive(Debug, Args)]
+pub(crate) struct Docs {
+    /// Folder to write into
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl Docs {
+    pub(crate) fn run(self) -> Result<(), CommandError> {
+        create_folder(&self.folder)
+            .map_err(|source| CommandError::Document { path: self.folder.display().to_string(), source })?;
+        for document in files::all(versions::all()) {
+            let path = self.folder.join(document.file);
+            let folder = path.parent().unwrap_or(&self.folder);
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::write(&path, document.text))
+                .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
+        }
+        for path in files::outdated(&self.folder, versions::all()) {
+            std::fs::remove_file(&path)
+                .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
+        }
+        Ok(())
+    }
+}

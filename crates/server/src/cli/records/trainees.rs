@@ -1,0 +1,277 @@
+//! Commands that erase trainees, and list those that were erased.
+
+use std::io::{self, BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{fmt, thread};
+
+use clap::{Args, Subcommand, ValueEnum};
+use domain::commands::erasure::{InvalidGround, ground};
+use storage::error::{DatabaseError, StorageError};
+use storage::maintenance::reclaim::Reclaim;
+use storage::records::erasure::{Erasure, ErasureOrder};
+use storage::store::Store;
+
+use crate::cli::values::{trainee_id, ukprn};
+use crate::cli::{CommandError, Database, organisations, output};
+use domain::values::iso_8601::timestamp;
+use registry::erasure::rows::{ErasureRow, HEADINGS, cells};
+use registry::erasure::{ErasureError, Outcome, Planned, erase_blocking, plan};
+use registry::import::{ImportError, NO_ROWS, each_row};
+
+/// What has to be typed to go on.
+const CONFIRMATION: &str = "erase";
+/// How often it is tried to reclaim space while others use the database, and the pause between.
+const ATTEMPTS: usize = 5;
+const PAUSE: Duration = Duration::from_secs(1);
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraineeCommand {
+    /// Erase trainees for good, from the record, the history and the replies kept; a running server goes on meanwhile
+    ///
+    /// What is left is the identifier, and when, by whom and on what ground it was done. Clients that follow the changes learn
+    /// that the trainee is removed. Other records that may be of the same person are listed and stay: name them too. Given
+    /// again, the command changes nothing.
+    ///
+    /// Backups, standbys, archived logs and what providers keep are not reached: see "Erasing a person" in
+    /// docs/operations.md.
+    Erase(Erase),
+    /// List the trainees that were erased, to read or as a file for `trainee erase --again`
+    Erasures {
+        #[command(flatten)]
+        database: Database,
+        /// UKPRN of the one provider whose erasures are listed [default: all]
+        #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASURES_PROVIDER", value_parser = ukprn)]
+        provider: Option<String>,
+        /// Form of the list: table to read, csv for `trainee erase --again`
+        #[arg(long, env = "REGISTER_TRAINEE_ERASURES_FORMAT", value_enum, default_value_t = Format::Table)]
+        format: Format,
+    },
+}
+
+/// The form in which erasures are listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    Csv,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Erase {
+    #[command(flatten)]
+    database: Database,
+    /// Identifiers of the trainees, all of one provider
+    #[arg(value_name = "TRAINEE_ID", required_unless_present = "again", conflicts_with = "again", value_parser = trainee_id)]
+    trainee_ids: Vec<String>,
+    /// UKPRN of the provider of the trainees
+    #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASE_PROVIDER", value_parser = ukprn, required_unless_present = "again")]
+    provider: Option<String>,
+    /// On what ground, such as the number of the request; it is kept, and must not name the person
+    #[arg(long, value_name = "TEXT", env = "REGISTER_GROUND", required_unless_present = "again", value_parser = ground_of)]
+    ground: Option<String>,
+    /// Erase again what a restored backup has brought back: a file that `trainee erasures --format csv` has written
+    #[arg(long, value_name = "CSV", env = "REGISTER_AGAIN")]
+    again: Option<PathBuf>,
+    /// Do not ask for a confirmation
+    #[arg(long, env = "REGISTER_YES")]
+    yes: bool,
+    /// Leave the free space of a SQLite file as it is, which can hold earlier versions of the record; the same command without
+    /// this option removes them later
+    #[arg(long, env = "REGISTER_KEEP_FREE_SPACE")]
+    keep_free_space: bool,
+}
+
+/// Reads a ground.
+fn ground_of(text: &str) -> Result<String, InvalidGround> {
+    ground(text)
+}
+
+impl TraineeCommand {
+    pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
+        match self {
+            Self::Erase(erase) => erase.run(by),
+            Self::Erasures { database, provider, format } => {
+                let erasures = database.open()?.read_blocking(|session| session.erasures(provider.as_deref()))?;
+                let rows: Vec<_> = erasures.iter().map(cells).collect();
+                match format {
+                    Format::Table => output::table(HEADINGS, &rows),
+                    Format::Csv => output::text(csv(&rows).map_err(CommandError::Print)?),
+                }
+            }
+        }
+    }
+}
+
+fn csv(rows: &[[String; 6]]) -> io::Result<String> {
+    let mut file = csv::Writer::from_writer(Vec::new());
+    file.write_record(HEADINGS)?;
+    rows.iter().try_for_each(|row| file.write_record(row))?;
+    String::from_utf8(file.into_inner().map_err(|error| error.into_error())?).map_err(io::Error::other)
+}
+
+impl Erase {
+    fn run(self, by: &str) -> Result<(), CommandError> {
+        let reclaim = if self.keep_free_space { Reclaim::LogOnly } else { Reclaim::Everything };
+        let store = self.database.open_to_write()?;
+        if let Some(path) = &self.again {
+            let (rows, refused) = read(path)?;
+            if rows.is_empty() && refused.is_empty() {
+                return output::line(NO_ROWS);
+            }
+            return again(&store, rows, refused, reclaim, by, || self.confirm());
+        }
+        let (ukprn, ground) = (self.provider.clone().unwrap_or_default(), self.ground.clone().unwrap_or_default());
+        let failed = |trainee_id: &str| {
+            let trainee_id = trainee_id.to_owned();
+            move |error| CommandError::Erasure { trainee_id, error }
+        };
+        // All are looked at before any is erased.
+        for trainee_id in &self.trainee_ids {
+            let planned = store
+                .read_blocking(|session| plan(session, &ukprn, trainee_id, &ground))
+                .map_err(failed(trainee_id))?;
+            self.describe(&planned, &ukprn);
+        }
+        self.confirm()?;
+        let order = ErasureOrder { by: by.to_owned(), ground, erased_at: None };
+        for trainee_id in &self.trainee_ids {
+            let outcome = erase_blocking(&store, &ukprn, trainee_id, &order, by).map_err(failed(trainee_id))?;
+            output::line(describe_outcome(trainee_id, &outcome))?;
+        }
+        reclaim_space(&store, reclaim)
+    }
+
+    /// Says what is to be erased, and what stays, by identifiers alone.
+    fn describe(&self, planned: &Planned, ukprn: &str) {
+        let Planned { trainee_id, erasure, entries, related } = planned;
+        match erasure {
+            Some(erasure) => eprintln!("trainee {trainee_id} was erased {}", timestamp(erasure.erased_at)),
+            None => eprintln!("to erase: trainee {trainee_id} of provider {ukprn}, entries in the history: {entries}"),
+        }
+        let others =
+            related.iter().filter(|other| other.ukprn != ukprn || !self.trainee_ids.contains(&other.trainee_id));
+        for other in others {
+            eprintln!("may be the same person, and stays: trainee {} of provider {}", other.trainee_id, other.ukprn);
+        }
+    }
+
+    /// Asks whether to go on, unless that was said.
+    fn confirm(&self) -> Result<(), CommandError> {
+        if self.yes {
+            return Ok(());
+        }
+        eprint!("This cannot be undone. Type \"{CONFIRMATION}\" to go on: ");
+        let mut typed = String::new();
+        let read = io::stderr().flush().and_then(|()| io::stdin().lock().read_line(&mut typed));
+        if read.is_ok() && typed.trim() == CONFIRMATION { Ok(()) } else { Err(CommandError::NotConfirmed) }
+    }
+}
+
+fn describe_outcome(trainee_id: &str, outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Erased(erasure) => {
+            format!("trainee {trainee_id}: erased; entries of the history removed: {}", erasure.entries)
+        }
+        Outcome::Before(erasure) => {
+            format!("trainee {trainee_id}: nothing to do: erased {} by {}", timestamp(erasure.erased_at), erasure.by)
+        }
+        Outcome::Recorded(_) => format!("trainee {trainee_id}: recorded as erased; the register had nothing of it"),
+    }
+}
+
+/// The rows of a list of erasures, and those that are refused.
+fn read(path: &Path) -> Result<(Vec<ErasureRow>, Vec<String>), CommandError> {
+    let failed = |error| CommandError::Import { file: path.to_owned(), error };
+    let (file, _) = organisations::open(path).map_err(failed)?;
+    let (mut rows, mut refused) = (Vec::new(), Vec::new());
+    let read: Result<(), ImportError> = each_row(file, |line, row| {
+        match row {
+            Ok(row) => rows.push(row),
+            Err(problem) => refused.push(format!("line {line}: {problem}")),
+        }
+        Ok(())
+    });
+    read.map_err(failed)?;
+    Ok((rows, refused))
+}
+
+/// What became of erasures that were made again.
+#[derive(Debug)]
+pub(crate) struct ErasedAgain {
+    erased: usize,
+    unchanged: usize,
+    refused: Vec<String>,
+}
+
+impl fmt::Display for ErasedAgain {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { erased, unchanged, refused } = self;
+        write!(formatter, "erased     {erased}\nunchanged  {unchanged}\nrefused    {}", refused.len())?;
+        refused.iter().try_for_each(|refusal| write!(formatter, "\n{refusal}"))
+    }
+}
+
+/// Makes the erasures of a file again, after a confirmation, and says what became of them.
+fn again(
+    store: &Store,
+    rows: Vec<ErasureRow>,
+    refused: Vec<String>,
+    reclaim: Reclaim,
+    by: &str,
+    confirm: impl FnOnce() -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
+    eprintln!("erasures in the file: {}", rows.len());
+    confirm()?;
+    let again = erase_rows(store, rows, refused, by)?;
+    output::line(&again)?;
+    reclaim_space(store, reclaim)?;
+    if again.refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(again.refused.len())) }
+}
+
+fn erase_rows(
+    store: &Store,
+    rows: Vec<ErasureRow>,
+    refused: Vec<String>,
+    by: &str,
+) -> Result<ErasedAgain, CommandError> {
+    let mut again = ErasedAgain { erased: 0, unchanged: 0, refused };
+    for ErasureRow { ukprn, trainee_id, order } in rows {
+        match erase_blocking(store, &ukprn, &trainee_id, &order, by) {
+            Ok(Outcome::Erased(_)) => again.erased += 1,
+            Ok(Outcome::Before(_) | Outcome::Recorded(_)) => again.unchanged += 1,
+            Err(ErasureError::Storage(error)) => return Err(error.into()),
+            Err(error @ (ErasureError::UnknownTrainee | ErasureError::Ground(_))) => {
+                again.refused.push(format!("trainee {trainee_id} of provider {ukprn}: {error}"));
+            }
+        }
+    }
+    Ok(again)
+}
+
+/// Makes the erasures of a database again in the copy of a backup that is to replace it: all of them, or it is an error.
+pub(crate) fn erase_in_copy(copy: &Store, erasures: &[Erasure], by: &str) -> Result<ErasedAgain, CommandError> {
+    let again = erase_rows(copy, erasures.iter().cloned().map(ErasureRow::from).collect(), Vec::new(), by)?;
+    if !again.refused.is_empty() {
+        again.refused.iter().for_each(|refusal| eprintln!("{refusal}"));
+        return Err(CommandError::ErasuresWouldBeLost(again.refused.len()));
+    }
+    copy.reclaim_space(Reclaim::Everything)?;
+    Ok(again)
+}
+
+/// Reclaims all space of rows that are gone.
+pub(crate) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
+    reclaim_space(store, Reclaim::Everything)
+}
+
+/// Reclaims the space of rows that are gone.
+fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
+    for attempt in 1..=ATTEMPTS {
+        match store.reclaim_space(reclaim) {
+            Err(StorageError::Database(DatabaseError::Busy)) if attempt < ATTEMPTS => thread::sleep(PAUSE),
+            Err(error) => return Err(CommandError::SpaceNotReclaimed(error)),
+            Ok(()) => break,
+        }
+    }
+    Ok(())
+}

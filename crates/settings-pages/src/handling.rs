@@ -1,0 +1,10 @@
+//! What every request for a page passes.
+
+pub(crate) mod context;
+pub(crate) mod cookies;
+pub(crate) mod file_of_actions;
+pub(crate) mod form;
+pub(crate) mod jobs;
+pub(crate) mod page;
+pub(crate) mod page_request;
+pub(crate) mod receive;

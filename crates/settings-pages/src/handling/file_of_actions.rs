@@ -1,0 +1,18 @@
+//! The rows of a file that an operator has sent, before they are done.
+
+use registry::actions::RegistryAction;
+use registry::import::RowProblem;
+use storage::accounts::users::SignedIn;
+
+/// A row: the identifier of the trainee and the action, or what is wrong with it.
+pub(crate) type Row = Result<(String, RegistryAction), RowProblem>;
+/// Rows with the lines on which they begin.
+pub(crate) type Rows = Vec<(u64, Row)>;
+
+/// The rows of a file that was received, to be done for an operator.
+#[derive(Debug)]
+pub(crate) struct FileOfActions {
+    pub(crate) signed_in: SignedIn,
+    pub(crate) action: RegistryAction,
+    pub(crate) rows: Rows,
+}

@@ -1,0 +1,96 @@
+//! The history of a trainee by identifier, for operators alone: it has personal data. To look at it stands in the activity log,
+//! so it is asked for by a form; the identifier is in no address.
+
+use askama::Template;
+use chrono::NaiveDate;
+use storage::records::erasure::Erasure;
+use storage::records::history::Entry;
+use storage::session::Session;
+
+use crate::handling::context::OperatorContext;
+use crate::handling::form::{Faults, Form};
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+use domain::values::iso_8601::timestamp;
+
+/// Entries that are shown, the newest; the command prints them all.
+const MAX_ENTRIES: i64 = 200;
+
+#[derive(Template)]
+#[template(path = "settings/history.html")]
+struct HistoryForm<'a> {
+    frame: Frame,
+    form: &'a Form,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "settings/history_shown.html")]
+struct HistoryPage {
+    frame: Frame,
+    trainee_id: String,
+    ukprn: String,
+    erasure: Option<Erasure>,
+    /// The day before which entries were removed.
+    removed_before: Option<NaiveDate>,
+    /// Newest first.
+    entries: Vec<Line>,
+    /// How many older ones are not shown.
+    left_out: i64,
+}
+
+struct Line {
+    at: String,
+    by: String,
+    entry: Entry,
+}
+
+/// The form.
+pub(crate) fn ask(
+    _: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, operator.signed_in, Place::History);
+    Reply::page(&HistoryForm { frame, form: &request.form, faults: Faults::default() })
+}
+
+/// The history.
+pub(crate) fn show(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, operator.signed_in, Place::History);
+    let mut faults = Faults::default();
+    let trainee_id = request.form.value("trainee_id");
+    if trainee_id.is_empty() {
+        faults.add("trainee_id", "Enter the identifier of the trainee");
+        return Reply::faults(&HistoryForm { frame, form: &request.form, faults });
+    }
+    let Some(history) = session.view_history(operator.actor, trainee_id, MAX_ENTRIES)? else {
+        faults.add("trainee_id", "No trainee has this identifier");
+        return Reply::faults(&HistoryForm { frame, form: &request.form, faults });
+    };
+    Reply::page(&HistoryPage {
+        frame,
+        removed_before: history.removed_before,
+        trainee_id: history.trainee_id,
+        ukprn: history.ukprn,
+        erasure: history.erasure,
+        entries: history.entries.into_iter().rev().map(Line::from).collect(),
+        left_out: history.left_out,
+    })
+}
+
+impl From<Entry> for Line {
+    fn from(entry: Entry) -> Self {
+        let by = match (&entry.token, &entry.by) {
+            (Some((id, name)), _) => format!("token {id} ({name})"),
+            (None, Some(by)) => by.clone(),
+            // The server itself, or an entry that is older than the record of who it was.
+            (None, None) => "operator".to_owned(),
+        };
+        Self { at: timestamp(entry.changed_at), by, entry }
+    }
+}

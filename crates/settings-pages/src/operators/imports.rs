@@ -1,0 +1,60 @@
+//! The imports of files, for operators: what became of the rows, and which were refused.
+
+use askama::Template;
+use storage::observations::imports::{ImportRecord, RefusedLine};
+use storage::session::Session;
+
+use crate::handling::context::OperatorContext;
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+use domain::values::iso_8601::timestamp;
+
+/// Imports on a page.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "settings/imports.html")]
+struct Imports {
+    frame: Frame,
+    imports: Vec<ImportRecord>,
+    /// The number of the last one, where there are others before it.
+    before: Option<i64>,
+}
+
+#[derive(Template)]
+#[template(path = "settings/import.html")]
+struct Import {
+    frame: Frame,
+    import: ImportRecord,
+    at: String,
+    refused: Vec<RefusedLine>,
+    /// Refused rows of which the number alone is stored.
+    others: u64,
+}
+
+/// A page of the imports, newest first.
+pub(crate) fn list(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    // One more than is shown says whether there are others.
+    let most = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    let mut imports = session.list_imports(request.query.value("before").parse().ok(), most)?;
+    let has_more = imports.len() > PAGE;
+    imports.truncate(PAGE);
+    let before = imports.last().filter(|_| has_more).map(|import| import.id);
+    Reply::page(&Imports { frame: Frame::of(request, operator.signed_in, Place::Imports), imports, before })
+}
+
+/// One import.
+pub(crate) fn show(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let (import, refused) = session.import(request.id()?)?.ok_or(PageError::NotFound)?;
+    let frame = Frame::of(request, operator.signed_in, Place::Imports);
+    let others = import.refused.saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));
+    Reply::page(&Import { frame, at: timestamp(import.at), import, refused, others })
+}

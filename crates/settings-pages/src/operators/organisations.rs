@@ -1,0 +1,157 @@
+//! All organisations, for operators: added, given another name, closed and reopened. Their tokens and people are the pages of
+//! the organisations themselves.
+
+use askama::Template;
+use storage::accounts::providers::ProviderRecord;
+use storage::accounts::users::{MAX_ORGANISATION_NAME_CHARS, OrganisationSummary, SignedIn};
+use storage::error::{Refusal, StorageError};
+use storage::session::Session;
+
+use crate::handling::context::{AdminContext, OperatorContext};
+use crate::handling::form::{Faults, Form};
+use crate::handling::page::{Frame, PageError, Place, Reply, Target};
+use crate::handling::page_request::PageRequest;
+
+#[derive(Template)]
+#[template(path = "settings/organisations.html")]
+struct Organisations {
+    frame: Frame,
+    organisations: Vec<OrganisationSummary>,
+}
+
+#[derive(Template)]
+#[template(path = "settings/add_organisation.html")]
+struct AddOrganisation<'a> {
+    frame: Frame,
+    form: &'a Form,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "settings/organisation.html")]
+struct Organisation {
+    frame: Frame,
+    provider: ProviderRecord,
+    /// What stands in the field of the name.
+    name: String,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "settings/close_organisation.html")]
+struct CloseOrganisation {
+    frame: Frame,
+    provider: ProviderRecord,
+}
+
+/// All organisations.
+pub(crate) fn list(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    show_all(session, request, operator.signed_in)
+}
+
+/// The same as the first page of an operator.
+pub(crate) fn show_all(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, signed_in, Place::Overview);
+    Reply::page(&Organisations { frame, organisations: session.organisation_summaries()? })
+}
+
+/// The form for another organisation.
+pub(crate) fn ask_to_add(
+    _: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, operator.signed_in, Place::Overview);
+    Reply::page(&AddOrganisation { frame, form: &request.form, faults: Faults::default() })
+}
+
+/// Adds an organisation.
+pub(crate) fn add(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let mut faults = Faults::default();
+    match session.add_organisation(operator.actor, request.form.value("ukprn"), request.form.value("name")) {
+        Ok(added) => return Ok(Reply::Redirect(Target::Organisation(Some(added.ukprn)))),
+        Err(StorageError::Refused(Refusal::InvalidUkprn)) => {
+            faults.add("ukprn", "Enter the UKPRN, which is 8 digits");
+        }
+        Err(StorageError::Refused(Refusal::UkprnTaken)) => {
+            faults.add("ukprn", "There is an organisation with this UKPRN already");
+        }
+        Err(StorageError::Refused(Refusal::InvalidProviderName)) => faults.add("name", name_fault()),
+        Err(error) => return Err(error.into()),
+    }
+    let frame = Frame::of(request, operator.signed_in, Place::Overview);
+    Reply::faults(&AddOrganisation { frame, form: &request.form, faults })
+}
+
+/// One organisation, with what can be done to it.
+pub(crate) fn show(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let provider = session.provider(&admin.organisation.ukprn)?;
+    let (frame, name) = (admin.frame(request, Place::Elsewhere), provider.name.clone());
+    Reply::page(&Organisation { frame, provider, name, faults: Faults::default() })
+}
+
+/// Gives an organisation another name.
+pub(crate) fn rename(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let name = request.form.value("name");
+    match session.rename_organisation(admin.actor, &admin.organisation.ukprn, name) {
+        Ok(_) => Ok(shown(admin)),
+        Err(StorageError::Refused(Refusal::InvalidProviderName)) => {
+            let mut faults = Faults::default();
+            faults.add("name", name_fault());
+            let provider = session.provider(&admin.organisation.ukprn)?;
+            let frame = admin.frame(request, Place::Elsewhere);
+            Reply::faults(&Organisation { frame, provider, name: name.to_owned(), faults })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The page that asks whether an organisation is to be closed.
+pub(crate) fn ask_to_close(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let provider = session.provider(&admin.organisation.ukprn)?;
+    Reply::page(&CloseOrganisation { frame: admin.frame(request, Place::Elsewhere), provider })
+}
+
+/// Closes an organisation.
+pub(crate) fn close(session: &mut Session<'_>, _: &PageRequest, admin: &AdminContext<'_>) -> Result<Reply, PageError> {
+    session.close_organisation(admin.actor, &admin.organisation.ukprn)?;
+    Ok(shown(admin))
+}
+
+/// Reopens an organisation.
+pub(crate) fn reopen(session: &mut Session<'_>, _: &PageRequest, admin: &AdminContext<'_>) -> Result<Reply, PageError> {
+    session.reopen_organisation(admin.actor, &admin.organisation.ukprn)?;
+    Ok(shown(admin))
+}
+
+fn shown(admin: &AdminContext<'_>) -> Reply {
+    Reply::Redirect(Target::Organisation(admin.ukprn_of_other()))
+}
+
+fn name_fault() -> String {
+    format!("Enter the name, with {MAX_ORGANISATION_NAME_CHARS} characters at most and on one line")
+}

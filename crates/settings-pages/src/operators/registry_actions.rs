@@ -1,0 +1,139 @@
+//! What the registry does, done to one trainee by an operator: the form, and what became of it.
+
+use askama::Template;
+use domain::Trn;
+use domain::commands::registry::Reinstatement;
+use domain::values::iso_8601::read_date;
+use storage::session::Session;
+
+use crate::handling::context::OperatorContext;
+use crate::handling::form::{Faults, Form};
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+use crate::operators::registry_confirm;
+use crate::operators::registry_queue::address;
+use registry::actions::{RegistryAction, RegistryActionError, perform_for_operator};
+
+/// The actions, by the names of their commands, with what the form says of each.
+pub(crate) const ACTIONS: [(&str, &str); 6] = [
+    ("issue-trn", "Issue a TRN"),
+    ("award", "Confirm the award"),
+    ("reinstate", "Bring a deferred trainee back"),
+    ("return-recommendation", "Return a recommendation"),
+    ("undo-withdrawal", "Undo a withdrawal"),
+    ("discard", "Discard the record"),
+];
+
+#[derive(Template)]
+#[template(path = "settings/registry_trainee.html")]
+struct TraineeForm<'a> {
+    frame: Frame,
+    /// What stands in the fields.
+    form: &'a Form,
+    faults: Faults,
+    actions: [(&'static str, &'static str); 6],
+    is_production: bool,
+    /// What became of the action, where one was done.
+    outcome: Option<String>,
+}
+
+/// The form, filled in as far as the address says.
+pub(crate) fn ask(
+    _: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    Reply::page(&page(request, operator, &request.query, Faults::default(), None))
+}
+
+/// Does it.
+pub(crate) fn act(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let (form, mut faults) = (&request.form, Faults::default());
+    let trainee_id = form.value("trainee_id");
+    let action = read(form, &mut faults);
+    if trainee_id.is_empty() {
+        faults.add("trainee_id", "Enter the identifier of the trainee");
+    }
+    let Some(action) = action.filter(|_| faults.is_empty()) else {
+        return Reply::faults(&page(request, operator, form, faults, None));
+    };
+    if registry_confirm::is_due(&action, form) {
+        let question = format!("Discard the record of trainee {trainee_id}?");
+        return registry_confirm::ask(request, operator, question, address("/trainee"), &["trainee_id", "action"]);
+    }
+    match perform_for_operator(session, trainee_id, &action, operator.actor) {
+        Ok(outcome) => {
+            let repeated = if outcome.changed { "" } else { "nothing to do: " };
+            let outcome = format!("Trainee {trainee_id}: {repeated}{}", outcome.standing);
+            Reply::page(&page(request, operator, &Form::default(), Faults::default(), Some(outcome)))
+        }
+        Err(RegistryActionError::Storage(error)) => Err(error.into()),
+        Err(
+            error @ (RegistryActionError::UnknownTrainee
+            | RegistryActionError::NumberRequired
+            | RegistryActionError::Erased
+            | RegistryActionError::Refused(_)),
+        ) => {
+            faults.add("trainee_id", format!("It was not done: {error}"));
+            Reply::faults(&page(request, operator, form, faults, None))
+        }
+    }
+}
+
+fn page<'a>(
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+    form: &'a Form,
+    faults: Faults,
+    outcome: Option<String>,
+) -> TraineeForm<'a> {
+    let is_production = request.environment == storage::base::token::Environment::Production;
+    let frame = Frame::of(request, operator.signed_in, Place::Registry);
+    TraineeForm { frame, form, faults, actions: ACTIONS, is_production, outcome }
+}
+
+/// The action that a form asks for; what is wrong with it is added to the faults.
+fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
+    let action = faults.keep("action", named(form.value("action")))?;
+    match &action {
+        RegistryAction::IssueTrn(_) => {
+            let trn = match form.value("trn") {
+                "" => None,
+                text => Some(faults.keep("trn", text.parse::<Trn>().map_err(|_| "A TRN is 7 digits".to_owned()))?),
+            };
+            Some(RegistryAction::IssueTrn(trn))
+        }
+        RegistryAction::Reinstate(_) => {
+            let mut day = |name: &'static str| match form.value(name) {
+                "" => Some(None),
+                text => {
+                    let read = read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
+                    faults.keep(name, read).map(Some)
+                }
+            };
+            let (date, itt_end_date) = (day("date"), day("itt_end_date"));
+            Some(RegistryAction::Reinstate(Reinstatement { date: date?, itt_end_date: itt_end_date? }))
+        }
+        RegistryAction::Award
+        | RegistryAction::ReturnRecommendation
+        | RegistryAction::UndoWithdrawal
+        | RegistryAction::Discard => Some(action),
+    }
+}
+
+/// The action with this name, without what a row or a form says of it.
+pub(crate) fn named(name: &str) -> Result<RegistryAction, String> {
+    Ok(match name {
+        "issue-trn" => RegistryAction::IssueTrn(None),
+        "award" => RegistryAction::Award,
+        "reinstate" => RegistryAction::Reinstate(Reinstatement::default()),
+        "return-recommendation" => RegistryAction::ReturnRecommendation,
+        "undo-withdrawal" => RegistryAction::UndoWithdrawal,
+        "discard" => RegistryAction::Discard,
+        _ => return Err("Choose what is to be done".to_owned()),
+    })
+}

@@ -1,0 +1,112 @@
+//! The registry's queue: who waits for a teacher reference number, or for an award, and since when.
+
+use askama::Template;
+use form_urlencoded::Serializer;
+use storage::error::{Refusal, StorageError};
+use storage::records::trainees::{Awaited, QueueEntry, QueuePosition};
+use storage::session::Session;
+
+use crate::handling::context::OperatorContext;
+use crate::handling::form::{Faults, Form};
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+use domain::values::iso_8601::timestamp;
+use http_kit::paths;
+
+/// Entries on a page.
+const PAGE: usize = 50;
+/// The names of the fields.
+const AWAITED: &str = "for";
+const ORGANISATION: &str = "organisation";
+const AFTER: &str = "after";
+/// What the field says where an award is awaited.
+const AWARD: &str = "award";
+
+#[derive(Template)]
+#[template(path = "settings/registry_queue.html")]
+struct Queue<'a> {
+    frame: Frame,
+    query: &'a Form,
+    faults: Faults,
+    awaits_award: bool,
+    entries: Vec<Line>,
+    /// The address of the page behind it.
+    next: Option<String>,
+}
+
+struct Line {
+    entry: QueueEntry,
+    since: String,
+    /// Whole days of waiting.
+    days: i64,
+    /// Where the form is with which the registry's act is done.
+    form: String,
+}
+
+/// A page of the queue, longest wait first.
+pub(crate) fn list(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    operator: &OperatorContext<'_>,
+) -> Result<Reply, PageError> {
+    let query = &request.query;
+    let mut faults = Faults::default();
+    let awaited = match query.value(AWAITED) {
+        "" | "trn" => Awaited::Trn,
+        AWARD => Awaited::Award,
+        _ => return Err(PageError::NotFound),
+    };
+    let behind = match query.value(AFTER) {
+        "" => None,
+        text => Some(text.parse::<QueuePosition>().map_err(|_| PageError::NotFound)?),
+    };
+    let organisation = Some(query.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
+    // One more than is shown says whether there are others.
+    let most = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    let mut entries = match session.registry_queue(awaited, organisation, behind, most) {
+        Ok(entries) => entries,
+        Err(StorageError::Refused(Refusal::UnknownProvider)) => {
+            faults.add(ORGANISATION, "Enter the UKPRN of an organisation, or none");
+            Vec::new()
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let has_more = entries.len() > PAGE;
+    entries.truncate(PAGE);
+    let next = entries.last().filter(|_| has_more).map(|last| {
+        let after = last.position().to_string();
+        address_with("", [(AWAITED, query.value(AWAITED)), (ORGANISATION, query.value(ORGANISATION)), (AFTER, &after)])
+    });
+    let now = session.now();
+    let action = match awaited {
+        Awaited::Trn => "issue-trn",
+        Awaited::Award => "award",
+    };
+    let line = |entry: QueueEntry| Line {
+        since: timestamp(entry.since),
+        days: (now - entry.since).num_days(),
+        form: address_with("/trainee", [("action", action), ("trainee_id", &entry.trainee_id)]),
+        entry,
+    };
+    let is_valid = faults.is_empty();
+    let page = Queue {
+        frame: Frame::of(request, operator.signed_in, Place::Registry),
+        query,
+        faults,
+        awaits_award: awaited == Awaited::Award,
+        entries: entries.into_iter().map(line).collect(),
+        next,
+    };
+    if is_valid { Reply::page(&page) } else { Reply::faults(&page) }
+}
+
+/// The address of a page of the registry.
+pub(crate) fn address(page: &str) -> String {
+    format!("{}/registry{page}", paths::SETTINGS)
+}
+
+/// The same with these fields.
+fn address_with<'a>(page: &str, fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
+    let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    format!("{}?{}", address(page), Serializer::new(String::new()).extend_pairs(filled).finish())
+}

@@ -1,0 +1,71 @@
+//! The activity log: of the organisation of whoever asks; for an operator of the service, of all.
+
+use askama::Template;
+use storage::accounts::users::{Activity, ActivityFilter, ActivityKind, SignedIn};
+use storage::session::Session;
+
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+
+/// Entries on a page.
+const PAGE: usize = 50;
+
+#[derive(Template)]
+#[template(path = "settings/activity.html")]
+struct ActivityPage {
+    frame: Frame,
+    entries: Vec<Activity>,
+    /// The UKPRN of the organisation that an operator has chosen; empty where there is none.
+    organisation: String,
+    /// The number of the last entry, where there are others before it.
+    before: Option<i64>,
+}
+
+/// A page of the log, newest first.
+pub(crate) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    // One more than is shown says whether there are others.
+    let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
+    let chosen = match &signed_in.organisation {
+        Some(_) => "",
+        None => request.query.value("organisation"),
+    };
+    let own = signed_in.organisation.as_ref().map(|organisation| organisation.ukprn.as_str());
+    let filter = ActivityFilter {
+        provider_ukprn: own.or(Some(chosen).filter(|ukprn| !ukprn.is_empty())),
+        before: request.query.value("before").parse().ok(),
+        since: None,
+        limit,
+    };
+    let mut entries = session.list_activity(filter)?;
+    let has_more = entries.len() > PAGE;
+    entries.truncate(PAGE);
+    let before = entries.last().filter(|_| has_more).map(|entry| entry.id);
+    Reply::page(&ActivityPage {
+        frame: Frame::of(request, signed_in, Place::Activity),
+        entries,
+        organisation: chosen.to_owned(),
+        before,
+    })
+}
+
+/// What was done, in words.
+pub(crate) fn words(kind: ActivityKind) -> &'static str {
+    match kind {
+        ActivityKind::TokenIssued => "made a token",
+        ActivityKind::TokenRotated => "replaced a token",
+        ActivityKind::TokenRevoked => "revoked a token",
+        ActivityKind::UserInvited => "made a link to sign in",
+        ActivityKind::UserSignedIn => "signed in",
+        ActivityKind::UserSignedOutEverywhere => "signed out everywhere",
+        ActivityKind::RoleChanged => "changed a role",
+        ActivityKind::UserRemoved => "removed access",
+        ActivityKind::UserErased => "erased a user",
+        ActivityKind::OrganisationAdded => "added an organisation",
+        ActivityKind::OrganisationRenamed => "changed the name of an organisation",
+        ActivityKind::OrganisationClosed => "closed an organisation",
+        ActivityKind::OrganisationReopened => "reopened an organisation",
+        ActivityKind::RegistryActed => "acted as the registry",
+        ActivityKind::HistoryViewed => "looked at the history of a trainee",
+        ActivityKind::FileImported => "imported a file",
+    }
+}

@@ -1,0 +1,90 @@
+//! The first page: an organisation at a glance; for an operator of the service, all organisations.
+
+use askama::Template;
+use storage::accounts::tokens::{EXPIRES_SOON_DAYS, TokenRecord};
+use storage::accounts::users::SignedIn;
+use storage::base::token::TokenStatus;
+use storage::error::StorageError;
+use storage::session::Session;
+
+use crate::handling::page::{Frame, PageError, Place, Reply, Target};
+use crate::handling::page_request::PageRequest;
+use crate::operators::organisations;
+use http_kit::paths;
+
+#[derive(Template)]
+#[template(path = "settings/overview.html")]
+struct Overview {
+    frame: Frame,
+    name: String,
+    ukprn: String,
+    /// Whether any token is accepted.
+    has_token: bool,
+    /// Those that expire soon.
+    tokens: Vec<TokenRecord>,
+    versions: Vec<VersionLinks>,
+}
+
+/// Where to read about a version.
+struct VersionLinks {
+    label: String,
+    documentation: String,
+    release_notes: String,
+}
+
+/// The first page for whoever asks.
+pub(crate) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    let Some(organisation) = &signed_in.organisation else {
+        return organisations::show_all(session, request, signed_in);
+    };
+    let frame = Frame::of(request, signed_in, Place::Overview);
+    let mut tokens = session.list_tokens(Some(&organisation.ukprn))?;
+    let has_token = tokens.iter().any(|token| token.status == TokenStatus::Active);
+    let now = session.now();
+    tokens.retain(|token| token.expires_within(EXPIRES_SOON_DAYS, now));
+    let versions = request.versions.iter().rev().map(|served| {
+        let label = served.version.label;
+        VersionLinks {
+            label: label.to_string(),
+            documentation: paths::documentation(label),
+            release_notes: paths::release_notes(label),
+        }
+    });
+    let (name, ukprn) = (organisation.name.clone(), organisation.ukprn.clone());
+    Reply::page(&Overview { frame, name, ukprn, has_token, tokens, versions: versions.collect() })
+}
+
+/// Leads whoever types a slash behind the address to the first page.
+pub(crate) fn drop_slash(_: &mut Session<'_>, _: &PageRequest) -> Result<Reply, PageError> {
+    Ok(Reply::Redirect(Target::Overview))
+}
+
+/// Who made something: the e-mail address of a user of the organisation where it is known by number, otherwise what is stored,
+/// and of an operator that it was one. What a command was told of who ran it is shown to operators alone.
+pub(crate) struct Names {
+    /// The names that are stored, with the addresses.
+    users: Vec<(String, String)>,
+    /// Whether an operator asks.
+    for_operator: bool,
+}
+
+/// How the name of a user begins that is stored.
+const USER: &str = "user ";
+
+impl Names {
+    /// The people of an organisation, those whose access was removed too.
+    pub(crate) fn of(session: &mut Session<'_>, ukprn: &str, asking: &SignedIn) -> Result<Self, StorageError> {
+        let users = session.list_users(Some(ukprn))?.into_iter().map(|user| (user.stored_name(), user.email));
+        Ok(Self { users: users.collect(), for_operator: asking.organisation.is_none() })
+    }
+
+    /// The name to show.
+    pub(crate) fn shown(&self, stored: &str) -> String {
+        match self.users.iter().find(|(name, _)| name == stored) {
+            Some((_, email)) if !email.is_empty() => email.clone(),
+            None if stored.starts_with(USER) => format!("an operator ({stored})"),
+            None if !self.for_operator => "the service".to_owned(),
+            Some(_) | None => stored.to_owned(),
+        }
+    }
+}

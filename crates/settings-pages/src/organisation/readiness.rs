@@ -1,0 +1,76 @@
+//! What an organisation would have to change for the newest version: for each older one that it used, how many of its
+//! writes the newest would accept, and what stands against the others.
+
+use adapter_kit::Label;
+use askama::Template;
+use domain::Code;
+use storage::accounts::users::SignedIn;
+use storage::error::StorageError;
+use storage::session::ProviderSession;
+
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+use http_kit::paths;
+use usage::readiness::{DEFAULT_DAYS, FEW, OwnReadiness, ProviderUse, ReadinessWeek};
+
+#[derive(Template)]
+#[template(path = "settings/readiness.html")]
+struct Readiness {
+    frame: Frame,
+    newest: Option<Label>,
+    tries_writes: bool,
+    versions: Vec<Version>,
+}
+
+/// An older version that was used.
+struct Version {
+    label: Label,
+    newest: Label,
+    usage: ProviderUse,
+    /// The last weeks with a write that was tried.
+    weeks: Vec<ReadinessWeek>,
+    /// The page about the code of each problem, in their order; nothing for a code that is no problem of a request.
+    help: Vec<Option<String>>,
+    /// All that differs.
+    differences: String,
+    /// The page that rewrites a body.
+    guide: String,
+}
+
+/// The page.
+pub(crate) fn show(
+    session: &mut ProviderSession<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
+    let used = OwnReadiness::of_older(session, DEFAULT_DAYS, request.versions)?;
+    let versions = used.into_iter().filter_map(|found| Version::of(session, found).transpose());
+    Reply::page(&Readiness {
+        frame: Frame::of(request, signed_in, Place::Readiness),
+        newest: request.versions.newest().map(|served| served.version.label),
+        tries_writes: request.tries_writes,
+        versions: versions.collect::<Result<_, _>>()?,
+    })
+}
+
+impl Version {
+    fn of(
+        session: &mut ProviderSession<'_>,
+        OwnReadiness { version, newest, usage, .. }: OwnReadiness,
+    ) -> Result<Option<Self>, StorageError> {
+        let Some(usage) = usage else { return Ok(None) };
+        let help = usage.problems.iter().map(|problem| {
+            let is_code = Code::ALL.iter().any(|code| code.name() == problem.code);
+            is_code.then(|| paths::problem(newest, &problem.code))
+        });
+        Ok(Some(Self {
+            label: version,
+            newest,
+            weeks: ReadinessWeek::own(session, version, newest)?,
+            help: help.collect(),
+            usage,
+            differences: paths::differences(version, newest),
+            guide: paths::migration_guide(version, newest),
+        }))
+    }
+}

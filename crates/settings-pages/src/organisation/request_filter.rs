@@ -1,0 +1,121 @@
+//! The form that finds requests in the log: what was typed, what is wrong with it, and what can be chosen.
+//!
+//! A form that is not understood finds nothing, and what was typed stays in it.
+
+use adapter_kit::{Endpoint, Label, Versions};
+use form_urlencoded::Serializer;
+use storage::observations::request_log::{Outcome, RequestFilter};
+
+use crate::handling::form::{Faults, Form};
+use http_kit::paths;
+use http_kit::requests::request_id;
+use usage::request_log::filter;
+
+/// The fields of the form, by their names.
+const FIELDS: [&str; 9] = ["outcome", "status", "endpoint", "version", "token", "code", "from", "until", "request_id"];
+/// The fields that are always in sight.
+const FIRST: [&str; 1] = ["outcome"];
+/// The name of the position behind which a page begins.
+pub(crate) const AFTER: &str = "after";
+
+/// What can be chosen in a field.
+pub(crate) struct Choice {
+    pub(crate) value: String,
+    pub(crate) is_chosen: bool,
+}
+
+/// Reads the form; what is wrong with it is added to the faults.
+pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
+    let mut reader = Reader { query, faults };
+    let filter = RequestFilter {
+        outcome: reader.read("outcome", outcome),
+        statuses: reader.read("status", |text| {
+            filter::statuses(text).map_err(|_| "Enter a status from 100 to 599, such as 422, or a class such as 4xx")
+        }),
+        endpoint: reader.read("endpoint", |text| filter::endpoint(text).map_err(|_| "Choose an endpoint of the list")),
+        version: reader.read("version", |text| {
+            text.parse::<Label>().map(|label| label.to_string()).map_err(|_| "Choose a version of the list")
+        }),
+        token_id: reader.read("token", |text| text.parse().map_err(|_| "Enter the number of a token, such as 3")),
+        code: reader.read("code", |text| {
+            filter::code(text).map_err(|_| "Enter a code as the page of problems has it, such as blank")
+        }),
+        from: reader.read("from", |text| filter::time(text).map_err(|_| NO_TIME)),
+        until: reader.read("until", |text| filter::time(text).map_err(|_| NO_TIME)),
+        request_id: reader.read("request_id", |text| {
+            request_id::is_well_formed(text).then(|| text.to_owned()).ok_or(
+                "Enter the identifier as the reply has it in X-Request-Id: letters, digits, and the characters - _ .",
+            )
+        }),
+    };
+    if filter.from.zip(filter.until).is_some_and(|(from, until)| from >= until) {
+        faults.add("until", "Enter a time after the one from which requests are wanted");
+    }
+    filter
+}
+
+const NO_TIME: &str = "Enter a date such as 2026-10-05, or a date and time such as 2026-10-05T09:00:00Z";
+
+struct Reader<'a> {
+    query: &'a Form,
+    faults: &'a mut Faults,
+}
+
+impl Reader<'_> {
+    /// What a field says; nothing where it is empty, or wrong.
+    fn read<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, &'static str>) -> Option<T> {
+        let text = self.query.value(name);
+        if text.is_empty() {
+            return None;
+        }
+        self.faults.keep(name, read(text).map_err(str::to_owned))
+    }
+}
+
+fn outcome(text: &str) -> Result<Outcome, &'static str> {
+    match text {
+        "refused" => Ok(Outcome::Refused),
+        "accepted" => Ok(Outcome::Accepted),
+        _ => Err("Choose refused or accepted requests"),
+    }
+}
+
+/// Whether anything is looked for.
+pub(crate) fn is_set(query: &Form) -> bool {
+    FIELDS.iter().any(|name| !query.value(name).is_empty())
+}
+
+/// Whether one of the fields is filled in that are out of sight otherwise.
+pub(crate) fn is_detailed(query: &Form) -> bool {
+    FIELDS.iter().any(|name| !FIRST.contains(name) && !query.value(name).is_empty())
+}
+
+/// The endpoints that there are, and what is in the field.
+pub(crate) fn endpoints(query: &Form) -> Vec<Choice> {
+    choices(Endpoint::ALL.iter().map(ToString::to_string), query.value("endpoint"))
+}
+
+/// The versions that are served, newest first, and what is in the field.
+pub(crate) fn versions(query: &Form, versions: &Versions) -> Vec<Choice> {
+    choices(versions.iter().rev().map(|served| served.version.label.to_string()), query.value("version"))
+}
+
+fn choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
+    let mut values: Vec<String> = known.collect();
+    if !chosen.is_empty() && !values.iter().any(|value| value == chosen) {
+        values.push(chosen.to_owned());
+    }
+    values.into_iter().map(|value| Choice { is_chosen: value == chosen, value }).collect()
+}
+
+/// The address of the page with what was typed, behind a position.
+pub(crate) fn address_after(query: &Form, position: &str) -> String {
+    let typed = FIELDS.map(|name| (name, query.value(name)));
+    address(typed.into_iter().chain([(AFTER, position)]))
+}
+
+/// The address of the page with these fields filled in.
+pub(crate) fn address<'a>(fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
+    let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
+    format!("{}/requests?{}", paths::SETTINGS, Serializer::new(String::new()).extend_pairs(filled).finish())
+}

@@ -1,0 +1,163 @@
+//! The requests of an organisation, read only: what was refused most lately, and the log, newest first, as far as the form
+//! finds it.
+//!
+//! The log has codes and fields of problems, and no value and no body, so none is here.
+
+use askama::Template;
+use storage::accounts::users::SignedIn;
+use storage::observations::request_log::{LogPosition, LoggedRequest, Outcome, RequestPage};
+use storage::session::ProviderSession;
+
+use crate::handling::form::{Faults, Form};
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+use crate::organisation::request_filter::{self, Choice};
+use domain::values::iso_8601::timestamp;
+use usage::request_log::report::{RefusalLine, RefusedMost, help, problem_text};
+
+#[derive(Template)]
+#[template(path = "settings/requests.html")]
+struct Requests<'a> {
+    frame: Frame,
+    logs_requests: bool,
+    query: &'a Form,
+    faults: Faults,
+    endpoints: Vec<Choice>,
+    versions: Vec<Choice>,
+    /// Whether fields are open that are out of sight otherwise.
+    is_detailed: bool,
+    /// On the first page, where nothing is looked for.
+    most: Option<Most>,
+    /// None where the form is not understood.
+    list: Option<List>,
+}
+
+/// What was refused most.
+struct Most {
+    since: String,
+    counted: usize,
+    is_complete: bool,
+    lines: Vec<MostLine>,
+}
+
+struct MostLine {
+    line: RefusalLine,
+    problem: String,
+    /// Where these requests are listed.
+    requests: String,
+    /// Where the newest of them is.
+    newest: String,
+}
+
+/// A page of the log.
+struct List {
+    lines: Vec<Line>,
+    /// The address of the page behind it.
+    next: Option<String>,
+    /// Whether it is a part of the log alone.
+    is_part: bool,
+}
+
+struct Line {
+    at: String,
+    request: LoggedRequest,
+    problems: Vec<Problem>,
+}
+
+impl Line {
+    fn tag(&self) -> &'static str {
+        match self.request.outcome() {
+            Outcome::Refused => "tag-bad",
+            Outcome::Accepted => "tag-good",
+        }
+    }
+}
+
+/// Why a request was refused.
+struct Problem {
+    words: String,
+    /// The page about it.
+    help: Option<String>,
+}
+
+/// The page.
+pub(crate) fn list(
+    session: &mut ProviderSession<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
+    let query = &request.query;
+    let after = query.value(request_filter::AFTER);
+    let position = match after {
+        "" => None,
+        text => Some(text.parse::<LogPosition>().map_err(|_| PageError::NotFound)?),
+    };
+    let mut faults = Faults::default();
+    let filter = request_filter::read(query, &mut faults);
+    let is_part = position.is_some() || request_filter::is_set(query);
+    let most = if is_part { None } else { Some(Most::from(RefusedMost::of(session)?)) };
+    let list = match faults.is_empty() {
+        true => Some(List::of(session.requests(&filter, position)?, query, is_part)),
+        false => None,
+    };
+    let is_valid = faults.is_empty();
+    let page = Requests {
+        frame: Frame::of(request, signed_in, Place::Requests),
+        logs_requests: request.logs_requests,
+        query,
+        faults,
+        endpoints: request_filter::endpoints(query),
+        versions: request_filter::versions(query, request.versions),
+        is_detailed: request_filter::is_detailed(query),
+        most,
+        list,
+    };
+    if is_valid { Reply::page(&page) } else { Reply::faults(&page) }
+}
+
+impl From<RefusedMost> for Most {
+    fn from(RefusedMost { since, lines, counted, is_complete }: RefusedMost) -> Self {
+        let lines = lines.into_iter().map(MostLine::from).collect();
+        Self { since: timestamp(since), counted, is_complete, lines }
+    }
+}
+
+impl From<RefusalLine> for MostLine {
+    fn from(line: RefusalLine) -> Self {
+        let refusal = &line.refusal;
+        let status = refusal.status.to_string();
+        let alike = [
+            ("outcome", "refused"),
+            ("status", status.as_str()),
+            ("endpoint", refusal.endpoint.as_str()),
+            ("version", refusal.version.as_str()),
+            ("code", refusal.code.as_str()),
+        ];
+        let problem = if refusal.code.is_empty() { format!("status {status}") } else { refusal.code.clone() };
+        let requests = request_filter::address(alike);
+        let newest = request_filter::address([("request_id", &*refusal.newest.request_id)]);
+        Self { problem, requests, newest, line }
+    }
+}
+
+impl List {
+    fn of(page: RequestPage, query: &Form, is_part: bool) -> Self {
+        let next = page.next.map(|position| request_filter::address_after(query, &position.to_string()));
+        Self { lines: page.requests.into_iter().map(Line::from).collect(), next, is_part }
+    }
+}
+
+impl From<LoggedRequest> for Line {
+    fn from(request: LoggedRequest) -> Self {
+        let about = |code: &str| help(&request.version, code, request.status);
+        let mut problems: Vec<Problem> = request
+            .problems
+            .iter()
+            .map(|problem| Problem { words: problem_text(problem), help: about(&problem.code) })
+            .collect();
+        if problems.is_empty() && request.outcome() == Outcome::Refused {
+            problems.push(Problem { words: format!("status {}", request.status), help: about("") });
+        }
+        Self { at: timestamp(request.answered_at), problems, request }
+    }
+}

@@ -1,0 +1,277 @@
+//! The tokens of an organisation: listed, made, replaced and revoked.
+//!
+//! The text of a token is on the reply to the form that made it, and nowhere else.
+
+use adapter_kit::Served;
+use askama::Template;
+use chrono::{Days, NaiveDate, TimeDelta};
+use domain::values::iso_8601::read_date;
+use storage::accounts::tokens::{MAX_NAME_CHARS, NewToken, Rotation, TokenRecord, expiry_dates};
+use storage::accounts::users::SignedIn;
+use storage::base::token::{Token, TokenStatus};
+use storage::error::{Refusal, StorageError};
+use storage::session::{Provider, Session};
+
+use crate::handling::context::AdminContext;
+use crate::handling::form::{Faults, Form};
+use crate::handling::page::{Frame, PageError, Place, Reply, Target};
+use crate::handling::page_request::PageRequest;
+use crate::organisation::overview::Names;
+use http_kit::responses::page::day;
+
+/// Days on which both are accepted, unless said otherwise.
+const OVERLAP_DAYS: u64 = 7;
+/// The most such days; no token lasts longer.
+const MAX_OVERLAP_DAYS: u64 = 180;
+/// Within what time the same form counts as sent twice.
+const TWICE_WITHIN: TimeDelta = TimeDelta::minutes(1);
+/// What is said then.
+const MADE_TWICE: &str = "A token of this name was made less than a minute ago. Its text is shown once only: if you did not see \
+                          it, revoke that token and wait a minute";
+
+#[derive(Template)]
+#[template(path = "settings/tokens.html")]
+struct Tokens<'a> {
+    frame: Frame,
+    tokens: Vec<Listed>,
+    form: &'a Form,
+    faults: Faults,
+    /// The last day on which a token can expire.
+    latest: Option<NaiveDate>,
+}
+
+/// A token in the list.
+struct Listed {
+    token: TokenRecord,
+    made_by: String,
+    last_version: Option<String>,
+    tag: &'static str,
+}
+
+impl Listed {
+    fn is_active(&self) -> bool {
+        self.token.status == TokenStatus::Active
+    }
+}
+
+#[derive(Template)]
+#[template(path = "settings/token_shown.html")]
+struct Shown<'a> {
+    frame: Frame,
+    token: &'a str,
+    record: TokenRecord,
+    /// The one that it replaces.
+    old: Option<TokenRecord>,
+    /// What to request with it for a try: `/info` of each version, newest first; the paths alone where the host of the API is not
+    /// known here.
+    tries: Vec<String>,
+    has_addresses: bool,
+}
+
+#[derive(Template)]
+#[template(path = "settings/rotate.html")]
+struct Rotate {
+    frame: Frame,
+    token: TokenRecord,
+    overlap: String,
+    faults: Faults,
+}
+
+#[derive(Template)]
+#[template(path = "settings/revoke.html")]
+struct Revoke {
+    frame: Frame,
+    token: TokenRecord,
+}
+
+/// The list, and for admins the form for another one.
+pub(crate) fn list(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+    organisation: &Provider,
+) -> Result<Reply, PageError> {
+    Reply::page(&tokens(session, request, signed_in, organisation, Faults::default())?)
+}
+
+fn tokens<'a>(
+    session: &mut Session<'_>,
+    request: &'a PageRequest,
+    signed_in: &SignedIn,
+    organisation: &Provider,
+    faults: Faults,
+) -> Result<Tokens<'a>, StorageError> {
+    let records = session.list_tokens(Some(&organisation.ukprn))?;
+    let names = Names::of(session, &organisation.ukprn, signed_in)?;
+    let mut versions = session.last_versions(&records)?;
+    let listed = |token: TokenRecord| Listed {
+        made_by: names.shown(&token.created_by),
+        last_version: versions.remove(&token.id),
+        tag: match token.status {
+            TokenStatus::Active => "tag-good",
+            TokenStatus::Expired | TokenStatus::Revoked => "tag-plain",
+        },
+        token,
+    };
+    Ok(Tokens {
+        frame: Frame::within(request, signed_in, organisation, Place::Tokens),
+        // Newest first.
+        tokens: records.into_iter().rev().map(listed).collect(),
+        form: &request.form,
+        faults,
+        latest: expiry_dates(session.today()).map(|dates| *dates.end()),
+    })
+}
+
+/// Makes a token, and shows it this once.
+pub(crate) fn issue(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let mut faults = Faults::default();
+    let name = faults.keep("name", token_name(request.form.value("name")));
+    let expires_on = faults.keep("expires", expiry(request.form.value("expires"), session.today()));
+    if let Some(name) = name.filter(|_| faults.is_empty())
+        && was_just_made(session, &admin.organisation.ukprn, name, None)?
+    {
+        faults.add("name", MADE_TWICE);
+    }
+    let (Some(name), Some(expires_on), true) = (name, expires_on, faults.is_empty()) else {
+        return Reply::faults(&tokens(session, request, admin.signed_in, admin.organisation, faults)?);
+    };
+    let (token, record) = session.issue_token(&NewToken {
+        provider_ukprn: &admin.organisation.ukprn,
+        environment: request.environment,
+        name,
+        created_by: admin.actor,
+        expires_on,
+    })?;
+    shown(request, admin, &token, record, None)
+}
+
+fn shown(
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+    token: &Token,
+    record: TokenRecord,
+    old: Option<TokenRecord>,
+) -> Result<Reply, PageError> {
+    let frame = admin.frame(request, Place::Tokens);
+    let has_addresses = request.is_site_of_api;
+    let site = if has_addresses { request.site.as_str() } else { "" };
+    let address = |served: &Served| format!("{site}{}/info", served.version.label.base_path());
+    let tries = request.versions.iter().rev().map(address).collect();
+    Reply::page(&Shown { frame, token: token.reveal(), record, old, tries, has_addresses })
+}
+
+/// The form to replace a token.
+pub(crate) fn ask_to_rotate(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let token = active_token(session, request, admin)?;
+    let frame = admin.frame(request, Place::Tokens);
+    Reply::page(&Rotate { frame, token, overlap: OVERLAP_DAYS.to_string(), faults: Faults::default() })
+}
+
+/// Replaces a token, and shows the new one this once.
+pub(crate) fn rotate(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let token = active_token(session, request, admin)?;
+    let mut faults = Faults::default();
+    let overlap = request.form.value("overlap");
+    let days = faults.keep("overlap", overlap_days(overlap));
+    if was_just_made(session, &token.provider_ukprn, &token.name, Some(token.id))? {
+        faults.add("overlap", MADE_TWICE);
+    }
+    let (Some(days), true) = (days, faults.is_empty()) else {
+        let frame = admin.frame(request, Place::Tokens);
+        return Reply::faults(&Rotate { frame, token, overlap: overlap.to_owned(), faults });
+    };
+    let rotation = Rotation {
+        environment: request.environment,
+        created_by: admin.actor,
+        expires_on: None,
+        overlap: Days::new(days),
+    };
+    let rotated = session.rotate_token(token.id, &rotation)?;
+    shown(request, admin, &rotated.token, rotated.new, Some(rotated.old))
+}
+
+/// The page that asks whether a token is to be revoked.
+pub(crate) fn ask_to_revoke(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let token = active_token(session, request, admin)?;
+    Reply::page(&Revoke { frame: admin.frame(request, Place::Tokens), token })
+}
+
+/// Revokes a token.
+pub(crate) fn revoke(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    session.revoke_token(request.id()?, admin.actor)?;
+    Ok(Reply::Redirect(Target::Tokens(admin.ukprn_of_other())))
+}
+
+/// The token of the path, which must still be accepted.
+fn active_token(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<TokenRecord, PageError> {
+    let token = session.token(admin.actor, request.id()?)?;
+    match token.status {
+        TokenStatus::Active => Ok(token),
+        TokenStatus::Expired | TokenStatus::Revoked => Err(Refusal::UnknownToken.into()),
+    }
+}
+
+/// Whether a token of the name was made a moment ago, other than that one: the form was sent twice.
+fn was_just_made(
+    session: &mut Session<'_>,
+    ukprn: &str,
+    name: &str,
+    other_than: Option<i64>,
+) -> Result<bool, StorageError> {
+    let since = session.now() - TWICE_WITHIN;
+    let is_it = |token: &TokenRecord| token.name == name && token.created_at > since && Some(token.id) != other_than;
+    Ok(session.list_tokens(Some(ukprn))?.iter().any(|token| token.status == TokenStatus::Active && is_it(token)))
+}
+
+fn token_name(name: &str) -> Result<&str, String> {
+    if name.is_empty() {
+        return Err("Enter what the token is for, such as the name of a student record system".to_owned());
+    }
+    if name.chars().any(char::is_control) {
+        return Err("The name is one line, without control characters".to_owned());
+    }
+    let is_short = name.chars().count() <= MAX_NAME_CHARS;
+    if is_short { Ok(name) } else { Err(format!("The name can have {MAX_NAME_CHARS} characters at most")) }
+}
+
+/// The day on which a token is to expire; none where the field is empty.
+fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let expires_on = read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned())?;
+    match expiry_dates(today).filter(|dates| !dates.contains(&expires_on)) {
+        Some(dates) => Err(format!("Enter a date from {} to {}", day(*dates.start()), day(*dates.end()))),
+        None => Ok(Some(expires_on)),
+    }
+}
+
+fn overlap_days(text: &str) -> Result<u64, String> {
+    let days = text.parse().ok().filter(|days| (1..=MAX_OVERLAP_DAYS).contains(days));
+    days.ok_or_else(|| format!("Enter a number of days from 1 to {MAX_OVERLAP_DAYS}"))
+}

@@ -1,0 +1,40 @@
+//! What an organisation requested in the last months: as a chart, as a table, and as a file.
+
+use askama::Template;
+use storage::accounts::users::SignedIn;
+use storage::session::ProviderSession;
+
+use crate::handling::page::{Frame, PageError, Place, Reply};
+use crate::handling::page_request::PageRequest;
+use usage::chart;
+use usage::months::UsageByMonth;
+
+/// The months that are shown, the present one among them.
+const MONTHS: u8 = 12;
+/// The name of the file.
+const FILE: &str = "usage.csv";
+
+#[derive(Template)]
+#[template(path = "settings/usage.html")]
+struct Usage {
+    frame: Frame,
+    usage: UsageByMonth,
+    chart: String,
+}
+
+/// The page.
+pub(crate) fn show(
+    session: &mut ProviderSession<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
+    let usage = UsageByMonth::own(session, MONTHS)?;
+    let chart = chart::svg(&usage).map_err(PageError::Template)?;
+    Reply::page(&Usage { frame: Frame::of(request, signed_in, Place::Usage), usage, chart })
+}
+
+/// The same as a file.
+pub(crate) fn download(session: &mut ProviderSession<'_>, _: &PageRequest, _: &SignedIn) -> Result<Reply, PageError> {
+    let usage = UsageByMonth::own(session, MONTHS)?;
+    Ok(Reply::Csv(FILE, usage.csv().map_err(PageError::File)?))
+}

@@ -1,0 +1,6 @@
+//! Signing in by a link or at an issuer, and sessions.
+
+pub(crate) mod client_tls;
+pub mod openid;
+pub(crate) mod sessions;
+pub(crate) mod sign_in;

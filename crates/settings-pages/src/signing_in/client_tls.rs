@@ -1,0 +1,28 @@
+//! How the server knows the issuer of OpenID Connect by TLS.
+
+use std::sync::Arc;
+
+use rustls::RootCertStore;
+use rustls::crypto::ring;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+/// The system has no certificates by which to know anybody.
+#[derive(Debug, thiserror::Error)]
+#[error("the system has no root certificates")]
+pub struct NoRootCertificates;
+
+/// TLS with the root certificates of the system.
+///
+/// # Errors
+///
+/// [`NoRootCertificates`]
+pub(crate) fn config() -> Result<TlsConfig, NoRootCertificates> {
+    let certificates = rustls_native_certs::load_native_certs().certs;
+    let (usable, _) = RootCertStore::empty().add_parsable_certificates(certificates.iter().cloned());
+    if usable == 0 {
+        return Err(NoRootCertificates);
+    }
+    let roots: RootCerts = certificates.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).into();
+    let provider = Arc::new(ring::default_provider());
+    Ok(TlsConfig::builder().root_certs(roots).unversioned_rustls_crypto_provider(provider).build())
+}

@@ -1,0 +1,244 @@
+//! What an issuer says of a person beyond who it is: to which organisations they belong, and what they may do there.
+
+use std::fmt;
+use std::str::FromStr;
+
+use domain::values::text::is_blank;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use storage::accounts::users::UserRole;
+
+/// Digits of a UKPRN.
+const UKPRN_DIGITS: usize = 8;
+/// The most organisations that are taken from a claim.
+const MAX_ORGANISATIONS: usize = 100;
+
+/// The name of a claim; one that begins with a slash is a JSON pointer into the claims (RFC 6901), such as
+/// `/organisation/ukprn`.
+#[derive(Debug, Clone)]
+pub struct ClaimName(String);
+
+/// The claims of an ID token that the standards define (OpenID Connect Core 1.0, sections 2 and 5.1), and that are not passed on.
+const DEFINED: [&str; 29] = [
+    "iss",
+    "sub",
+    "aud",
+    "exp",
+    "iat",
+    "auth_time",
+    "nonce",
+    "acr",
+    "amr",
+    "azp",
+    "at_hash",
+    "c_hash",
+    "name",
+    "given_name",
+    "family_name",
+    "middle_name",
+    "nickname",
+    "preferred_username",
+    "profile",
+    "picture",
+    "website",
+    "email",
+    "email_verified",
+    "gender",
+    "birthdate",
+    "zoneinfo",
+    "locale",
+    "phone_number",
+    "address",
+];
+
+/// A claim cannot say to which organisation somebody belongs, or what they may do there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the claim has a meaning of its own in OpenID Connect")]
+pub struct DefinedClaim;
+
+impl FromStr for ClaimName {
+    type Err = DefinedClaim;
+
+    fn from_str(name: &str) -> Result<Self, DefinedClaim> {
+        if DEFINED.contains(&name) { Err(DefinedClaim) } else { Ok(Self(name.to_owned())) }
+    }
+}
+
+impl fmt::Display for ClaimName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// The claims that OpenID Connect does not define.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct OtherClaims {
+    #[serde(flatten)]
+    claims: Map<String, Value>,
+}
+
+impl openidconnect::AdditionalClaims for OtherClaims {}
+
+impl OtherClaims {
+    pub(super) fn has(&self, name: &ClaimName) -> bool {
+        self.value(name).is_some_and(|value| !value.is_null())
+    }
+
+    fn value(&self, ClaimName(name): &ClaimName) -> Option<&Value> {
+        let Some(path) = name.strip_prefix('/') else { return self.claims.get(name) };
+        let (first, rest) = path.split_once('/').map_or((path, None), |(first, rest)| (first, Some(rest)));
+        let value = self.claims.get(&first.replace("~1", "/").replace("~0", "~"))?;
+        rest.map_or(Some(value), |rest| value.pointer(&format!("/{rest}")))
+    }
+
+    /// What a claim says, as one text or as several.
+    fn texts(&self, name: Option<&ClaimName>) -> Vec<String> {
+        let text = |value: &Value| match value {
+            Value::String(text) => Some(text.trim().to_owned()),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        let mut texts: Vec<String> = match name.and_then(|name| self.value(name)) {
+            Some(Value::Array(values)) => values.iter().filter_map(text).collect(),
+            Some(value) => text(value).into_iter().collect(),
+            None => Vec::new(),
+        };
+        texts.retain(|text| !is_blank(text));
+        texts
+    }
+}
+
+/// Which claims count.
+#[derive(Debug, Clone)]
+pub struct ClaimNames {
+    /// That with the UKPRN of the organisation, or with several.
+    pub provider: Option<ClaimName>,
+    /// That with the role, or with several.
+    pub role: Option<ClaimName>,
+    /// The role of the admins of an organisation.
+    pub admin: String,
+    /// The role of the operators of the service.
+    pub operator: Option<String>,
+}
+
+/// What the claims let a person do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Claimed {
+    pub(super) ukprns: Vec<String>,
+    pub(super) role: UserRole,
+    pub(super) is_operator: bool,
+}
+
+impl ClaimNames {
+    /// Those that the register is to look for.
+    pub(super) fn all(&self) -> impl Iterator<Item = &ClaimName> {
+        self.provider.iter().chain(&self.role)
+    }
+
+    /// What the ID token claims; what it does not say, the user info does.
+    pub(super) fn read(&self, claims: &OtherClaims, more: Option<&OtherClaims>) -> Claimed {
+        let texts = |name: &Option<ClaimName>| {
+            let said = name.as_ref().is_some_and(|name| claims.has(name));
+            more.filter(|_| !said).unwrap_or(claims).texts(name.as_ref())
+        };
+        let (roles, mut ukprns) = (texts(&self.role), texts(&self.provider));
+        ukprns.retain(|ukprn| ukprn.len() == UKPRN_DIGITS && ukprn.bytes().all(|byte| byte.is_ascii_digit()));
+        ukprns.truncate(MAX_ORGANISATIONS);
+        Claimed {
+            ukprns,
+            role: if roles.contains(&self.admin) { UserRole::Admin } else { UserRole::Viewer },
+            is_operator: self.operator.as_ref().is_some_and(|operator| roles.contains(operator)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(provider: &str, role: &str, claims: Value) -> Claimed {
+        let name = |name: &str| Some(name.parse().unwrap()).filter(|_| !name.is_empty());
+        let (admin, operator) = ("manager".to_owned(), Some("staff".to_owned()));
+        let names = ClaimNames { provider: name(provider), role: name(role), admin, operator };
+        names.read(&serde_json::from_value(claims).unwrap(), None)
+    }
+
+    #[test]
+    fn a_claim_has_one_number_or_several_wherever_it_stands() {
+        let ukprns = |provider: &str, claims| read(provider, "", claims).ukprns;
+        assert_eq!(ukprns("ukprn", json!({ "ukprn": "10012345" })), ["10012345"]);
+        assert_eq!(ukprns("ukprn", json!({ "ukprn": 10_012_345 })), ["10012345"]);
+        assert_eq!(ukprns("u", json!({ "u": ["10012345", " 10067890 ", null, {}] })), ["10012345", "10067890"]);
+        assert_eq!(ukprns("/organisation/ukprn", json!({ "organisation": { "ukprn": "10012345" } })), ["10012345"]);
+        assert_eq!(ukprns("/https:~1~1a.example~1u", json!({ "https://a.example/u": "10012345" })), ["10012345"]);
+        assert_eq!(ukprns("https://a.example/u", json!({ "https://a.example/u": "10012345" })), ["10012345"]);
+        for claims in [json!({}), json!({ "ukprn": null }), json!({ "ukprn": true }), json!({ "ukprn": { "a": 1 } })] {
+            assert!(ukprns("ukprn", claims.clone()).is_empty(), "{claims}");
+        }
+        for wrong in ["", "1001234", "100123456", "1001234a", "10012345,10067890", "%", "-0012345"] {
+            assert!(ukprns("ukprn", json!({ "ukprn": wrong })).is_empty(), "{wrong}");
+        }
+        assert_eq!(ukprns("ukprn", json!({ "ukprn": vec!["10012345"; 200] })).len(), MAX_ORGANISATIONS);
+        assert!(ukprns("", json!({ "": "10012345", "ukprn": "10012345" })).is_empty());
+    }
+
+    #[test]
+    fn what_the_id_token_does_not_say_the_user_info_does() {
+        let names = ClaimNames {
+            provider: Some("/organisation/ukprn".parse().unwrap()),
+            role: Some("role".parse().unwrap()),
+            admin: "manager".to_owned(),
+            operator: None,
+        };
+        let claims = |value| serde_json::from_value::<OtherClaims>(value).unwrap();
+        let token = claims(json!({ "organisation": { "id": 1 }, "role": null }));
+        let more = claims(json!({ "organisation": { "id": 1, "ukprn": "10012345" }, "role": "manager" }));
+        let claimed = names.read(&token, Some(&more));
+        assert_eq!((claimed.ukprns, claimed.role), (vec!["10012345".to_owned()], UserRole::Admin));
+        // What it does say is not overruled.
+        let token = claims(json!({ "organisation": { "ukprn": "10067890" }, "role": "reader" }));
+        let claimed = names.read(&token, Some(&more));
+        assert_eq!((claimed.ukprns, claimed.role), (vec!["10067890".to_owned()], UserRole::Viewer));
+    }
+
+    #[test]
+    fn an_empty_role_makes_nobody_anything() {
+        let names = ClaimNames {
+            provider: None,
+            role: Some("role".parse().unwrap()),
+            admin: String::new(),
+            operator: Some(String::new()),
+        };
+        for role in [json!(""), json!(" "), json!([""]), json!([" ", ""])] {
+            let claimed = names.read(&serde_json::from_value(json!({ "role": role })).unwrap(), None);
+            assert_eq!((claimed.role, claimed.is_operator), (UserRole::Viewer, false), "{role}");
+        }
+    }
+
+    #[test]
+    fn a_claim_that_the_standard_defines_says_nothing_of_organisations() {
+        for name in ["email", "sub", "profile", "acr"] {
+            assert!(name.parse::<ClaimName>().is_err(), "{name}");
+        }
+        for name in ["ukprn", "/email/x", "role", "groups"] {
+            assert!(name.parse::<ClaimName>().is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_role_is_named_as_it_stands() {
+        let claimed = |role| {
+            let claimed = read("", "role", json!({ "role": role }));
+            (claimed.role, claimed.is_operator)
+        };
+        assert_eq!(claimed(json!("manager")), (UserRole::Admin, false));
+        assert_eq!(claimed(json!(["staff", "manager"])), (UserRole::Admin, true));
+        assert_eq!(claimed(json!("staff")), (UserRole::Viewer, true));
+        for other in [json!(null), json!("Manager"), json!("staff manager"), json!(true), json!({ "staff": true })] {
+            assert_eq!(claimed(other.clone()), (UserRole::Viewer, false), "{other}");
+        }
+        assert!(!read("", "", json!({ "role": "staff" })).is_operator);
+    }
+}

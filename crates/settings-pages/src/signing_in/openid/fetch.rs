@@ -1,0 +1,198 @@
+//! How the issuer is fetched: without redirections, within a time for all that one page needs, and only as much as a
+//! reply may have. It blocks its thread.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use openidconnect::url::{Host, Url};
+use openidconnect::{HttpRequest, HttpResponse, SyncHttpClient};
+use storage::base::token::Environment;
+use ureq::{Agent, http};
+
+use crate::signing_in::client_tls::{self, NoRootCertificates};
+
+/// How long everything may take that one page fetches.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest reply that is read, in bytes.
+const MAX_REPLY_BYTES: u64 = 1_048_576;
+
+/// Which addresses are fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// Those with `https` alone.
+    Https,
+    /// Those with `http` on this machine alone, for a sandbox.
+    LocalHttp,
+}
+
+impl Reach {
+    fn of(address: &Url) -> Option<Self> {
+        let is_local = match address.host() {
+            Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
+            Some(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        };
+        match address.scheme() {
+            "https" if address.host().is_some() => Some(Self::Https),
+            "http" if is_local => Some(Self::LocalHttp),
+            _ => None,
+        }
+    }
+}
+
+/// A client for the addresses that one issuer names.
+#[derive(Debug, Clone)]
+pub(super) struct Client {
+    reach: Reach,
+    agent: Agent,
+}
+
+/// Why an issuer cannot be fetched at all.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// The address is none that is fetched.
+    #[error("must be https://HOST, with a port and a path at most; in a sandbox also http on this machine")]
+    NotHttps,
+    /// There are no certificates by which to know the issuer.
+    #[error("needs root certificates, and the system has none: set SSL_CERT_FILE")]
+    NoRootCertificates(#[from] NoRootCertificates),
+}
+
+/// Why a reply was not received.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FetchError {
+    /// The issuer names an address that is not fetched.
+    #[error("it names an address of another scheme, or of another machine")]
+    Address,
+    /// Earlier replies have taken all the time.
+    #[error("it did not answer in time")]
+    TooLate,
+    /// It answers with another address.
+    #[error("it redirects ({0})")]
+    Redirects(u16),
+    /// It did not answer, or not by HTTP, not in time or not as briefly as it must.
+    #[error("{0}")]
+    NoAnswer(#[from] ureq::Error),
+    /// The reply cannot be passed on.
+    #[error("{0}")]
+    Reply(#[from] http::Error),
+}
+
+impl Client {
+    /// A client for an issuer.
+    pub(super) fn of(issuer: &Url, environment: Environment) -> Result<Self, AddressError> {
+        let reach = Reach::of(issuer).ok_or(AddressError::NotHttps)?;
+        let is_plain = issuer.query().is_none()
+            && issuer.fragment().is_none()
+            && issuer.username().is_empty()
+            && issuer.password().is_none();
+        if !is_plain || (reach == Reach::LocalHttp && environment != Environment::Sandbox) {
+            return Err(AddressError::NotHttps);
+        }
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .user_agent(concat!("trainee-register/", env!("CARGO_PKG_VERSION")));
+        let config = match reach {
+            Reach::Https => config.https_only(true).tls_config(client_tls::config()?),
+            Reach::LocalHttp => config,
+        };
+        Ok(Self { reach, agent: config.build().into() })
+    }
+
+    /// Whether an address that the issuer names is fetched, or a browser is sent there.
+    pub(super) fn reaches(&self, address: &Url) -> bool {
+        Reach::of(address) == Some(self.reach)
+    }
+
+    /// The same client for all that one page fetches.
+    pub(super) fn begin(&self) -> Fetch<'_> {
+        Fetch { client: self, deadline: Instant::now() + TIMEOUT }
+    }
+}
+
+/// What one page fetches.
+pub(super) struct Fetch<'a> {
+    client: &'a Client,
+    deadline: Instant,
+}
+
+impl SyncHttpClient for Fetch<'_> {
+    type Error = FetchError;
+
+    fn call(&self, request: HttpRequest) -> Result<HttpResponse, FetchError> {
+        let address = Url::parse(&request.uri().to_string()).map_err(|_| FetchError::Address)?;
+        if !self.client.reaches(&address) {
+            return Err(FetchError::Address);
+        }
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(FetchError::TooLate);
+        }
+        let agent = &self.client.agent;
+        // A body that is empty makes a difference to GET.
+        let sent = if request.body().is_empty() {
+            agent.run(agent.configure_request(request.map(drop)).timeout_global(Some(left)).build())
+        } else {
+            agent.run(agent.configure_request(request).timeout_global(Some(left)).build())
+        };
+        let (head, mut body) = sent?.into_parts();
+        if head.status.is_redirection() {
+            return Err(FetchError::Redirects(head.status.as_u16()));
+        }
+        let body = body.with_config().limit(MAX_REPLY_BYTES).read_to_vec()?;
+        let mut reply = http::Response::builder().status(head.status).body(body)?;
+        *reply.headers_mut() = head.headers;
+        Ok(reply)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_issuer_has_https_or_is_on_this_machine_in_a_sandbox() {
+        let is_taken = |address: &str, environment| Client::of(&address.parse().unwrap(), environment).is_ok();
+        for address in ["https://id.example", "https://id.example:8443/realm/"] {
+            assert!(is_taken(address, Environment::Production) && is_taken(address, Environment::Sandbox), "{address}");
+        }
+        for address in ["http://127.0.0.1:3000", "http://[::1]:3000", "http://localhost/realm"] {
+            assert!(is_taken(address, Environment::Sandbox), "{address}");
+            assert!(!is_taken(address, Environment::Production), "{address}");
+        }
+        for address in [
+            "http://id.example",
+            "http://169.254.169.254/",
+            "http://127.0.0.1.example",
+            "ftp://127.0.0.1",
+            "file:///etc/passwd",
+            "https://id.example/?a=b",
+            "https://id.example/#a",
+            "https://me:secret@id.example",
+        ] {
+            assert!(!is_taken(address, Environment::Sandbox), "{address}");
+        }
+    }
+
+    #[test]
+    fn an_issuer_leads_neither_to_another_scheme_nor_off_this_machine() {
+        let reaches = |issuer: &str, address: &str| {
+            let client = Client::of(&issuer.parse().unwrap(), Environment::Sandbox).unwrap();
+            let is_reached = client.reaches(&address.parse().unwrap());
+            if !is_reached {
+                let request = http::Request::get(address).body(Vec::new()).unwrap();
+                assert!(matches!(client.begin().call(request), Err(FetchError::Address)), "{address}");
+            }
+            is_reached
+        };
+        assert!(reaches("https://id.example", "https://keys.example/jwks"));
+        assert!(!reaches("https://id.example", "http://id.example/jwks"));
+        assert!(!reaches("https://id.example", "http://127.0.0.1/jwks"));
+        assert!(reaches("http://127.0.0.1:3000", "http://localhost:4000/jwks"));
+        assert!(!reaches("http://127.0.0.1:3000", "http://id.example/jwks"));
+        assert!(!reaches("http://127.0.0.1:3000", "https://id.example/jwks"));
+    }
+}

@@ -1,0 +1,421 @@
+//! The issuer of identities: what it says of itself, where a browser is sent, and what is proven by its answer.
+//!
+//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`. Everything here that
+//! fetches blocks its thread.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use openidconnect::core::{
+    CoreAuthDisplay, CoreAuthPrompt, CoreClaimName, CoreClaimType, CoreClientAuthMethod, CoreErrorResponseType,
+    CoreGenderClaim, CoreGrantType, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm,
+    CoreJwsSigningAlgorithm, CoreResponseMode, CoreResponseType, CoreRevocableToken, CoreRevocationErrorResponse,
+    CoreSubjectIdentifierType, CoreTokenIntrospectionResponse, CoreTokenType,
+};
+use openidconnect::url::Url;
+use openidconnect::{
+    AdditionalProviderMetadata, AuthType, AuthenticationFlow, AuthorizationCode, ClaimsVerificationError, Client,
+    ClientId, ClientSecret, CsrfToken, DiscoveryError, EmptyExtraTokenFields, EndpointMaybeSet, EndpointNotSet,
+    EndpointSet, IdTokenClaims, IdTokenFields, IdTokenVerifier, IssuerUrl, Nonce, OAuth2TokenResponse as _,
+    PkceCodeChallenge, PkceCodeVerifier, ProviderMetadata, RedirectUrl, RequestTokenError, Scope,
+    SignatureVerificationError, StandardErrorResponse, StandardTokenResponse, TokenResponse as _, UserInfoClaims,
+    UserInfoError,
+};
+use serde::{Deserialize, Serialize};
+use storage::accounts::users::{BegunSignIn, Identity, SignInAttempt, normalised_email};
+use storage::base::token::Environment;
+
+use super::claims::{ClaimNames, OtherClaims};
+use super::fetch::{self, AddressError, Fetch, FetchError};
+
+/// How long what an issuer says of itself is believed.
+const MAX_AGE: TimeDelta = TimeDelta::hours(1);
+/// How old it is at least before it is fetched again for a key that is not among its keys.
+const MIN_AGE: TimeDelta = TimeDelta::minutes(1);
+/// How ID tokens may be signed: by keys that the issuer publishes, never by a secret that is shared, or not at all.
+const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
+    CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha512,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha256,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha384,
+    CoreJwsSigningAlgorithm::RsaSsaPssSha512,
+    CoreJwsSigningAlgorithm::EcdsaP256Sha256,
+    CoreJwsSigningAlgorithm::EcdsaP384Sha384,
+    CoreJwsSigningAlgorithm::EdDsa,
+];
+
+/// Whether the issuer names itself in its answers (RFC 9207).
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct AnswersNameIssuer {
+    #[serde(default)]
+    authorization_response_iss_parameter_supported: bool,
+}
+
+impl AdditionalProviderMetadata for AnswersNameIssuer {}
+
+type Metadata = ProviderMetadata<
+    AnswersNameIssuer,
+    CoreAuthDisplay,
+    CoreClientAuthMethod,
+    CoreClaimName,
+    CoreClaimType,
+    CoreGrantType,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJweKeyManagementAlgorithm,
+    CoreJsonWebKey,
+    CoreResponseMode,
+    CoreResponseType,
+    CoreSubjectIdentifierType,
+>;
+
+type TokenFields = IdTokenFields<
+    OtherClaims,
+    EmptyExtraTokenFields,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJwsSigningAlgorithm,
+>;
+
+type TokenReply = StandardTokenResponse<TokenFields, CoreTokenType>;
+
+type TokenError<E> = RequestTokenError<E, StandardErrorResponse<CoreErrorResponseType>>;
+
+type IssuerClient = Client<
+    OtherClaims,
+    CoreAuthDisplay,
+    CoreGenderClaim,
+    CoreJweContentEncryptionAlgorithm,
+    CoreJsonWebKey,
+    CoreAuthPrompt,
+    StandardErrorResponse<CoreErrorResponseType>,
+    TokenReply,
+    CoreTokenIntrospectionResponse,
+    CoreRevocableToken,
+    CoreRevocationErrorResponse,
+    EndpointSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointNotSet,
+    EndpointMaybeSet,
+    EndpointMaybeSet,
+>;
+
+type Claims = IdTokenClaims<OtherClaims, CoreGenderClaim>;
+
+/// How people sign in by OpenID Connect.
+#[derive(Debug, Clone)]
+pub struct IssuerConfig {
+    /// The address of the issuer, exactly as it names itself.
+    pub issuer: String,
+    /// As what the register is registered there.
+    pub client_id: String,
+    /// With what it proves that; none for a public client.
+    pub client_secret: Option<String>,
+    /// What is requested besides `openid`.
+    pub scopes: Vec<String>,
+    /// Which claims count.
+    pub claims: ClaimNames,
+}
+
+/// An issuer of identities. Cheap to clone; all clones share what it says of itself.
+#[derive(Debug, Clone)]
+pub struct Issuer(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    issuer: IssuerUrl,
+    client_id: ClientId,
+    client_secret: Option<ClientSecret>,
+    scopes: Vec<Scope>,
+    claims: ClaimNames,
+    client: fetch::Client,
+    discovered: Mutex<Option<Arc<Discovered>>>,
+}
+
+/// What the issuer says of itself.
+#[derive(Debug)]
+pub(crate) struct Discovered {
+    metadata: Metadata,
+    at: DateTime<Utc>,
+}
+
+impl Discovered {
+    /// Whether it was fetched within a time. What a clock that was set back has fetched later counts as old.
+    fn is_within(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
+        (TimeDelta::zero()..age).contains(&(now - self.at))
+    }
+}
+
+/// What the issuer has sent a browser back with.
+pub(crate) struct Answer {
+    pub(crate) code: String,
+    /// The issuer as the answer names it, if it does.
+    pub(crate) issuer: Option<String>,
+}
+
+/// Why nobody is signed in. No text of it has anything of a person.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum IssuerError {
+    #[error("{0}")]
+    Fetch(#[from] FetchError),
+    /// It says of itself what cannot be used.
+    #[error("what it says of itself cannot be used: {0}")]
+    Metadata(String),
+    /// Its reply is none of OpenID Connect.
+    #[error("its reply is none of OpenID Connect")]
+    Reply,
+    /// It does not give a token for the code.
+    #[error("it refuses the code: {0}")]
+    Refused(&'static str),
+    /// It sends the browser back without a code.
+    #[error("it signs nobody in: {0}")]
+    Declined(&'static str),
+    /// Its answer names another issuer, or none where it would name itself.
+    #[error("the answer does not name it")]
+    OtherIssuer,
+    /// The ID token is not to be believed.
+    #[error("ID token is not valid: {0}")]
+    Token(&'static str),
+}
+
+impl IssuerError {
+    /// Whether the issuer, and not the answer, is at fault.
+    pub(crate) fn is_of_issuer(&self) -> bool {
+        matches!(self, Self::Fetch(_) | Self::Metadata(_) | Self::Reply)
+    }
+}
+
+impl Issuer {
+    /// The issuer of a register. Fetches nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`AddressError`]
+    pub fn new(config: IssuerConfig, environment: Environment) -> Result<Self, AddressError> {
+        let issuer = IssuerUrl::new(config.issuer).map_err(|_| AddressError::NotHttps)?;
+        let client = fetch::Client::of(issuer.url(), environment)?;
+        Ok(Self(Arc::new(Inner {
+            issuer,
+            client_id: ClientId::new(config.client_id),
+            client_secret: config.client_secret.map(ClientSecret::new),
+            scopes: config.scopes.into_iter().map(Scope::new).collect(),
+            claims: config.claims,
+            client,
+            discovered: Mutex::default(),
+        })))
+    }
+
+    /// The host, by which people know it.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        self.0.issuer.url().host_str().unwrap_or_default()
+    }
+
+    /// What the issuer says of itself, as it was fetched within the last hour.
+    pub(crate) fn discover(&self, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
+        self.discover_by(&self.0.client.begin(), now)
+    }
+
+    fn discover_by(&self, fetch: &Fetch<'_>, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
+        match self.known().filter(|known| known.is_within(MAX_AGE, now)) {
+            Some(known) => Ok(known),
+            None => self.fetch_metadata(fetch, now),
+        }
+    }
+
+    fn known(&self) -> Option<Arc<Discovered>> {
+        // A poisoned lock is no harm: what is there is whole.
+        self.0.discovered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn fetch_metadata(&self, fetch: &Fetch<'_>, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
+        let metadata = Metadata::discover(&self.0.issuer, fetch).map_err(|error| match error {
+            DiscoveryError::Request(error) => IssuerError::Fetch(error),
+            DiscoveryError::Response(status, ..) => IssuerError::Metadata(format!("status {}", status.as_u16())),
+            DiscoveryError::Parse(_) => IssuerError::Metadata("no metadata, or no keys".to_owned()),
+            DiscoveryError::Validation(_) => IssuerError::Metadata("it has another name".to_owned()),
+            DiscoveryError::Other(_) | DiscoveryError::UrlParse(_) | _ => {
+                IssuerError::Metadata("no metadata".to_owned())
+            }
+        })?;
+        if !self.0.client.reaches(metadata.authorization_endpoint().url()) {
+            return Err(FetchError::Address.into());
+        }
+        let discovered = Arc::new(Discovered { metadata, at: now });
+        *self.0.discovered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&discovered));
+        Ok(discovered)
+    }
+
+    /// Where a browser is sent to begin.
+    pub(crate) fn authorization_address(
+        &self,
+        discovered: &Discovered,
+        redirect: &RedirectUrl,
+        begun: &BegunSignIn,
+    ) -> Url {
+        let verifier = PkceCodeVerifier::new(begun.code_verifier.reveal().to_owned());
+        let (state, nonce) = (begun.state.reveal().to_owned(), begun.nonce.reveal().to_owned());
+        let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
+        let client = self.client_of(discovered);
+        let request = client.authorize_url(flow, || CsrfToken::new(state), || Nonce::new(nonce));
+        let request = request
+            .add_scopes(self.0.scopes.iter().cloned())
+            .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier))
+            .set_redirect_uri(Cow::Borrowed(redirect));
+        request.url().0
+    }
+
+    /// Refuses an answer that names another issuer, or none where this one names itself: it was given to mix two up.
+    fn require_own_answer(&self, discovered: &Discovered, named: Option<&str>) -> Result<(), IssuerError> {
+        let AnswersNameIssuer { authorization_response_iss_parameter_supported } =
+            *discovered.metadata.additional_metadata();
+        match named {
+            Some(named) if named == self.0.issuer.as_str() => Ok(()),
+            None if !authorization_response_iss_parameter_supported => Ok(()),
+            Some(_) | None => Err(IssuerError::OtherIssuer),
+        }
+    }
+
+    /// Redeems the code of an answer, and gives whom the ID token names.
+    pub(crate) fn identify(
+        &self,
+        answer: Answer,
+        redirect: &RedirectUrl,
+        attempt: SignInAttempt,
+        now: DateTime<Utc>,
+    ) -> Result<Identity, IssuerError> {
+        let fetch = self.0.client.begin();
+        let discovered = self.discover_by(&fetch, now)?;
+        self.require_own_answer(&discovered, answer.issuer.as_deref())?;
+        let client = self.client_of(&discovered);
+        let request = client.exchange_code(AuthorizationCode::new(answer.code)).map_err(|_| no_endpoint())?;
+        let reply = request
+            .set_pkce_verifier(PkceCodeVerifier::new(attempt.code_verifier))
+            .set_redirect_uri(Cow::Borrowed(redirect))
+            .request(&fetch)
+            .map_err(refused)?;
+        let nonce = Nonce::new(attempt.nonce);
+        let token = reply.id_token().ok_or(IssuerError::Token("there is none"))?;
+        let claims = match token.claims(&self.verifier(&discovered, now), &nonce) {
+            // The issuer may have another key since it was fetched.
+            Err(ClaimsVerificationError::SignatureVerification(_)) if !discovered.is_within(MIN_AGE, now) => {
+                let discovered = self.fetch_metadata(&fetch, now)?;
+                token.claims(&self.verifier(&discovered, now), &nonce)
+            }
+            verified => verified,
+        };
+        let claims = claims.map_err(|error| IssuerError::Token(why(&error)))?;
+        let more = self.user_info(&client, &fetch, claims, &reply)?;
+        Ok(self.identity(claims, more.as_ref()))
+    }
+
+    /// What the issuer says at another address, where the ID token does not say it all.
+    fn user_info(
+        &self,
+        client: &IssuerClient,
+        fetch: &Fetch<'_>,
+        claims: &Claims,
+        reply: &TokenReply,
+    ) -> Result<Option<UserInfoClaims<OtherClaims, CoreGenderClaim>>, IssuerError> {
+        let has_email = claims.email().is_some() && claims.email_verified().is_some();
+        let has_all = has_email && self.0.claims.all().all(|name| claims.additional_claims().has(name));
+        if has_all || client.user_info_url().is_none() {
+            return Ok(None);
+        }
+        let subject = Some(claims.subject().clone());
+        let request = client.user_info(reply.access_token().clone(), subject).map_err(|_| no_endpoint())?;
+        let request = request.require_signed_response(false).request(fetch);
+        request.map(Some).map_err(|error| match error {
+            UserInfoError::Request(error) => IssuerError::Fetch(error),
+            UserInfoError::ClaimsVerification(_) => IssuerError::Token("its user info is of somebody else"),
+            UserInfoError::Parse(_) | UserInfoError::Response(..) | UserInfoError::Other(_) | _ => IssuerError::Reply,
+        })
+    }
+
+    /// The identity that is proven. An e-mail address and whether it is verified are taken from one place.
+    fn identity(&self, claims: &Claims, more: Option<&UserInfoClaims<OtherClaims, CoreGenderClaim>>) -> Identity {
+        let (email, is_verified) = match (claims.email(), more) {
+            (None, Some(more)) => (more.email(), more.email_verified()),
+            (Some(email), Some(more)) if claims.email_verified().is_none() && more.email() == Some(email) => {
+                (Some(email), more.email_verified())
+            }
+            (email, _) => (email, claims.email_verified()),
+        };
+        let email = email.filter(|_| is_verified == Some(true));
+        let more = more.map(UserInfoClaims::additional_claims);
+        let claimed = self.0.claims.read(claims.additional_claims(), more);
+        Identity {
+            issuer: self.0.issuer.as_str().to_owned(),
+            subject: claims.subject().as_str().to_owned(),
+            email: email.and_then(|email| normalised_email(email).ok()),
+            ukprns: claimed.ukprns,
+            role: claimed.role,
+            is_operator: claimed.is_operator,
+        }
+    }
+
+    fn verifier(&self, discovered: &Discovered, now: DateTime<Utc>) -> IdTokenVerifier<'static, CoreJsonWebKey> {
+        let (client_id, issuer) = (self.0.client_id.clone(), self.0.issuer.clone());
+        IdTokenVerifier::new_public_client(client_id, issuer, discovered.metadata.jwks().clone())
+            .set_allowed_algs(ALGORITHMS)
+            .set_time_fn(move || now)
+    }
+
+    fn client_of(&self, discovered: &Discovered) -> IssuerClient {
+        let metadata = &discovered.metadata;
+        let takes =
+            |method| metadata.token_endpoint_auth_methods_supported().is_some_and(|methods| methods.contains(&method));
+        let is_in_body =
+            takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic);
+        let (id, secret) = (self.0.client_id.clone(), self.0.client_secret.clone());
+        let client = IssuerClient::from_provider_metadata(metadata.clone(), id, secret);
+        client.set_auth_type(if is_in_body { AuthType::RequestBody } else { AuthType::BasicAuth })
+    }
+}
+
+fn no_endpoint() -> IssuerError {
+    IssuerError::Metadata("it has no endpoint for tokens".to_owned())
+}
+
+/// Why a code was not redeemed. Only the codes of the standard are passed on, and no text.
+fn refused(error: TokenError<FetchError>) -> IssuerError {
+    match error {
+        RequestTokenError::Request(error) => IssuerError::Fetch(error),
+        RequestTokenError::ServerResponse(response) => match response.error() {
+            CoreErrorResponseType::InvalidGrant => IssuerError::Refused("invalid_grant"),
+            CoreErrorResponseType::InvalidClient => {
+                IssuerError::Metadata("it refuses the client: invalid_client".into())
+            }
+            CoreErrorResponseType::UnauthorizedClient => {
+                IssuerError::Metadata("it refuses the client: unauthorized_client".into())
+            }
+            CoreErrorResponseType::InvalidRequest
+            | CoreErrorResponseType::InvalidScope
+            | CoreErrorResponseType::UnsupportedGrantType
+            | CoreErrorResponseType::Extension(_) => IssuerError::Refused("another reason"),
+        },
+        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => IssuerError::Reply,
+    }
+}
+
+/// What is wrong with an ID token, without its values.
+fn why(error: &ClaimsVerificationError) -> &'static str {
+    match error {
+        ClaimsVerificationError::Expired(_) => "it has expired",
+        ClaimsVerificationError::InvalidAudience(_) => "it is for somebody else",
+        ClaimsVerificationError::InvalidIssuer(_) => "it is of another issuer",
+        ClaimsVerificationError::InvalidNonce(_) => "its nonce is another one",
+        ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey) => {
+            "the issuer has no such key"
+        }
+        ClaimsVerificationError::SignatureVerification(_) => "it is not signed as it must be",
+        ClaimsVerificationError::InvalidAuthContext(_)
+        | ClaimsVerificationError::InvalidAuthTime(_)
+        | ClaimsVerificationError::InvalidSubject(_)
+        | ClaimsVerificationError::Other(_)
+        | ClaimsVerificationError::Unsupported(_)
+        | _ => "its claims are malformed",
+    }
+}

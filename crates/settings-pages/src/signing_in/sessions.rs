@@ -1,0 +1,43 @@
+//! The sessions of users: their own, which they see and end, and those of somebody whom an admin signs out.
+
+use askama::Template;
+use storage::accounts::users::{OpenSession, SignedIn};
+use storage::session::Session;
+
+use crate::handling::context::AdminContext;
+use crate::handling::page::{Frame, PageError, Place, Reply, Target};
+use crate::handling::page_request::PageRequest;
+
+#[derive(Template)]
+#[template(path = "settings/sessions.html")]
+struct Sessions {
+    frame: Frame,
+    sessions: Vec<OpenSession>,
+}
+
+/// The sessions of whoever asks.
+pub(crate) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    let frame = Frame::of(request, signed_in, Place::Elsewhere);
+    Reply::page(&Sessions { frame, sessions: session.open_sessions(signed_in)? })
+}
+
+/// Ends one of them.
+pub(crate) fn end(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    let is_this = session.end_own_session(signed_in, request.id()?)?;
+    Ok(if is_this { Reply::SignedOut } else { Reply::Redirect(Target::Sessions) })
+}
+
+/// Ends all of somebody else.
+pub(crate) fn sign_out_person(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
+    let id = request.id()?;
+    session.sign_out_user(admin.actor, id)?;
+    Ok(if id == admin.signed_in.user_id {
+        Reply::SignedOut
+    } else {
+        Reply::Redirect(Target::People(admin.ukprn_of_other()))
+    })
+}

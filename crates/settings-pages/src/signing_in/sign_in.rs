@@ -1,0 +1,82 @@
+//! How to sign in, signing in by a link, and signing out.
+//!
+//! To open a link changes nothing, since scanners of mail open links too; the button on its page uses it up.
+
+use askama::Template;
+use storage::accounts::users::{OpenInvitation, SecretDigest, SignedIn};
+use storage::error::Refusal;
+use storage::session::Session;
+
+use crate::handling::page::{Frame, PageError, Reply};
+use crate::handling::page_request::PageRequest;
+
+/// The name of the field with the secret of a link.
+const SECRET: &str = "secret";
+
+#[derive(Template)]
+#[template(path = "settings/sign_in.html")]
+struct Explanation<'a> {
+    frame: Frame,
+    /// The host of the issuer, where there is one.
+    issuer: Option<&'a str>,
+}
+
+#[derive(Template)]
+#[template(path = "settings/link.html")]
+struct Link<'a> {
+    frame: Frame,
+    invitation: OpenInvitation,
+    secret: &'a str,
+}
+
+/// How to sign in.
+pub(crate) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
+    let explanation = Explanation { frame: Frame::sign_in(request), issuer: request.issuer.as_deref() };
+    // Without an issuer there is no form on it, and no cookie to be given.
+    if request.issuer.is_some() { Reply::sign_in_page(&explanation, request) } else { Reply::page(&explanation) }
+}
+
+/// What a link leads to, and the button.
+pub(crate) fn show_link(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
+    let secret = request.secret();
+    let invitation = open_here(session, request, &SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
+    Reply::sign_in_page(&Link { frame: Frame::sign_in(request), invitation, secret }, request)
+}
+
+/// What a link leads to; none when it was used, or never was. One that is for others is not used up.
+fn open_here(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    link: &SecretDigest,
+) -> Result<Option<OpenInvitation>, PageError> {
+    let found = session.open_invitation(link)?;
+    let is_for_others = |found: &OpenInvitation| !request.audience.includes(found.organisation.is_none());
+    if found.as_ref().is_some_and(is_for_others) { Err(Refusal::LinkNotUsable.into()) } else { Ok(found) }
+}
+
+/// Uses the link up, and begins a session in the place of any other that the browser has.
+pub(crate) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
+    let link = request.form.value(SECRET);
+    let browser = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
+    let begun = browser.cookie.session_of(link);
+    let (link, secret) = (SecretDigest::of(link), SecretDigest::of(begun.reveal()));
+    open_here(session, request, &link)?;
+    session.accept_invitation(&link, &secret, request.session.as_ref(), request.origin())?;
+    Ok(Reply::SignedIn(begun))
+}
+
+/// Ends the session.
+pub(crate) fn sign_out(session: &mut Session<'_>, _: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+    session.sign_out(signed_in)?;
+    Ok(Reply::SignedOut)
+}
+
+/// Ends all sessions of the user.
+pub(crate) fn sign_out_everywhere(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
+    session.sign_out_everywhere(signed_in, request.origin())?;
+    Ok(Reply::SignedOut)
+}

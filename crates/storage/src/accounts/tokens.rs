@@ -1,0 +1,9 @@
+//! The tokens of providers: how they are managed, when they expire, and why one is refused.
+
+mod expiry;
+mod management;
+mod refusal;
+
+pub use self::expiry::EXPIRES_SOON_DAYS;
+pub use self::management::{MAX_NAME_CHARS, NewToken, Revocation, Rotated, Rotation, TokenRecord, expiry_dates};
+pub use self::refusal::TokenRefusal;

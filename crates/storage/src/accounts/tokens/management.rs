@@ -1,0 +1,423 @@
+//! Tokens as operators and providers manage them: issue, list, replace, revoke.
+//!
+//! Nothing here gives a digest or, except when it is issued, a token's text.
+
+use std::ops::RangeInclusive;
+
+use chrono::{DateTime, Days, Months, NaiveDate, NaiveDateTime, Utc};
+use diesel::prelude::*;
+use domain::values::text::visible_line;
+
+use crate::accounts::users::{ActivityKind, Actor, Subject};
+use crate::base::token::{Environment, Token, TokenDigest, TokenStatus};
+use crate::error::{Refusal, StorageError};
+use crate::schema::{providers, tokens};
+use crate::session::{ProviderSession, Session};
+
+/// The longest name of a token, in characters.
+pub const MAX_NAME_CHARS: usize = 200;
+/// Where an organisation has so many tokens that are accepted, its users cannot make another one: each has a rate limit of its
+/// own.
+const MAX_TOKENS_BY_USERS: i64 = 50;
+const MAX_LIFETIME: Months = Months::new(6);
+
+/// The days on which a token can expire that is issued today. None at the end of the calendar.
+#[must_use]
+pub fn expiry_dates(today: NaiveDate) -> Option<RangeInclusive<NaiveDate>> {
+    Some(today.succ_opt()?..=today.checked_add_months(MAX_LIFETIME)?)
+}
+
+/// A request for a token.
+#[derive(Debug, Clone, Copy)]
+pub struct NewToken<'a> {
+    /// The provider to which it will belong.
+    pub provider_ukprn: &'a str,
+    /// Where it will be used.
+    pub environment: Environment,
+    /// What it is for, in the operator's words; 1 to 200 characters.
+    pub name: &'a str,
+    /// Who requested it.
+    pub created_by: Actor<'a>,
+    /// The first day on which it is refused; six months from today when absent.
+    pub expires_on: Option<NaiveDate>,
+}
+
+/// How a token is replaced by another one.
+#[derive(Debug, Clone, Copy)]
+pub struct Rotation<'a> {
+    /// Where the new one will be used.
+    pub environment: Environment,
+    /// Who requested it.
+    pub created_by: Actor<'a>,
+    /// The first day on which the new one is refused; six months from today when absent.
+    pub expires_on: Option<NaiveDate>,
+    /// For how many days, beginning with today, both are accepted; at least one.
+    pub overlap: Days,
+}
+
+/// A token that was replaced.
+#[derive(Debug)]
+pub struct Rotated {
+    /// The text of the new one.
+    pub token: Token,
+    /// The new one.
+    pub new: TokenRecord,
+    /// The old one, which expires when the overlap is over, or sooner if it would have done so anyway.
+    pub old: TokenRecord,
+}
+
+/// A token as an operator sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRecord {
+    /// The number by which it is revoked.
+    pub id: i64,
+    /// The UKPRN of its provider.
+    pub provider_ukprn: String,
+    /// The name of its provider.
+    pub provider_name: String,
+    /// What it is for.
+    pub name: String,
+    /// Who requested it.
+    pub created_by: String,
+    /// When it was issued.
+    pub created_at: DateTime<Utc>,
+    /// The first day on which it is refused.
+    pub expires_on: NaiveDate,
+    /// The last day on which it was used.
+    pub last_used_on: Option<NaiveDate>,
+    /// When and by whom it was revoked.
+    pub revocation: Option<Revocation>,
+    /// What became of it by the day of the listing.
+    pub status: TokenStatus,
+    pub(crate) provider_id: i64,
+}
+
+/// The end of a token before its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revocation {
+    /// When.
+    pub at: DateTime<Utc>,
+    /// By whom.
+    pub by: String,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = tokens)]
+struct TokenRow {
+    id: i64,
+    provider_id: i64,
+    name: String,
+    created_by: String,
+    created_at: NaiveDateTime,
+    expires_on: NaiveDate,
+    last_used_on: Option<NaiveDate>,
+    revoked_at: Option<NaiveDateTime>,
+    revoked_by: Option<String>,
+}
+
+impl Session<'_> {
+    /// Issues a token. Its text is in the answer and nowhere else.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`],
+    /// [`Refusal::ProviderClosed`], or [`Refusal::TooManyTokens`] where a user does it.
+    pub fn issue_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
+        let (token, record) = self.add_token(request)?;
+        self.record_token(request.created_by, &record, ActivityKind::TokenIssued, "")?;
+        Ok((token, record))
+    }
+
+    /// Adds a token, and leaves what is logged to the caller.
+    fn add_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
+        let name = visible_line(request.name, MAX_NAME_CHARS).ok_or(Refusal::InvalidTokenName)?;
+        let expiry_dates = expiry_dates(self.today()).ok_or(Refusal::ExpiryOutOfRange)?;
+        let expires_on = request.expires_on.unwrap_or(*expiry_dates.end());
+        if !expiry_dates.contains(&expires_on) {
+            return Err(Refusal::ExpiryOutOfRange.into());
+        }
+        let provider = self.provider(request.provider_ukprn)?;
+        if !request.created_by.reaches(Some(provider.id)) {
+            return Err(Refusal::UnknownProvider.into());
+        }
+        if provider.closed_at.is_some() {
+            return Err(Refusal::ProviderClosed.into());
+        }
+        if request.created_by.provider_id().is_some() && self.active_tokens(provider.id)? >= MAX_TOKENS_BY_USERS {
+            return Err(Refusal::TooManyTokens.into());
+        }
+        let token = Token::generate(request.environment)?;
+        let id = diesel::insert_into(tokens::table)
+            .values((
+                tokens::provider_id.eq(provider.id),
+                tokens::name.eq(name),
+                tokens::digest.eq(TokenDigest::of(token.reveal()).as_hex()),
+                tokens::created_by.eq(request.created_by.to_string()),
+                tokens::created_at.eq(self.now().naive_utc()),
+                tokens::expires_on.eq(expires_on),
+            ))
+            .returning(tokens::id)
+            .get_result(self.connection)?;
+        Ok((token, self.token(request.created_by, id)?))
+    }
+
+    /// How many tokens of a provider are accepted today.
+    fn active_tokens(&mut self, provider_id: i64) -> Result<i64, StorageError> {
+        let active = tokens::table
+            .filter(tokens::provider_id.eq(provider_id))
+            .filter(tokens::revoked_at.is_null())
+            .filter(tokens::expires_on.gt(self.today()));
+        Ok(active.count().get_result(self.connection)?)
+    }
+
+    /// All tokens of a provider, or of all providers, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`].
+    pub fn list_tokens(&mut self, provider_ukprn: Option<&str>) -> Result<Vec<TokenRecord>, StorageError> {
+        let today = self.today();
+        let mut query = tokens::table
+            .inner_join(providers::table)
+            .order(tokens::id)
+            .select((TokenRow::as_select(), providers::ukprn, providers::name))
+            .into_boxed();
+        if let Some(ukprn) = provider_ukprn {
+            query = query.filter(tokens::provider_id.eq(self.provider(ukprn)?.id));
+        }
+        let rows = query.load::<(TokenRow, String, String)>(self.connection)?;
+        rows.into_iter().map(|row| record(row, today)).collect()
+    }
+
+    /// Replaces a token by a new one of the same provider and name. Both are accepted for a while, so that the provider's
+    /// software can go over from one to the other without a refused request.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownToken`], [`Refusal::TokenEnded`], [`Refusal::OverlapOutOfRange`], or those of
+    /// [`Session::issue_token`].
+    pub fn rotate_token(&mut self, id: i64, rotation: &Rotation<'_>) -> Result<Rotated, StorageError> {
+        let by = rotation.created_by;
+        let old = self.token(by, id)?;
+        match old.status {
+            TokenStatus::Active => {}
+            TokenStatus::Expired | TokenStatus::Revoked => return Err(Refusal::TokenEnded(old.status).into()),
+        }
+        let today = self.today();
+        let until = today.checked_add_days(rotation.overlap).filter(|until| *until > today);
+        let until = until.ok_or(Refusal::OverlapOutOfRange)?;
+        let (token, new) = self.add_token(&NewToken {
+            provider_ukprn: &old.provider_ukprn,
+            environment: rotation.environment,
+            name: &old.name,
+            created_by: by,
+            expires_on: rotation.expires_on,
+        })?;
+        diesel::update(tokens::table.find(id).filter(tokens::expires_on.gt(until)))
+            .set(tokens::expires_on.eq(until))
+            .execute(self.connection)?;
+        let old = self.token(by, id)?;
+        let detail = format!("replaced by token {}, accepted until {}", new.id, old.expires_on);
+        self.record_token(by, &old, ActivityKind::TokenRotated, &detail)?;
+        Ok(Rotated { token, new, old })
+    }
+
+    /// Revokes a token, from the next request on. One that is revoked or expired stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownToken`].
+    pub fn revoke_token(&mut self, id: i64, by: Actor<'_>) -> Result<TokenRecord, StorageError> {
+        self.token(by, id)?;
+        let active =
+            tokens::table.find(id).filter(tokens::revoked_at.is_null()).filter(tokens::expires_on.gt(self.today()));
+        let revoked = diesel::update(active)
+            .set((tokens::revoked_at.eq(self.now().naive_utc()), tokens::revoked_by.eq(by.to_string())))
+            .execute(self.connection)?;
+        let token = self.token(by, id)?;
+        if revoked > 0 {
+            self.record_token(by, &token, ActivityKind::TokenRevoked, "")?;
+        }
+        Ok(token)
+    }
+
+    /// A token that the actor reaches.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownToken`].
+    pub fn token(&mut self, by: Actor<'_>, id: i64) -> Result<TokenRecord, StorageError> {
+        let row = tokens::table
+            .inner_join(providers::table)
+            .filter(tokens::id.eq(id))
+            .select((TokenRow::as_select(), providers::ukprn, providers::name))
+            .first::<(TokenRow, String, String)>(self.connection)
+            .optional()?
+            .filter(|(token, ..)| by.reaches(Some(token.provider_id)))
+            .ok_or(Refusal::UnknownToken)?;
+        record(row, self.today())
+    }
+
+    fn record_token(
+        &mut self,
+        by: Actor<'_>,
+        token: &TokenRecord,
+        kind: ActivityKind,
+        detail: &str,
+    ) -> Result<(), StorageError> {
+        self.record_activity(by, Some(token.provider_id), kind, Subject::Token(token.id), detail)
+    }
+}
+
+impl ProviderSession<'_> {
+    /// All tokens of the provider, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own_tokens(&mut self) -> Result<Vec<TokenRecord>, StorageError> {
+        let today = self.today();
+        let provider = self.provider().clone();
+        let rows = tokens::table
+            .filter(tokens::provider_id.eq(provider.id))
+            .order(tokens::id)
+            .select(TokenRow::as_select())
+            .load::<TokenRow>(self.connection)?;
+        let of_provider = |row| record((row, provider.ukprn.clone(), provider.name.clone()), today);
+        rows.into_iter().map(of_provider).collect()
+    }
+}
+
+fn record(
+    (row, provider_ukprn, provider_name): (TokenRow, String, String),
+    today: NaiveDate,
+) -> Result<TokenRecord, StorageError> {
+    let revocation = match (row.revoked_at, row.revoked_by) {
+        (Some(at), Some(by)) => Some(Revocation { at: at.and_utc(), by }),
+        (None, None) => None,
+        (Some(_), None) | (None, Some(_)) => return Err(StorageError::CorruptRow { table: "tokens", id: row.id }),
+    };
+    let status = if revocation.is_some() {
+        TokenStatus::Revoked
+    } else if row.expires_on <= today {
+        TokenStatus::Expired
+    } else {
+        TokenStatus::Active
+    };
+    Ok(TokenRecord {
+        id: row.id,
+        provider_ukprn,
+        provider_name,
+        name: row.name,
+        created_by: row.created_by,
+        created_at: row.created_at.and_utc(),
+        expires_on: row.expires_on,
+        last_used_on: row.last_used_on,
+        revocation,
+        status,
+        provider_id: row.provider_id,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{NEW_TOKEN, Register};
+
+    #[test]
+    fn a_revoked_token_is_refused_and_stays_revoked() {
+        let register = Register::with_provider();
+        let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
+        let revoked =
+            register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
+        assert_eq!(revoked.status, TokenStatus::Revoked);
+        assert!(!register.accepts(&token));
+        let again =
+            register.write(move |session| session.revoke_token(record.id, Actor::operator("somebody else"))).unwrap();
+        assert_eq!(again, revoked);
+        let unknown = register.write(|session| session.revoke_token(99, Actor::operator("operator"))).unwrap_err();
+        assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownToken)));
+    }
+
+    #[test]
+    fn a_replaced_token_is_accepted_beside_the_new_one_and_expires_no_later_than_it_would_have() {
+        let register = Register::with_provider();
+        let (first, record) = register.issue_token(NEW_TOKEN).unwrap();
+        let rotation = |days| Rotation {
+            environment: Environment::Sandbox,
+            created_by: Actor::operator("somebody"),
+            expires_on: None,
+            overlap: Days::new(days),
+        };
+        let rotate = |id, days| register.write(move |session| session.rotate_token(id, &rotation(days)));
+        for days in [0, u64::MAX] {
+            let refused = rotate(record.id, days).unwrap_err();
+            assert!(matches!(refused, StorageError::Refused(Refusal::OverlapOutOfRange)), "{refused:?}");
+        }
+        let Rotated { token: second, new, old } = rotate(record.id, 7).unwrap();
+        assert!(register.accepts(&first) && register.accepts(&second));
+        assert_eq!((new.name, new.created_by), (record.name, "somebody".to_owned()));
+        assert_eq!(new.expires_on, record.expires_on);
+        assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());
+        let Rotated { old, .. } = rotate(record.id, 30).unwrap();
+        assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());
+
+        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
+        assert!(!register.accepts(&first) && register.accepts(&second));
+        let refused = rotate(record.id, 7).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::TokenEnded(TokenStatus::Revoked))), "{refused:?}");
+        let refused = rotate(99, 7).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::UnknownToken)), "{refused:?}");
+    }
+
+    #[test]
+    fn only_the_digest_of_a_token_is_stored() {
+        let register = Register::with_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let digests: Vec<String> =
+            tokens::table.select(tokens::digest).load(&mut register.second_connection()).unwrap();
+        assert_eq!(digests, [TokenDigest::of(token.reveal()).as_hex()]);
+    }
+
+    #[test]
+    fn the_text_of_a_token_is_not_in_the_files_of_the_database() {
+        let register = Register::on_sqlite();
+        register.add_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let path = register.url().replace("sqlite://", "");
+        for file in [path.clone(), format!("{path}-wal")] {
+            let bytes = std::fs::read(file).unwrap();
+            assert!(!bytes.windows(64).any(|window| window == &token.reveal().as_bytes()[8..]));
+        }
+    }
+
+    #[test]
+    fn a_token_expires_after_today_and_within_six_months() {
+        let register = Register::with_provider();
+        for (date, accepted) in
+            [("2026-03-02", false), ("2026-03-03", true), ("2026-09-02", true), ("2026-09-03", false)]
+        {
+            let expires_on = Some(date.parse().unwrap());
+            let answer = register.issue_token(NewToken { expires_on, ..NEW_TOKEN });
+            match answer {
+                Ok(_) => assert!(accepted, "{date}"),
+                Err(error) => {
+                    assert!(!accepted, "{date}");
+                    assert!(matches!(error, StorageError::Refused(Refusal::ExpiryOutOfRange)));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_token_needs_a_name_and_a_known_provider() {
+        let register = Register::with_provider();
+        let long: &'static str = String::leak("é".repeat(201));
+        for name in ["", "  ", long, "a\0b", "a\nb", "\u{1b}[2J"] {
+            let refused = register.issue_token(NewToken { name, ..NEW_TOKEN }).unwrap_err();
+            assert!(matches!(refused, StorageError::Refused(Refusal::InvalidTokenName)));
+        }
+        let refused = register.issue_token(NewToken { provider_ukprn: "10000002", ..NEW_TOKEN }).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::UnknownProvider)));
+    }
+}

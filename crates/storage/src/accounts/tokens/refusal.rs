@@ -1,0 +1,74 @@
+//! Why a token is not accepted: for the operator, never for whoever sent it.
+
+use diesel::prelude::*;
+
+use crate::base::token::TokenDigest;
+use crate::error::StorageError;
+use crate::schema::tokens;
+use crate::session::Session;
+
+/// Why [`Session::authenticate`] does not accept a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenRefusal {
+    /// There is no such token.
+    Unknown,
+    /// An operator ended it.
+    Revoked,
+    /// Its last day has passed.
+    Expired,
+    /// Its provider is closed.
+    ProviderClosed,
+}
+
+impl Session<'_> {
+    /// Why a token was refused that [`Session::authenticate`] did not accept.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn refusal_of(&mut self, digest: &TokenDigest) -> Result<TokenRefusal, StorageError> {
+        let today = self.today();
+        let found = tokens::table
+            .filter(tokens::digest.eq(digest.as_hex()))
+            .select((tokens::revoked_at.is_not_null(), tokens::expires_on.le(today)))
+            .first::<(bool, bool)>(self.connection)
+            .optional()?;
+        Ok(match found {
+            None => TokenRefusal::Unknown,
+            Some((true, _)) => TokenRefusal::Revoked,
+            Some((false, true)) => TokenRefusal::Expired,
+            // Nothing else stands against it.
+            Some((false, false)) => TokenRefusal::ProviderClosed,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::users::Actor;
+    use crate::base::token::{Environment, Token};
+    use crate::testing::{NEW_TOKEN, Register, UKPRN};
+
+    fn refusal(register: &Register, token: &Token) -> TokenRefusal {
+        assert!(!register.accepts(token));
+        let digest = TokenDigest::of(token.reveal());
+        register.read(|session| session.refusal_of(&digest)).unwrap()
+    }
+
+    #[test]
+    fn a_token_is_refused_for_one_reason() {
+        let register = Register::with_provider();
+        let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
+        let (other, record) = register.issue_token(NEW_TOKEN).unwrap();
+        let unknown = Token::generate(Environment::Sandbox).unwrap();
+        assert_eq!(refusal(&register, &unknown), TokenRefusal::Unknown);
+        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
+        assert_eq!(refusal(&register, &other), TokenRefusal::Revoked);
+        register.write(|session| session.close_provider(UKPRN)).unwrap();
+        assert_eq!(refusal(&register, &token), TokenRefusal::ProviderClosed);
+        register.clock.set("2026-09-02");
+        assert_eq!(refusal(&register, &token), TokenRefusal::Expired);
+        assert_eq!(refusal(&register, &other), TokenRefusal::Revoked);
+    }
+}

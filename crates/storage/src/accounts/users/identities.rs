@@ -1,0 +1,303 @@
+//! Whom an identity of OpenID Connect signs in, and to what.
+//!
+//! An identity is an issuer and a subject. Once a user is bound to one, nothing else counts. Before that, a verified
+//! e-mail address leads to a user or to an open invitation; and a claim leads to an organisation, unless somebody with
+//! this identity or this address was removed from it: a removal holds until the person is invited again.
+
+use diesel::dsl;
+use diesel::prelude::*;
+
+use super::invitations::Usable;
+use super::{ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, Subject, UserRole, of_organisation};
+use crate::error::{Refusal, StorageError};
+use crate::schema::{providers, sign_in_choices, users};
+use crate::session::Session;
+use database::connection::with_inner;
+
+/// Who somebody is, as an issuer has shown, with what it says of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The issuer, as it names itself.
+    pub issuer: String,
+    /// The number or name by which the issuer knows the person, for good.
+    pub subject: String,
+    /// The e-mail address in lower case, where the issuer has verified it.
+    pub email: Option<String>,
+    /// The UKPRNs of the organisations to which the person belongs by the claim.
+    pub ukprns: Vec<String>,
+    /// What the claim lets the person do in them: admin or viewer.
+    pub role: UserRole,
+    /// Whether a claim makes the person an operator of the service.
+    pub is_operator: bool,
+}
+
+/// An organisation, or the service, to which an identity may sign in.
+#[derive(Debug)]
+pub struct Access {
+    /// The UKPRN and the name of the organisation; none for the service.
+    pub organisation: Option<(String, String)>,
+    /// What the person may do there.
+    pub role: UserRole,
+    provider_id: Option<i64>,
+    through: Through,
+}
+
+/// By what somebody has access.
+#[derive(Debug)]
+enum Through {
+    /// A user is bound to the identity.
+    Identity(i64),
+    /// A user has the e-mail address, and is bound to none.
+    Email(i64),
+    Invitation(Usable),
+    Claim,
+}
+
+impl Access {
+    /// The UKPRN of the organisation; none for the service.
+    #[must_use]
+    pub fn ukprn(&self) -> Option<&str> {
+        self.organisation.as_ref().map(|(ukprn, _)| ukprn.as_str())
+    }
+}
+
+impl Identity {
+    /// Whether the issuer says that the person belongs to an organisation, or to the service.
+    fn claims(&self, ukprn: Option<&str>) -> bool {
+        match ukprn {
+            Some(ukprn) => self.ukprns.iter().any(|claimed| claimed == ukprn),
+            None => self.is_operator,
+        }
+    }
+}
+
+type UserRow = (i64, String, String, Option<(i64, String, String)>);
+
+impl Session<'_> {
+    /// All to which an identity may sign in: the organisations that are not closed, by UKPRN, after the service.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn accesses_of(&mut self, identity: &Identity) -> Result<Vec<Access>, StorageError> {
+        let mut found = self.accesses_by_identity(identity)?;
+        if let Some(email) = &identity.email {
+            self.add_accesses_by_email(&mut found, email)?;
+            self.add_accesses_by_invitation(&mut found, email)?;
+            self.add_accesses_by_claim(&mut found, identity, email)?;
+        }
+        found.sort_by(|one, other| one.ukprn().cmp(&other.ukprn()));
+        Ok(found)
+    }
+
+    /// Begins a session with the secret of that digest for an identity: to an organisation, or to the service. The first
+    /// time it becomes that of the user. The session of the cookie that it replaces is ended.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NoAccess`], also when somebody else was faster.
+    pub fn sign_in_as(
+        &mut self,
+        identity: &Identity,
+        ukprn: Option<&str>,
+        secret: &SecretDigest,
+        replaced: Option<&SecretDigest>,
+        origin: Origin<'_>,
+    ) -> Result<(), StorageError> {
+        let access = self.access_of(identity, ukprn)?;
+        self.lock_organisation(access.provider_id)?;
+        // Somebody may have changed it meanwhile.
+        let Access { role, provider_id, through, .. } = self.access_of(identity, ukprn)?;
+        let now = self.now().naive_utc();
+        let (user_id, detail) = match through {
+            Through::Identity(id) => (id, "OpenID Connect"),
+            Through::Email(id) => {
+                self.bind(id, identity)?;
+                (id, "OpenID Connect, first time, by e-mail address")
+            }
+            Through::Invitation(invitation) => {
+                self.give_address_to(identity, &invitation)?;
+                let used = self.use_invitation(&invitation).map_err(|error| {
+                    let is_taken = matches!(error, StorageError::Refused(Refusal::LinkNotUsable));
+                    if is_taken { Refusal::NoAccess.into() } else { error }
+                })?;
+                let id = used.ok_or(Refusal::NoAccess)?;
+                // Whoever was here by another identity is not signed in any more.
+                self.end_sessions_of(id)?;
+                self.bind(id, identity)?;
+                (id, "OpenID Connect, first time, by invitation")
+            }
+            Through::Claim => {
+                let added = diesel::insert_into(users::table)
+                    .values((
+                        users::provider_id.eq(provider_id),
+                        users::role.eq(role.name()),
+                        users::email.eq(identity.email.as_deref().unwrap_or_default()),
+                        users::issuer.eq(&identity.issuer),
+                        users::subject.eq(&identity.subject),
+                        users::created_at.eq(now),
+                        users::created_by.eq(BY_CLAIM),
+                    ))
+                    .returning(users::id)
+                    .get_result::<i64>(self.connection);
+                (added.map_err(taken)?, "OpenID Connect, first time, by claim")
+            }
+        };
+        diesel::update(users::table.find(user_id)).set(users::last_signed_in_at.eq(now)).execute(self.connection)?;
+        let by = Actor::user(user_id, provider_id, origin);
+        self.record_activity(by, provider_id, ActivityKind::UserSignedIn, Subject::User(user_id), detail)?;
+        self.begin_session(user_id, secret, replaced)
+    }
+
+    /// Gives a user of this identity the address to which an invitation went: the person has another one since.
+    fn give_address_to(&mut self, identity: &Identity, invitation: &Usable) -> Result<(), StorageError> {
+        if self.user_with(invitation.provider_id, &invitation.email)?.is_some() {
+            return Ok(());
+        }
+        let of_identity = users::issuer.eq(&identity.issuer).and(users::subject.eq(&identity.subject));
+        diesel::update(users::table.filter(of_organisation(invitation.provider_id)))
+            .filter(of_identity)
+            .filter(users::removed_at.is_null())
+            .set(users::email.eq(&invitation.email))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Forgets the identity of a user, and whatever was to be chosen with it or with the e-mail address.
+    pub(super) fn forget_identity(&mut self, user_id: i64, email: &str) -> Result<(), StorageError> {
+        diesel::delete(sign_in_choices::table.filter(sign_in_choices::email.eq(email))).execute(self.connection)?;
+        let identity = users::table.find(user_id).select((users::issuer, users::subject));
+        let identity = identity.first::<(Option<String>, Option<String>)>(self.connection)?;
+        if let (Some(issuer), Some(subject)) = identity {
+            diesel::delete(sign_in_choices::table.filter(sign_in_choices::issuer.eq(issuer)))
+                .filter(sign_in_choices::subject.eq(subject))
+                .execute(self.connection)?;
+        }
+        let no_text = None::<String>;
+        diesel::update(users::table.find(user_id))
+            .set((users::issuer.eq(&no_text), users::subject.eq(&no_text)))
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    fn access_of(&mut self, identity: &Identity, ukprn: Option<&str>) -> Result<Access, StorageError> {
+        let mut found = self.accesses_of(identity)?.into_iter();
+        found.find(|access| access.ukprn() == ukprn).ok_or(Refusal::NoAccess.into())
+    }
+
+    fn bind(&mut self, user_id: i64, identity: &Identity) -> Result<(), StorageError> {
+        let bound = diesel::update(users::table.find(user_id).filter(users::removed_at.is_null()))
+            .set((users::issuer.eq(&identity.issuer), users::subject.eq(&identity.subject)))
+            .execute(self.connection)
+            .map_err(taken)?;
+        if bound == 1 { Ok(()) } else { Err(Refusal::NoAccess.into()) }
+    }
+
+    /// The users that are bound to the identity; one that a claim alone has made only as long as the claim says so.
+    fn accesses_by_identity(&mut self, identity: &Identity) -> Result<Vec<Access>, StorageError> {
+        let rows = active_users()
+            .filter(users::issuer.eq(&identity.issuer))
+            .filter(users::subject.eq(&identity.subject))
+            .load::<UserRow>(self.connection)?;
+        let is_claimed = |(_, _, created_by, organisation): &UserRow| {
+            let ukprn = organisation.as_ref().map(|(_, ukprn, _)| ukprn.as_str());
+            created_by != BY_CLAIM || identity.claims(ukprn)
+        };
+        rows.into_iter().filter(is_claimed).map(|row| access(row, Through::Identity)).collect()
+    }
+
+    fn add_accesses_by_email(&mut self, found: &mut Vec<Access>, email: &str) -> Result<(), StorageError> {
+        let rows = active_users()
+            .filter(users::email.eq(email))
+            .filter(users::issuer.is_null())
+            .load::<UserRow>(self.connection)?;
+        for row in rows {
+            add(found, access(row, Through::Email)?);
+        }
+        Ok(())
+    }
+
+    /// Whoever was invited, also in the place of an identity to which the user was bound before.
+    fn add_accesses_by_invitation(&mut self, found: &mut Vec<Access>, email: &str) -> Result<(), StorageError> {
+        for invitation in self.usable_invitations_for(email)? {
+            add(
+                found,
+                Access {
+                    organisation: invitation.organisation.clone(),
+                    role: invitation.role,
+                    provider_id: invitation.provider_id,
+                    through: Through::Invitation(invitation),
+                },
+            );
+        }
+        Ok(())
+    }
+
+    fn add_accesses_by_claim(
+        &mut self,
+        found: &mut Vec<Access>,
+        identity: &Identity,
+        email: &str,
+    ) -> Result<(), StorageError> {
+        let claimed = providers::table
+            .filter(providers::ukprn.eq_any(&identity.ukprns))
+            .filter(providers::closed_at.is_null())
+            .select((providers::id, providers::ukprn, providers::name))
+            .load::<(i64, String, String)>(self.connection)?;
+        let organisations = claimed.into_iter().map(|(id, ukprn, name)| (Some(id), Some((ukprn, name)), identity.role));
+        let service = identity.is_operator.then_some((None, None, UserRole::Operator));
+        for (provider_id, organisation, role) in organisations.chain(service) {
+            let is_found = found.iter().any(|access| access.provider_id == provider_id);
+            if !is_found && !self.was_there(provider_id, identity, email)? {
+                found.push(Access { organisation, role, provider_id, through: Through::Claim });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether an organisation has, or has had, a user with this identity or this e-mail address.
+    fn was_there(&mut self, provider_id: Option<i64>, identity: &Identity, email: &str) -> Result<bool, StorageError> {
+        let is_identity = users::issuer.eq(&identity.issuer).and(users::subject.eq(&identity.subject));
+        let same =
+            users::table.filter(of_organisation(provider_id)).filter(users::email.eq(email).nullable().or(is_identity));
+        let query = dsl::select(dsl::exists(same));
+        Ok(with_inner!(self.connection, |inner| query.get_result::<bool>(inner))?)
+    }
+}
+
+/// The users whose access was not removed and whose organisation is not closed, as [`UserRow`]s.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn active_users() -> _ {
+    users::table
+        .left_join(providers::table)
+        .filter(users::removed_at.is_null())
+        .filter(providers::closed_at.nullable().is_null())
+        .select((
+            users::id,
+            users::role,
+            users::created_by,
+            (providers::id, providers::ukprn, providers::name).nullable(),
+        ))
+}
+
+fn access((id, role, _, organisation): UserRow, through: fn(i64) -> Through) -> Result<Access, StorageError> {
+    Ok(Access {
+        role: UserRole::stored(&role, "users", id)?,
+        provider_id: organisation.as_ref().map(|(id, ..)| *id),
+        organisation: organisation.map(|(_, ukprn, name)| (ukprn, name)),
+        through: through(id),
+    })
+}
+
+/// Adds an access to what none leads to yet.
+fn add(found: &mut Vec<Access>, access: Access) {
+    if found.iter().all(|other| other.provider_id != access.provider_id) {
+        found.push(access);
+    }
+}
+
+/// The same person signs in twice at the same time.
+fn taken(error: diesel::result::Error) -> StorageError {
+    let error = StorageError::from(error);
+    if error.is_unique_violation() { Refusal::NoAccess.into() } else { error }
+}

@@ -1,0 +1,330 @@
+//! Links that sign a person in to one organisation, once and for a quarter of an hour.
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use diesel::prelude::*;
+use domain::rules::personal::is_email;
+
+use super::{ActivityKind, Actor, BY_CLAIM, Origin, Secret, SecretDigest, Subject, UserRole, of_organisation};
+use crate::error::{Refusal, StorageError};
+use crate::schema::{invitations, providers, users};
+use crate::session::Session;
+
+/// How long a link can be used.
+const VALID_FOR: TimeDelta = TimeDelta::minutes(15);
+/// The longest e-mail address (RFC 5321, section 4.5.3.1.3).
+const MAX_EMAIL_CHARS: usize = 254;
+
+/// A request for a link.
+#[derive(Debug, Clone, Copy)]
+pub struct NewInvitation<'a> {
+    /// The UKPRN of the organisation; none for an operator of the service.
+    pub provider_ukprn: Option<&'a str>,
+    /// The e-mail address of the person, in any case.
+    pub email: &'a str,
+    /// What they may do.
+    pub role: UserRole,
+}
+
+/// A link that was made.
+#[derive(Debug)]
+pub struct Invited {
+    /// The secret of the link.
+    pub secret: Secret,
+    /// The e-mail address of the person, in lower case.
+    pub email: String,
+    /// What they may do; where they have access already, what they may do already.
+    pub role: UserRole,
+    /// From when on the link is refused.
+    pub expires_at: DateTime<Utc>,
+    /// Whether they have access already.
+    pub has_access: bool,
+}
+
+/// What a link leads to that can be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenInvitation {
+    /// The UKPRN and the name of the organisation; none for an operator of the service.
+    pub organisation: Option<(String, String)>,
+    /// What the person may do.
+    pub role: UserRole,
+}
+
+/// A link that was not used yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingInvitation {
+    /// Its number.
+    pub id: i64,
+    /// The e-mail address of the person.
+    pub email: String,
+    /// What they may do.
+    pub role: UserRole,
+    /// From when on it is refused.
+    pub expires_at: DateTime<Utc>,
+}
+
+/// A link that can be used, with its organisation.
+#[derive(Debug)]
+pub(super) struct Usable {
+    id: i64,
+    pub(super) provider_id: Option<i64>,
+    pub(super) email: String,
+    pub(super) role: UserRole,
+    created_by: String,
+    pub(super) organisation: Option<(String, String)>,
+}
+
+type Row = ((i64, String, Option<i64>, String, String, String), Option<(String, String)>, Option<NaiveDateTime>);
+
+/// An e-mail address as it is stored: in lower case. Letters beyond ASCII stay as they are, and are refused: the lower case of
+/// some is an ASCII letter, and another person's address.
+///
+/// # Errors
+///
+/// [`Refusal::InvalidEmail`]
+pub fn normalised_email(text: &str) -> Result<String, Refusal> {
+    let email = text.trim().to_ascii_lowercase();
+    if is_email(&email) && email.len() <= MAX_EMAIL_CHARS { Ok(email) } else { Err(Refusal::InvalidEmail) }
+}
+
+impl Session<'_> {
+    /// Makes a link, which takes the place of those for the same person that were not used. One who has access already can
+    /// be given another link by a command alone: a user must not come by somebody else's access.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::InvalidEmail`], [`Refusal::RoleOfOtherKind`], [`Refusal::UnknownProvider`],
+    /// [`Refusal::ProviderClosed`]; [`Refusal::HasAccess`] where a user does it.
+    pub fn invite_user(&mut self, by: Actor<'_>, request: NewInvitation<'_>) -> Result<Invited, StorageError> {
+        let email = normalised_email(request.email)?;
+        if (request.role == UserRole::Operator) != request.provider_ukprn.is_none() {
+            return Err(Refusal::RoleOfOtherKind.into());
+        }
+        // Locked first: whoever closes the organisation deletes its links, and this must not add one behind it.
+        let provider = request.provider_ukprn.map(|ukprn| self.organisation_to_change(ukprn)).transpose()?;
+        if provider.as_ref().is_some_and(|provider| provider.closed_at.is_some()) {
+            return Err(Refusal::ProviderClosed.into());
+        }
+        let provider_id = provider.map(|provider| provider.id);
+        if !by.reaches(provider_id) {
+            return Err(Refusal::UnknownProvider.into());
+        }
+        self.lock_organisation(provider_id)?;
+        let user = self.user_with(provider_id, &email)?;
+        if user.is_some() && by.provider_id().is_some() {
+            return Err(Refusal::HasAccess.into());
+        }
+        let has_access = user.is_some();
+        let role = user.map_or(request.role, |(_, role)| role);
+        self.remove_unused_invitations(provider_id, &email)?;
+        let (secret, expires_at) = (Secret::generate()?, self.now() + VALID_FOR);
+        let id = diesel::insert_into(invitations::table)
+            .values((
+                invitations::digest.eq(SecretDigest::of(secret.reveal()).as_hex()),
+                invitations::provider_id.eq(provider_id),
+                invitations::role.eq(role.name()),
+                invitations::email.eq(&email),
+                invitations::created_at.eq(self.now().naive_utc()),
+                invitations::created_by.eq(by.to_string()),
+                invitations::expires_at.eq(expires_at.naive_utc()),
+            ))
+            .returning(invitations::id)
+            .get_result::<i64>(self.connection)?;
+        let detail = if has_access { format!("{role}, another link") } else { role.to_string() };
+        self.record_activity(by, provider_id, ActivityKind::UserInvited, Subject::Invitation(id), &detail)?;
+        Ok(Invited { secret, email, role, expires_at, has_access })
+    }
+
+    /// What a link leads to; none when it cannot be used: it was used, replaced or withdrawn, has expired, its organisation
+    /// is closed, or it never was. Changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn open_invitation(&mut self, digest: &SecretDigest) -> Result<Option<OpenInvitation>, StorageError> {
+        let found = self.usable_invitation(digest)?;
+        Ok(found.map(|Usable { organisation, role, .. }| OpenInvitation { organisation, role }))
+    }
+
+    /// Uses a link up: the person has access from now on, and a session with the secret of that digest. The session of the
+    /// cookie that it replaces is ended. Once the session has begun, the same again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::LinkNotUsable`], also when another request was faster.
+    pub fn accept_invitation(
+        &mut self,
+        digest: &SecretDigest,
+        secret: &SecretDigest,
+        replaced: Option<&SecretDigest>,
+        origin: Origin<'_>,
+    ) -> Result<(), StorageError> {
+        let Some(link) = self.usable_invitation(digest)? else { return self.require_session(secret) };
+        self.lock_organisation(link.provider_id)?;
+        let Some(user_id) = self.use_invitation(&link)? else { return self.require_session(secret) };
+        let signed_in_at = users::last_signed_in_at.eq(self.now().naive_utc());
+        diesel::update(users::table.find(user_id)).set(signed_in_at).execute(self.connection)?;
+        let by = Actor::user(user_id, link.provider_id, origin);
+        let subject = Subject::Invitation(link.id);
+        self.record_activity(by, link.provider_id, ActivityKind::UserSignedIn, subject, "")?;
+        self.begin_session(user_id, secret, replaced)
+    }
+
+    /// Uses a link up, and gives the number of the user, who has access from now on; nothing when it is used up already.
+    pub(super) fn use_invitation(&mut self, link: &Usable) -> Result<Option<i64>, StorageError> {
+        let now = self.now().naive_utc();
+        let unused = invitations::table
+            .find(link.id)
+            .filter(invitations::used_at.is_null())
+            .filter(invitations::expires_at.gt(now));
+        let used = diesel::update(unused).set(invitations::used_at.eq(now)).execute(self.connection)?;
+        if used != 1 {
+            return Ok(None);
+        }
+        match self.user_with(link.provider_id, &link.email)? {
+            Some((id, _)) => {
+                // Whom somebody has invited no longer depends on what the issuer claims.
+                diesel::update(users::table.find(id).filter(users::created_by.eq(BY_CLAIM)))
+                    .set(users::created_by.eq(&link.created_by))
+                    .execute(self.connection)?;
+                Ok(Some(id))
+            }
+            None => diesel::insert_into(users::table)
+                .values((
+                    users::provider_id.eq(link.provider_id),
+                    users::role.eq(link.role.name()),
+                    users::email.eq(&link.email),
+                    users::created_at.eq(now),
+                    users::created_by.eq(&link.created_by),
+                ))
+                .returning(users::id)
+                .get_result::<i64>(self.connection)
+                .map(Some)
+                .map_err(taken),
+        }
+    }
+
+    /// Accepts that a link is used up where its session has begun: somebody pressed the button twice.
+    fn require_session(&mut self, secret: &SecretDigest) -> Result<(), StorageError> {
+        let begun = self.signed_in(secret)?;
+        begun.map(drop).ok_or(Refusal::LinkNotUsable.into())
+    }
+
+    /// The links to an organisation that can still be used, oldest first.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`].
+    pub fn pending_invitations(&mut self, provider_ukprn: &str) -> Result<Vec<PendingInvitation>, StorageError> {
+        let provider = self.provider(provider_ukprn)?;
+        let rows = invitations::table
+            .filter(invitations::provider_id.eq(provider.id))
+            .filter(invitations::used_at.is_null())
+            .filter(invitations::expires_at.gt(self.now().naive_utc()))
+            .order(invitations::id)
+            .select((invitations::id, invitations::email, invitations::role, invitations::expires_at))
+            .load::<(i64, String, String, NaiveDateTime)>(self.connection)?;
+        let pending = |(id, email, role, expires_at): (i64, String, String, NaiveDateTime)| {
+            let role = UserRole::stored(&role, "invitations", id)?;
+            Ok(PendingInvitation { id, email, role, expires_at: expires_at.and_utc() })
+        };
+        rows.into_iter().map(pending).collect()
+    }
+
+    /// Removes so many links at most that can no longer be used, and says how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_invitations(&mut self, most: i64) -> Result<usize, StorageError> {
+        let old = invitations::table
+            .filter(invitations::expires_at.lt(self.now().naive_utc()))
+            .limit(most)
+            .select(invitations::id)
+            .load::<i64>(self.connection)?;
+        Ok(diesel::delete(invitations::table.filter(invitations::id.eq_any(old))).execute(self.connection)?)
+    }
+
+    pub(super) fn remove_unused_invitations(
+        &mut self,
+        provider_id: Option<i64>,
+        email: &str,
+    ) -> Result<(), StorageError> {
+        diesel::delete(invitations::table.filter(invitations::email.eq(email)))
+            .filter(of_organisation(provider_id))
+            .filter(invitations::used_at.is_null())
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    /// Removes the links to an organisation that nobody has used.
+    pub(super) fn remove_unused_invitations_of_organisation(&mut self, provider_id: i64) -> Result<(), StorageError> {
+        diesel::delete(invitations::table.filter(invitations::provider_id.eq(provider_id)))
+            .filter(invitations::used_at.is_null())
+            .execute(self.connection)?;
+        Ok(())
+    }
+
+    fn usable_invitation(&mut self, digest: &SecretDigest) -> Result<Option<Usable>, StorageError> {
+        let found = unused()
+            .filter(invitations::digest.eq(digest.as_hex()))
+            .filter(invitations::expires_at.gt(self.now().naive_utc()))
+            .first::<Row>(self.connection)
+            .optional()?;
+        let found = found.filter(|((_, stored, ..), _, closed_at)| digest.is_stored_as(stored) && closed_at.is_none());
+        found.map(usable).transpose()
+    }
+
+    /// The links for an e-mail address that can be used, oldest first.
+    pub(super) fn usable_invitations_for(&mut self, email: &str) -> Result<Vec<Usable>, StorageError> {
+        let found = unused()
+            .filter(invitations::email.eq(email))
+            .filter(invitations::expires_at.gt(self.now().naive_utc()))
+            .order(invitations::id)
+            .load::<Row>(self.connection)?;
+        found.into_iter().filter(|(_, _, closed_at)| closed_at.is_none()).map(usable).collect()
+    }
+
+    /// The number and the role of the user with an e-mail address whose access was not removed.
+    pub(super) fn user_with(
+        &mut self,
+        provider_id: Option<i64>,
+        email: &str,
+    ) -> Result<Option<(i64, UserRole)>, StorageError> {
+        let found = users::table
+            .filter(of_organisation(provider_id))
+            .filter(users::email.eq(email))
+            .filter(users::removed_at.is_null())
+            .select((users::id, users::role))
+            .first::<(i64, String)>(self.connection)
+            .optional()?;
+        found.map(|(id, role)| Ok((id, UserRole::stored(&role, "users", id)?))).transpose()
+    }
+}
+
+/// All links that were not used, with their organisations, as [`Row`]s.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn unused() -> _ {
+    invitations::table.left_join(providers::table).filter(invitations::used_at.is_null()).select((
+        (
+            invitations::id,
+            invitations::digest,
+            invitations::provider_id,
+            invitations::email,
+            invitations::role,
+            invitations::created_by,
+        ),
+        (providers::ukprn, providers::name).nullable(),
+        providers::closed_at.nullable(),
+    ))
+}
+
+fn usable(((id, _, provider_id, email, role, created_by), organisation, _): Row) -> Result<Usable, StorageError> {
+    let role = UserRole::stored(&role, "invitations", id)?;
+    Ok(Usable { id, provider_id, email, role, created_by, organisation })
+}
+
+/// The same person accepted two links at the same time.
+fn taken(error: diesel::result::Error) -> StorageError {
+    let error = StorageError::from(error);
+    if error.is_unique_violation() { Refusal::LinkNotUsable.into() } else { error }
+}

@@ -1,0 +1,203 @@
+//! What operators do to organisations, with its entry in the activity log.
+
+use domain::values::text::visible_line;
+
+use super::{ActivityKind, Actor, Subject};
+use crate::accounts::providers::ProviderRecord;
+use crate::error::{Refusal, StorageError};
+use crate::session::{Provider, Session};
+
+/// The longest name of an organisation, in characters.
+pub const MAX_ORGANISATION_NAME_CHARS: usize = 200;
+
+impl From<ProviderRecord> for Provider {
+    fn from(ProviderRecord { id, ukprn, name, .. }: ProviderRecord) -> Self {
+        Self { id, ukprn, name }
+    }
+}
+
+impl Session<'_> {
+    /// The organisation with this UKPRN, open or closed.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`].
+    pub fn organisation(&mut self, ukprn: &str) -> Result<Provider, StorageError> {
+        Ok(self.provider(ukprn)?.into())
+    }
+
+    /// The same for a job that changes something of it: until it ends, nobody else changes anything of its settings.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`].
+    pub fn organisation_to_change(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+        let found = self.provider(ukprn)?;
+        self.lock_organisation(Some(found.id))?;
+        // Somebody may have been faster.
+        self.provider(ukprn)
+    }
+
+    /// Adds an organisation.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::InvalidUkprn`], [`Refusal::InvalidProviderName`], [`Refusal::UkprnTaken`]; [`Refusal::NotPermitted`] for a
+    /// user of an organisation.
+    pub fn add_organisation(&mut self, by: Actor<'_>, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
+        require_operator(by)?;
+        let name = valid_name(name)?;
+        // A statement that fails would end the transaction.
+        match self.provider(ukprn) {
+            Ok(_) => return Err(Refusal::UkprnTaken.into()),
+            Err(StorageError::Refused(Refusal::UnknownProvider)) => {}
+            Err(error) => return Err(error),
+        }
+        let added = self.add_provider(ukprn, name)?;
+        self.record_organisation(by, &added, ActivityKind::OrganisationAdded, name)?;
+        Ok(added)
+    }
+
+    /// Gives an organisation another name. The same name again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::InvalidProviderName`], [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an
+    /// organisation.
+    pub fn rename_organisation(
+        &mut self,
+        by: Actor<'_>,
+        ukprn: &str,
+        name: &str,
+    ) -> Result<ProviderRecord, StorageError> {
+        require_operator(by)?;
+        let name = valid_name(name)?;
+        let before = self.organisation_to_change(ukprn)?;
+        let renamed = self.rename_provider(ukprn, name)?;
+        if renamed.name != before.name {
+            let detail = format!("{} to {}", before.name, renamed.name);
+            self.record_organisation(by, &renamed, ActivityKind::OrganisationRenamed, &detail)?;
+        }
+        Ok(renamed)
+    }
+
+    /// Closes an organisation: from the next request on its tokens and its users are refused. The sessions of its users end and
+    /// its unused links are deleted, so that neither is valid again when it reopens. Closing it again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an organisation.
+    pub fn close_organisation(&mut self, by: Actor<'_>, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+        require_operator(by)?;
+        let was_open = self.organisation_to_change(ukprn)?.closed_at.is_none();
+        let closed = self.close_provider(ukprn)?;
+        self.end_sessions_of_organisation(closed.id)?;
+        self.remove_unused_invitations_of_organisation(closed.id)?;
+        if was_open {
+            self.record_organisation(by, &closed, ActivityKind::OrganisationClosed, "")?;
+        }
+        Ok(closed)
+    }
+
+    /// Reopens an organisation that was closed: its tokens that have neither expired nor been revoked are accepted again, and
+    /// its users can sign in again. One that is open stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an organisation.
+    pub fn reopen_organisation(&mut self, by: Actor<'_>, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+        require_operator(by)?;
+        let was_closed = self.organisation_to_change(ukprn)?.closed_at.is_some();
+        let reopened = self.reopen_provider(ukprn)?;
+        if was_closed {
+            self.record_organisation(by, &reopened, ActivityKind::OrganisationReopened, "")?;
+        }
+        Ok(reopened)
+    }
+
+    fn record_organisation(
+        &mut self,
+        by: Actor<'_>,
+        organisation: &ProviderRecord,
+        kind: ActivityKind,
+        detail: &str,
+    ) -> Result<(), StorageError> {
+        let subject = Subject::Organisation(&organisation.ukprn);
+        self.record_activity(by, Some(organisation.id), kind, subject, detail)
+    }
+}
+
+/// Keeps users of organisations from what operators do.
+pub(super) fn require_operator(by: Actor<'_>) -> Result<(), Refusal> {
+    if by.provider_id().is_none() { Ok(()) } else { Err(Refusal::NotPermitted) }
+}
+
+fn valid_name(name: &str) -> Result<&str, Refusal> {
+    visible_line(name, MAX_ORGANISATION_NAME_CHARS).ok_or(Refusal::InvalidProviderName)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounts::users::{ActivityFilter, Origin};
+    use crate::testing::{Register, UKPRN};
+
+    const OPERATOR: Actor<'static> = Actor::operator("A. Operator");
+
+    fn log(register: &Register) -> Vec<(String, String, String, Option<String>)> {
+        let filter = ActivityFilter { limit: 100, ..ActivityFilter::default() };
+        let entries = register.read(move |session| session.list_activity(filter)).unwrap();
+        let entry = |entry: crate::accounts::users::Activity| {
+            (entry.kind.name().to_owned(), entry.subject, entry.detail, entry.provider_ukprn)
+        };
+        entries.into_iter().rev().map(entry).collect()
+    }
+
+    #[test]
+    fn each_act_that_changes_an_organisation_is_logged_once() {
+        let register = Register::new();
+        for _ in 0..2 {
+            let _ = register.write(|session| session.add_organisation(OPERATOR, UKPRN, " Ash "));
+            register.write(|session| session.rename_organisation(OPERATOR, UKPRN, "Beech")).unwrap();
+            register.write(|session| session.rename_organisation(OPERATOR, UKPRN, "Beech")).unwrap();
+        }
+        for _ in 0..2 {
+            register.write(|session| session.close_organisation(OPERATOR, UKPRN)).unwrap();
+        }
+        for _ in 0..2 {
+            register.write(|session| session.reopen_organisation(OPERATOR, UKPRN)).unwrap();
+        }
+        let entry = |kind: &str, detail: &str| {
+            let subject = format!("organisation {UKPRN}");
+            (kind.to_owned(), subject, detail.to_owned(), Some(UKPRN.to_owned()))
+        };
+        let expected = [
+            entry("organisation_added", "Ash"),
+            entry("organisation_renamed", "Ash to Beech"),
+            entry("organisation_closed", ""),
+            entry("organisation_reopened", ""),
+        ];
+        assert_eq!(log(&register), expected);
+    }
+
+    #[test]
+    fn refused_acts_change_nothing_and_are_not_logged() {
+        let register = Register::new();
+        let add = |ukprn: &'static str, name: &'static str| {
+            register.write(move |session| session.add_organisation(OPERATOR, ukprn, name)).unwrap_err()
+        };
+        let long: &'static str = String::leak("x".repeat(MAX_ORGANISATION_NAME_CHARS + 1));
+        for name in ["", "  ", long, "a\nb"] {
+            let refused = add(UKPRN, name);
+            assert!(matches!(refused, StorageError::Refused(Refusal::InvalidProviderName)), "{refused:?}");
+        }
+        assert!(matches!(add("1", "Ash"), StorageError::Refused(Refusal::InvalidUkprn)));
+        let unknown = register.write(|session| session.close_organisation(OPERATOR, UKPRN)).unwrap_err();
+        assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownProvider)));
+        let user = Actor::user(1, Some(1), Origin::default());
+        let refused = register.write(move |session| session.add_organisation(user, UKPRN, "Ash")).unwrap_err();
+        assert!(matches!(refused, StorageError::Refused(Refusal::NotPermitted)));
+        assert_eq!(log(&register), []);
+        assert!(register.read(|session| session.list_providers()).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,72 @@
+//! The secrets of links and of session cookies: 256 random bits, of which only the digest is stored.
+
+use std::fmt;
+
+use data_encoding::BASE64URL_NOPAD;
+
+use crate::base::token::TokenDigest;
+use crate::error::StorageError;
+
+/// Random bytes in a secret.
+const SECRET_BYTES: usize = 32;
+
+/// A new secret, as text for an address or a cookie: 43 characters of base64url (RFC 4648, section 5).
+pub struct Secret(String);
+
+impl Secret {
+    /// A secret that nobody has.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::NoRandomness`]
+    pub fn generate() -> Result<Self, StorageError> {
+        let mut secret = [0; SECRET_BYTES];
+        getrandom::fill(&mut secret).map_err(StorageError::NoRandomness)?;
+        Ok(Self::of_bytes(&secret))
+    }
+
+    /// The secret of these bytes, which must be as hard to guess as random ones.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> Self {
+        Self(BASE64URL_NOPAD.encode(bytes))
+    }
+
+    /// The secret itself, to be given once to the person for whom it was made.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(hidden)")
+    }
+}
+
+/// What the register keeps of a secret: the SHA-256 of its text.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct SecretDigest(TokenDigest);
+
+impl SecretDigest {
+    /// The digest of a secret's text.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        Self(TokenDigest::of(text))
+    }
+
+    pub(super) fn as_hex(&self) -> &str {
+        self.0.as_hex()
+    }
+
+    /// Whether this digest is the stored one. Takes the same time wherever two digests differ.
+    pub(super) fn is_stored_as(&self, stored: &str) -> bool {
+        self.0.is_stored_as(stored)
+    }
+}
+
+impl fmt::Debug for SecretDigest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("SecretDigest(hidden)")
+    }
+}

@@ -1,0 +1,119 @@
+//! What operators do to trainees, in the activity log: what the registry does, and to have looked at a history.
+//!
+//! Names trainees by their identifiers alone. What an action is, is decided elsewhere.
+
+use diesel::prelude::*;
+
+use super::organisations::require_operator;
+use super::{ActivityKind, Actor, Subject};
+use crate::error::StorageError;
+use crate::records::history::TraineeHistory;
+use crate::schema::trainees;
+use crate::session::Session;
+use database::connection::with_inner;
+
+impl Session<'_> {
+    /// Logs that an operator did to a trainee what the registry does, in the transaction of the change.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotPermitted`](crate::error::Refusal::NotPermitted) for a user of an organisation.
+    pub fn record_registry_action(
+        &mut self,
+        by: Actor<'_>,
+        trainee_id: &str,
+        operation: &str,
+    ) -> Result<(), StorageError> {
+        self.record_trainee(by, trainee_id, ActivityKind::RegistryActed, operation)
+    }
+
+    /// The history of a trainee of whatever provider, with so many entries at most, the latest, and logs that an operator looked
+    /// at it; `None`, and no entry, when there is no such trainee.
+    ///
+    /// # Errors
+    ///
+    /// [`Refusal::NotPermitted`](crate::error::Refusal::NotPermitted) for a user of an organisation;
+    /// [`StorageError::CorruptRow`] when an entry holds what no field can hold.
+    pub fn view_history(
+        &mut self,
+        by: Actor<'_>,
+        trainee_id: &str,
+        most: i64,
+    ) -> Result<Option<TraineeHistory>, StorageError> {
+        require_operator(by)?;
+        let Some(history) = self.latest_history_of(trainee_id, most)? else { return Ok(None) };
+        self.record_trainee(by, trainee_id, ActivityKind::HistoryViewed, "")?;
+        Ok(Some(history))
+    }
+
+    fn record_trainee(
+        &mut self,
+        by: Actor<'_>,
+        trainee_id: &str,
+        kind: ActivityKind,
+        detail: &str,
+    ) -> Result<(), StorageError> {
+        require_operator(by)?;
+        let owner = trainees::table.filter(trainees::trainee_id.eq(trainee_id)).select(trainees::provider_id);
+        let owner = with_inner!(self.connection, |inner| owner.get_result::<i64>(inner)).optional()?;
+        self.record_activity(by, owner, kind, Subject::Trainee(trainee_id), detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Trainee;
+
+    use super::*;
+    use crate::accounts::users::{ActivityFilter, Origin};
+    use crate::base::cause::Cause;
+    use crate::error::Refusal;
+    use crate::records::history::Entry;
+    use crate::testing::{Register, UKPRN};
+
+    #[test]
+    fn only_the_latest_entries_of_a_history_are_read_for_a_page() {
+        let register = Register::with_provider();
+        register.add_trainee("trainee");
+        register
+            .write(|session| {
+                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                for name in ["Ash", "Beech", "Cedar"] {
+                    let stored = provider.find_trainee("trainee")?.unwrap();
+                    let changed = Trainee { last_name: Some(name.to_owned()), ..stored.record.clone() };
+                    provider.update_trainee(&stored, &changed)?;
+                }
+                Ok(())
+            })
+            .unwrap();
+        let seen = |most| {
+            let view = move |session: &mut Session<'_>| session.view_history(Actor::operator("o"), "trainee", most);
+            let history = register.write(view).unwrap().unwrap();
+            let last = |entry: &Entry| entry.fields.last().unwrap().after();
+            (history.entries.iter().map(last).collect::<Vec<_>>(), history.left_out)
+        };
+        assert_eq!(seen(2), (vec!["\"Beech\"".to_owned(), "\"Cedar\"".to_owned()], 2));
+        let (all, left_out) = seen(4);
+        assert_eq!((all.len(), left_out), (4, 0));
+        assert_eq!(all, seen(200).0);
+    }
+
+    #[test]
+    fn a_user_of_an_organisation_does_nothing_of_what_operators_do_to_trainees() {
+        let register = Register::with_provider();
+        let user = Actor::user(1, Some(1), Origin::default());
+        let refused = [
+            register.write(move |session| session.view_history(user, "nobody", 10).map(drop)).unwrap_err(),
+            register
+                .write(move |session| session.record_registry_action(user, "nobody", "registry award"))
+                .unwrap_err(),
+        ];
+        for error in refused {
+            assert!(matches!(error, StorageError::Refused(Refusal::NotPermitted)), "{error:?}");
+        }
+        let nobody = register.write(|session| session.view_history(Actor::operator("operator"), "nobody", 10)).unwrap();
+        assert_eq!(nobody, None);
+        let filter = ActivityFilter { provider_ukprn: Some(UKPRN), limit: 10, ..ActivityFilter::default() };
+        assert!(register.read(move |session| session.list_activity(filter)).unwrap().is_empty());
+    }
+}

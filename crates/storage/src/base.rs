@@ -1,0 +1,8 @@
+//! What every layer stands on: tokens, causes, rows of trainees, settings, dates and times.
+
+pub mod cause;
+pub(crate) mod pending_result;
+pub(crate) mod register_setting;
+pub(crate) mod timestamps;
+pub mod token;
+pub(crate) mod trainee_row;

@@ -1,0 +1,241 @@
+//! Puts a backup in the place of a database, in two steps: a copy of the backup is brought up to date next to the database,
+//! and then takes its name. What else must be true of the restored register is done to the copy between the two.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use diesel::connection::SimpleConnection as _;
+
+use super::part::Part;
+use super::{
+    BackupError, beside, exclusive, folder_of, follow_links, open, part, put_in_place, require_no_folder, require_sound,
+};
+use crate::accounts::providers;
+use crate::base::token::Environment;
+use crate::error::{DatabaseError, StorageError};
+use crate::maintenance::migrations::{Goal, SchemaChange, SetUp, set_up};
+use crate::maintenance::{copy, environment};
+use crate::records::erasure::Erasure;
+use crate::records::{change_generation, erasure};
+use crate::store::{Store, StoreOptions};
+use database::connection::Connections;
+use database::owner_only;
+
+/// How long the connections of a store that was dropped may take to close.
+const CLOSING_TIME: Duration = Duration::from_secs(10);
+/// How long to wait before looking again.
+const CLOSING_PAUSE: Duration = Duration::from_millis(10);
+
+/// A backup that was put in the place of a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The migrations that brought it up to date.
+    pub schema: SchemaChange,
+    /// Its environment.
+    pub environment: Environment,
+}
+
+/// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the database is as it was.
+#[derive(Debug)]
+pub struct PreparedRestore {
+    copy: Part,
+    /// Under its own name: a link is not followed.
+    connections: Connections,
+    database: PathBuf,
+    replace: bool,
+    restored: Restored,
+    /// The erasures that the database records, which the backup may not know; or why they cannot be read, also where the database
+    /// is gone. None where there never was one.
+    pub erasures: Result<Vec<Erasure>, StorageError>,
+}
+
+/// Prepares to put a backup in the place of the SQLite database at `url`: a copy of it, with its schema brought up to date. A
+/// database that is there already is to be replaced only when `replace` says so. Blocks; no server may be started until the
+/// end.
+///
+/// The environment goes with the backup. The providers of erasures are added where the backup does not have
+/// them.
+///
+/// # Errors
+///
+/// [`BackupError`].
+pub fn prepare_restore(
+    url: &str,
+    from: &Path,
+    replace: bool,
+    requested: Option<Environment>,
+) -> Result<PreparedRestore, BackupError> {
+    let connections = Connections::from_url(url)?;
+    let Some(database) = connections.file() else {
+        return Err(BackupError::OtherTool);
+    };
+    require_no_folder(from)?;
+    require_no_folder(database)?;
+    if !from.is_file() {
+        return Err(BackupError::Absent(from.to_owned()));
+    }
+    for journal in ["-wal", "-journal"].map(|ending| beside(from, ending)) {
+        if journal.metadata().is_ok_and(|file| file.len() > 0) {
+            return Err(BackupError::NotWhole(from.to_owned(), journal));
+        }
+    }
+    if database.exists() && !replace {
+        return Err(BackupError::Exists(database.to_owned()));
+    }
+    let database = follow_links(database);
+    let folder = folder_of(&database);
+    owner_only::create_folder(folder)
+        .map_err(|source| BackupError::File(folder.to_owned(), source).with_folder(&database))?;
+    let mut copy = part::create_beside(&database).map_err(|error| error.with_folder(&database))?;
+    let prepared = prepare_copy(&mut copy, &connections, &database, from, requested);
+    let (restored, erasures) = prepared.map_err(|error| error.with_folder(&database))?;
+    Ok(PreparedRestore { copy, connections, database, replace, restored, erasures })
+}
+
+/// Checks a copy of the backup and brings it up to date, so that the backup itself stays unchanged. Returns also the erasures
+/// of the database that is to be replaced.
+fn prepare_copy(
+    copy: &mut Part,
+    connections: &Connections,
+    database: &Path,
+    from: &Path,
+    requested: Option<Environment>,
+) -> Result<(Restored, Result<Vec<Erasure>, StorageError>), BackupError> {
+    let failed = BackupError::of_file(from);
+    io::copy(&mut File::open(from).map_err(&failed)?, &mut copy.file).map_err(&failed)?;
+    require_sound(copy.file.path(), from)?;
+    let mut restored = Connections::from_url(&url_of(copy))?.establish()?;
+    if copy::is_unfinished(&mut restored)? {
+        return Err(StorageError::UnfinishedCopy.into());
+    }
+    let mut in_use = connections.establish_existing();
+    let recorded = in_use.as_mut().map(environment::recorded);
+    if let Ok(Err(StorageError::Database(DatabaseError::Busy))) = recorded {
+        return Err(StorageError::Database(DatabaseError::Busy).into());
+    }
+    // A database that cannot be read does not restrict the environment.
+    let replaced = recorded.ok().and_then(Result::ok).flatten();
+    environment::require_same(replaced, requested)?;
+    if let (Some(backup), Some(replaced)) = (environment::recorded(&mut restored)?, replaced)
+        && backup != replaced
+    {
+        let (file, database) = (from.to_owned(), database.to_owned());
+        return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
+    }
+    let SetUp { schema, environment } = set_up(&mut restored, Goal::Newest, requested.or(replaced))?;
+    // Rejects the cursors that the replaced database gave out.
+    change_generation::renew(&mut restored)?;
+    let erasures = match in_use {
+        Ok(mut in_use) => {
+            let erasures = erasure::recorded_in(&mut in_use);
+            if erasures.as_ref().is_ok_and(|erasures| !erasures.is_empty()) {
+                providers::add_those_of_erasures(&mut restored, &mut in_use)?;
+            }
+            erasures
+        }
+        Err(DatabaseError::Absent(_)) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    };
+    match erasures {
+        Err(StorageError::Database(DatabaseError::Busy)) => Err(StorageError::Database(DatabaseError::Busy).into()),
+        erasures => Ok((Restored { schema, environment }, erasures)),
+    }
+}
+
+impl PreparedRestore {
+    /// Opens the copy as a register. All that was opened must be dropped before [`PreparedRestore::put_in_place`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::open_existing`].
+    pub fn open(&self) -> Result<Store, StorageError> {
+        Store::open_existing(&url_of(&self.copy), StoreOptions::default())
+    }
+
+    /// Gives the copy the name of the database, or of the file to which that leads as a link, when it is certain that nobody has
+    /// it open. Only the owner can read the new file, whatever the mode of the replaced one. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`BackupError`].
+    pub fn put_in_place(self) -> Result<Restored, BackupError> {
+        let Self { copy, connections, database, replace, restored, erasures } = self;
+        close(copy.file.path())?;
+        // Held until the new file has the name, so that nobody begins to use the old one.
+        let mut held = exclusive::acquire(&database)?;
+        if let (Ok(known), Some(connection)) = (erasures, &mut held.connection)
+            && erasure::recorded_in(connection)? != known
+        {
+            // Somebody has erased a trainee meanwhile.
+            return Err(BackupError::InUse(database));
+        }
+        put_in_place(copy, &database, replace).map_err(|error| error.with_folder(&database))?;
+        connections.mark_created()?;
+        Ok(restored)
+    }
+}
+
+fn url_of(copy: &Part) -> String {
+    format!("sqlite://{}", copy.file.path().display())
+}
+
+/// Brings all that was written to a database into its one file. The connections of a store that was dropped may still be
+/// closing, on threads of their own.
+fn close(database: &Path) -> Result<(), StorageError> {
+    let mut connection = open(database)?;
+    let deadline = Instant::now() + CLOSING_TIME;
+    loop {
+        // This mode cannot be entered while another connection is open, and SQLite does not wait for it.
+        match connection.batch_execute("PRAGMA journal_mode = DELETE").map_err(StorageError::from) {
+            Err(StorageError::Database(DatabaseError::Busy)) if Instant::now() < deadline => {
+                thread::sleep(CLOSING_PAUSE)
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use test_support::Kind;
+
+    use super::*;
+    use crate::maintenance::backup::back_up;
+    use crate::testing::filled::{connect, filled};
+
+    #[test]
+    fn a_database_that_another_program_holds_is_not_replaced() {
+        let (database, folder) = (filled(Kind::Sqlite, 3), tempfile::tempdir().unwrap());
+        let backup = folder.path().join("backup.db");
+        back_up(database.url(), &backup, false, None).unwrap();
+        let mut holding = connect(database.url());
+        holding.batch_execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE").unwrap();
+        let refused = prepare_restore(database.url(), &backup, true, None);
+        assert!(
+            matches!(refused, Err(BackupError::Storage(StorageError::Database(DatabaseError::Busy)))),
+            "{refused:?}"
+        );
+        holding.batch_execute("COMMIT").unwrap();
+        drop(holding);
+        assert_ne!(prepare_restore(database.url(), &backup, true, None).unwrap().erasures.unwrap(), []);
+    }
+
+    #[test]
+    fn a_database_in_which_a_trainee_was_erased_meanwhile_is_not_replaced() {
+        let (database, folder) = (filled(Kind::Sqlite, 3), tempfile::tempdir().unwrap());
+        let backup = folder.path().join("backup.db");
+        back_up(database.url(), &backup, false, None).unwrap();
+        let prepare = || prepare_restore(database.url(), &backup, true, None).unwrap();
+        let prepared = prepare();
+        let mut connection = connect(database.url());
+        connection.batch_execute("UPDATE erasures SET trainee_id = trainee_id || 'x'").unwrap();
+        drop(connection);
+        let erasures = erasure::recorded_in(&mut connect(database.url())).unwrap();
+        assert_ne!(erasures, []);
+        assert!(matches!(prepared.put_in_place().unwrap_err(), BackupError::InUse(_)));
+        assert_eq!(erasure::recorded_in(&mut connect(database.url())).unwrap(), erasures);
+        prepare().put_in_place().unwrap();
+    }
+}

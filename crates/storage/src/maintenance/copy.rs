@@ -1,0 +1,235 @@
+//! Copies a whole register from one database to another, whichever of the two each is.
+//!
+//! Rows are copied unchanged, keys included. Tables are ordered by their references (`tables.rs`), rows by their keys. One
+//! statement inserts a batch (`rows.rs`). Rows that the target's own triggers derive are not copied. A copy that was interrupted
+//! begins again with an empty database.
+
+mod rows;
+mod sequences;
+pub(crate) mod tables;
+mod verify;
+
+use std::path::PathBuf;
+
+use diesel::Connection as _;
+use diesel::connection::SimpleConnection as _;
+
+use crate::base::token::Environment;
+use crate::error::{DatabaseError, StorageError};
+use crate::maintenance::environment;
+use crate::maintenance::migrations::{Goal, bring_to, require_current};
+use crate::records::change_generation;
+use database::catalog;
+use database::connection::{Access, Connections, DatabaseConnection};
+use rows::{TableAccess, key_of};
+use tables::{COPIED, CopiedTable};
+pub use verify::Difference;
+
+/// The table that stands in a target from the beginning of a copy to its end. While it is there, nothing else opens the
+/// database.
+const IN_PROGRESS: &str = "copy_in_progress";
+
+/// Rows in one transaction.
+const BATCH: usize = 500;
+
+/// Why a register was not copied.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// The database to copy from failed.
+    #[error("cannot read the database to copy from")]
+    Source(#[source] StorageError),
+    /// The database to copy to failed.
+    #[error("cannot write the database to copy to")]
+    Target(#[source] StorageError),
+    /// There is no file to copy from.
+    #[error("database to copy from does not exist: {}", .0.display())]
+    Absent(PathBuf),
+    /// The target holds a register of its own.
+    #[error("database to copy to is not empty: table {table} has {rows} rows")]
+    NotEmpty {
+        /// A table with rows.
+        table: &'static str,
+        /// How many.
+        rows: i64,
+    },
+    /// The target is recorded as another environment than the source.
+    #[error(
+        "database to copy from is a {from} register, and database to copy to is a {to} register: copy to a new database"
+    )]
+    OtherEnvironment {
+        /// The environment of the source.
+        from: Environment,
+        /// The environment of the target.
+        to: Environment,
+    },
+}
+
+/// How far a copy has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// So many rows are to be copied and, afterwards, compared.
+    Begun {
+        /// Rows of all tables together.
+        rows: u64,
+    },
+    /// So many more rows are in the target, committed.
+    Copied(u64),
+    /// So many more rows were compared.
+    Compared(u64),
+}
+
+/// What a finished copy came to.
+#[derive(Debug, Default)]
+pub struct CopyReport {
+    /// How many rows each table has, in the order in which tables were copied.
+    pub rows: Vec<(&'static str, u64)>,
+    /// Where source and target differ; empty on a good copy. While there is any, nothing else opens the target.
+    pub differences: Vec<Difference>,
+}
+
+/// Copies the register at `from` to the empty database at `to`.
+///
+/// The target's schema is brought up to date first; that of the source must be up to date, and its environment recorded,
+/// which goes with the copy. The source is read in one snapshot, and then compared row by row with the
+/// target in another one, so that what was written to it meanwhile is found as a difference. Blocks.
+///
+/// # Errors
+///
+/// [`CopyError`]; also when an environment is requested that is not that of the source. What was copied stays, and nothing else
+/// opens the target.
+pub fn copy(
+    from: &str,
+    to: &str,
+    requested: Option<Environment>,
+    mut report_step: impl FnMut(Step),
+) -> Result<CopyReport, CopyError> {
+    let (mut source, environment) = open_source(from, requested)?;
+    let target_connections = Connections::from_url(to).map_err(of_target)?;
+    let mut target = target_connections.establish().map_err(of_target)?;
+    prepare(&mut target, environment)?;
+
+    // On an error the connection is dropped, which ends its transaction.
+    source.begin(Access::Read).map_err(of_source)?;
+    report_step(Step::Begun { rows: count_all(&mut source).map_err(of_source)? });
+    for table in COPIED {
+        copy_rows(&mut source, &mut target, table, &mut report_step)?;
+    }
+    source.roll_back().map_err(of_source)?;
+
+    let report = verify::compare(&mut source, &mut target, &mut report_step)?;
+    if report.differences.is_empty() {
+        open_target(&mut target).and_then(|()| Ok(target_connections.mark_created()?)).map_err(of_target)?;
+    }
+    Ok(report)
+}
+
+fn of_source(error: impl Into<StorageError>) -> CopyError {
+    CopyError::Source(error.into())
+}
+
+fn of_target(error: impl Into<StorageError>) -> CopyError {
+    CopyError::Target(error.into())
+}
+
+/// Lets others open a target that is complete. Its changes are of another generation.
+fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
+    target.transaction(|target| {
+        change_generation::renew(target)?;
+        Ok(target.batch_execute(&format!("DROP TABLE {IN_PROGRESS}"))?)
+    })
+}
+
+/// Opens the database to copy from, which stays as it is.
+fn open_source(url: &str, requested: Option<Environment>) -> Result<(DatabaseConnection, Environment), CopyError> {
+    let connections = Connections::from_url(url).map_err(of_source)?;
+    let mut source = connections.establish_existing().map_err(|error| {
+        if let DatabaseError::Absent(file) = error { CopyError::Absent(file) } else { of_source(error) }
+    })?;
+    let environment = require_source(&mut source, &connections.display_name(), requested).map_err(of_source)?;
+    Ok((source, environment))
+}
+
+/// Fails unless the database holds a whole register with the present schema. Returns its environment.
+fn require_source(
+    source: &mut DatabaseConnection,
+    name: &str,
+    requested: Option<Environment>,
+) -> Result<Environment, StorageError> {
+    if is_unfinished(source)? {
+        return Err(StorageError::UnfinishedCopy);
+    }
+    require_current(source, name)?;
+    let environment = environment::require(source)?;
+    environment::require_same(Some(environment), requested)?;
+    Ok(environment)
+}
+
+/// Whether the database is the target of a copy that has not come to its end.
+pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    Ok(catalog::tables(connection)?.iter().any(|table| table == IN_PROGRESS))
+}
+
+/// Brings a new target's schema up to date and marks it; refuses one that holds a register.
+fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<(), CopyError> {
+    if is_unfinished(target).map_err(of_target)? {
+        return Err(of_target(StorageError::UnfinishedCopy));
+    }
+    bring_to(target, Goal::Newest).map_err(of_target)?;
+    // On an error the connection is dropped, which ends its transaction.
+    target.begin(Access::Write).map_err(of_target)?;
+    mark(target, environment)?;
+    target.commit().map_err(of_target)
+}
+
+fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyError> {
+    // An empty register has settings of its own, which make room for those of the source.
+    let settings = tables::SETTINGS;
+    for table in tables::copied().filter(|table| *table != settings) {
+        let rows = catalog::count(target, table).map_err(of_target)?;
+        if rows > 0 {
+            return Err(CopyError::NotEmpty { table, rows });
+        }
+    }
+    match environment::recorded(target).map_err(of_target)? {
+        Some(to) if to != from => return Err(CopyError::OtherEnvironment { from, to }),
+        Some(_) | None => {}
+    }
+    let marker = format!("DELETE FROM {settings}; CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)");
+    target.batch_execute(&marker).map_err(of_target)
+}
+
+fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
+    let mut all = 0;
+    for table in tables::copied() {
+        all += u64::try_from(catalog::count(connection, table)?).unwrap_or_default();
+    }
+    Ok(all)
+}
+
+/// Copies the rows, then the last key that the source has given.
+fn copy_rows(
+    source: &mut DatabaseConnection,
+    target: &mut DatabaseConnection,
+    table: &'static CopiedTable,
+    report_step: &mut dyn FnMut(Step),
+) -> Result<(), CopyError> {
+    let read = TableAccess::new(source, table).map_err(of_source)?;
+    let write = TableAccess::new(target, table).map_err(of_target)?;
+    let mut last = None;
+    loop {
+        let rows = read.page(source, last.as_ref()).map_err(of_source)?;
+        let Some(row) = rows.last() else { break };
+        last = Some(key_of(table, row));
+        write.insert(target, &rows).map_err(of_target)?;
+        report_step(Step::Copied(rows.len() as u64));
+    }
+    if read.has_sequence
+        && let Some(key) = sequences::last_key(source, table.name).map_err(of_source)?
+    {
+        sequences::set_last_key(target, table.name, key).map_err(of_target)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! What the database itself says of its invariants, whatever its tables mean.
+
+use std::collections::BTreeMap;
+
+use diesel::connection::SimpleConnection as _;
+use diesel::prelude::*;
+use domain::records::organisations::is_reserved_urn;
+
+use crate::error::StorageError;
+use crate::maintenance::copy::tables;
+use crate::records::trainees::miscounted;
+use crate::schema::{schools, training_partners};
+use crate::session::Session;
+use database::catalog::{self, Orphan};
+use database::connection::DatabaseConnection;
+
+/// What was found about the database as a whole.
+#[derive(Debug, Default)]
+pub struct Inspection {
+    /// What SQLite finds wrong with its file. PostgreSQL has tools of its own for that.
+    pub damage: Vec<String>,
+    /// Rows that refer to rows which are not there.
+    pub orphans: Vec<Orphan>,
+    /// How many of the counts that the database keeps for lists are wrong.
+    pub miscounted: i64,
+    /// Schools and training partners with a number that none of them may have.
+    pub organisations: Vec<String>,
+    /// How many rows each table has.
+    pub counts: Vec<(&'static str, i64)>,
+}
+
+impl Session<'_> {
+    /// Looks at all tables.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn inspect(&mut self) -> Result<Inspection, StorageError> {
+        // Whole tables are read here, once each.
+        if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
+            inner.batch_execute("SET LOCAL enable_seqscan = on")?;
+        }
+        let mut found = Inspection { damage: catalog::damage(self.connection)?, ..Inspection::default() };
+        for reference in catalog::references(self.connection)? {
+            found.orphans.extend(catalog::orphans(self.connection, &reference)?);
+        }
+        found.miscounted = miscounted(self.connection)?;
+        found.organisations = problems_of_organisations(self.connection)?;
+        for table in tables::copied().chain(tables::DERIVED.iter().copied()) {
+            found.counts.push((table, catalog::count(self.connection, table)?));
+        }
+        Ok(found)
+    }
+}
+
+/// The reserved URNs and the shared UKPRNs of an earlier import. A new one refuses them.
+fn problems_of_organisations(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    let schools: Vec<String> = schools::table.select(schools::urn).order(schools::urn).load(connection)?;
+    let partners: Vec<(Option<String>, Option<String>)> = training_partners::table
+        .select((training_partners::urn, training_partners::ukprn))
+        .order(training_partners::urn)
+        .load(connection)?;
+    let reserved = |table: &str, urn: &str| format!("{table}: URN {urn} is reserved");
+    let is_reserved = |urn: &&str| is_reserved_urn(urn);
+    let mut problems: Vec<String> =
+        schools.iter().map(String::as_str).filter(is_reserved).map(|urn| reserved("schools", urn)).collect();
+    let urns = partners.iter().filter_map(|(urn, _)| urn.as_deref());
+    problems.extend(urns.filter(is_reserved).map(|urn| reserved("training_partners", urn)));
+    let mut ukprns: BTreeMap<&str, usize> = BTreeMap::new();
+    for ukprn in partners.iter().filter_map(|(_, ukprn)| ukprn.as_deref()) {
+        *ukprns.entry(ukprn).or_default() += 1;
+    }
+    let shared = ukprns.into_iter().filter(|(_, count)| *count > 1);
+    problems.extend(shared.map(|(ukprn, count)| format!("training_partners: {count} have the UKPRN {ukprn}")));
+    Ok(problems)
+}

@@ -1,0 +1,290 @@
+//! The schema's history, embedded in the program: forwards, back, and whether the database is ahead of it.
+//!
+//! What is to be done is looked for without a lock, and only what is to be done takes one. All migrations of one call are one
+//! transaction under one lock: they are applied together or not at all, and once. Those that run outside a transaction
+//! divide it (`outside.rs`).
+//!
+//! Knows nothing of what the migrations do.
+
+use chrono::Utc;
+use diesel::migration::{self, Migration, MigrationSource};
+use diesel::pg::Pg;
+use diesel::sqlite::Sqlite;
+use diesel_migrations::{EmbeddedMigrations, embed_migrations};
+
+use self::locking::RetryPolicy;
+pub use self::pending::Pending;
+use crate::base::token::Environment;
+use crate::error::{DatabaseError, StorageError};
+use crate::maintenance::environment;
+use crate::maintenance::migrations::apply::walk_migrations;
+use crate::records::change_generation;
+use crate::records::history::{Month, partitions};
+use database::catalog;
+use database::connection::{Access, Connections, DatabaseConnection};
+
+const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
+const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");
+
+/// The table in which diesel records the migrations that are applied.
+pub(crate) const MIGRATIONS_TABLE: &str = "__diesel_schema_migrations";
+/// A table of every layout of a register.
+const TRAINEES: &str = "trainees";
+
+/// How far the schema is to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Goal<'a> {
+    /// To the newest migration of this program.
+    Newest,
+    /// To the migration of this name, such as `2026-11-26-000001_register` or its number alone. Those behind it are taken
+    /// back, and what only they have room for is lost.
+    Migration(&'a str),
+    /// The same, unless a table with rows would be dropped by that.
+    MigrationKeepingTables(&'a str),
+}
+
+/// The migrations that were applied and taken back, by their names and in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SchemaChange {
+    /// Applied now.
+    pub applied: Vec<String>,
+    /// Taken back now.
+    pub taken_back: Vec<String>,
+}
+
+/// What a database was brought to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetUp {
+    /// What became of its schema.
+    pub schema: SchemaChange,
+    /// The recorded environment.
+    pub environment: Environment,
+}
+
+/// The migrations of one database, in any order.
+type Listed<DB> = migration::Result<Vec<Box<dyn Migration<DB>>>>;
+
+/// The migrations of each database, as the program holds them.
+struct Migrations {
+    postgres: Box<dyn Fn() -> Listed<Pg>>,
+    sqlite: Box<dyn Fn() -> Listed<Sqlite>>,
+}
+
+impl Migrations {
+    fn embedded() -> Self {
+        Self { postgres: Box::new(|| POSTGRES.migrations()), sqlite: Box::new(|| SQLITE.migrations()) }
+    }
+}
+
+/// Reads and changes the schema of one database.
+pub(crate) struct Migrator<'a> {
+    connection: &'a mut DatabaseConnection,
+    /// Makes the connection for what runs outside a transaction, while the other one holds the lock. Without it there is no
+    /// lock then, and nobody else may be at work on the schema.
+    connections: Option<&'a Connections>,
+    policy: RetryPolicy,
+    migrations: Migrations,
+}
+
+/// Brings the schema of a database that nobody else uses to the goal.
+pub(crate) fn bring_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+    Migrator::new(connection).bring_to(goal)
+}
+
+/// As [`Migrator::set_up`], for a database that nobody else uses.
+pub(crate) fn set_up(
+    connection: &mut DatabaseConnection,
+    goal: Goal<'_>,
+    requested: Option<Environment>,
+) -> Result<SetUp, StorageError> {
+    Migrator::new(connection).set_up(goal, requested)
+}
+
+impl<'a> Migrator<'a> {
+    /// For a database that nobody else uses.
+    pub(crate) fn new(connection: &'a mut DatabaseConnection) -> Self {
+        Self { connection, connections: None, policy: RetryPolicy::default(), migrations: Migrations::embedded() }
+    }
+
+    /// For a database whose schema others may be changing too.
+    pub(crate) fn with_connections(connection: &'a mut DatabaseConnection, connections: &'a Connections) -> Self {
+        Self { connections: Some(connections), ..Self::new(connection) }
+    }
+
+    /// Brings the schema to the goal.
+    pub(crate) fn bring_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+        let change = self.bring_schema_to(goal)?;
+        self.make_partitions()?;
+        Ok(change)
+    }
+
+    fn bring_schema_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+        let is_done = self
+            .retry_read(|connection, migrations| Ok(pending::migrations(connection, migrations, goal)?.is_empty()))?;
+        if is_done {
+            return Ok(SchemaChange::default());
+        }
+        let (change, ()) = self.migrate(goal, |_| Ok(()), |_| Ok(()))?;
+        Ok(change)
+    }
+
+    /// Brings the schema to the goal and the register to its environment, both or neither.
+    pub(crate) fn set_up(&mut self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
+        let set_up = self.set_up_schema(goal, requested)?;
+        self.make_partitions()?;
+        Ok(set_up)
+    }
+
+    fn set_up_schema(&mut self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
+        let found = self.retry_read(|connection, migrations| {
+            environment::require_same(environment::recorded(connection)?, requested)?;
+            if !pending::migrations(connection, migrations, goal)?.is_empty()
+                || environment::schema_is_due(connection)?
+                || change_generation::is_due(connection)?
+            {
+                return Ok(None);
+            }
+            let Some(environment) = environment::recorded(connection)? else { return Ok(None) };
+            Ok(Some(SetUp { schema: SchemaChange::default(), environment }))
+        })?;
+        if let Some(found) = found {
+            return Ok(found);
+        }
+        let (schema, environment) = self.migrate(
+            goal,
+            // Going back may drop the record.
+            |connection| environment::require_same(environment::recorded(connection)?, requested),
+            |connection| {
+                let environment = environment::resolve(connection, requested)?;
+                environment::record_schema(connection)?;
+                change_generation::record(connection)?;
+                Ok(environment)
+            },
+        )?;
+        Ok(SetUp { schema, environment })
+    }
+
+    /// Makes the partitions of the history for the present month and for those to come. Where somebody is in the way, a server does
+    /// so later, and what is written meanwhile has its place in the default partition.
+    fn make_partitions(&mut self) -> Result<(), StorageError> {
+        let present = Month::of(Utc::now().date_naive());
+        if partitions::missing(self.connection, present)?.is_empty() {
+            return Ok(());
+        }
+        self.connection.begin(Access::Write)?;
+        let outcome = partitions::make_ahead(self.connection, present);
+        match outcome {
+            Ok(_) => Ok(self.connection.commit()?),
+            Err(error) => {
+                self.connection.roll_back()?;
+                if !error.is_temporary() || matches!(error, StorageError::Database(DatabaseError::DatabaseFault(_))) {
+                    return Err(error);
+                }
+                log::info!("partitions of coming months are not made yet: {error}");
+                Ok(())
+            }
+        }
+    }
+
+    /// What [`Migrator::set_up`] to the newest migration would do. Changes nothing, and takes no lock but those of reading.
+    pub(crate) fn pending(&mut self, requested: Option<Environment>) -> Result<Pending, StorageError> {
+        pending::find(self.connection, &self.migrations, requested)
+    }
+
+    /// Goes to the goal: first what runs in a transaction, with `before` and `after` in it, then what does not, and so on.
+    ///
+    /// `before` and `after` may run more than once, and must be right each time.
+    fn migrate<T>(
+        &mut self,
+        goal: Goal<'_>,
+        mut before: impl FnMut(&mut DatabaseConnection) -> Result<(), StorageError>,
+        mut after: impl FnMut(&mut DatabaseConnection) -> Result<T, StorageError>,
+    ) -> Result<(SchemaChange, T), StorageError> {
+        let mut change = SchemaChange::default();
+        loop {
+            let (walked, answer) = self.with_schema_lock(|connection, migrations| {
+                before(connection)?;
+                let filled = match goal {
+                    Goal::MigrationKeepingTables(_) => filled_tables(connection)?,
+                    Goal::Newest | Goal::Migration(_) => Vec::new(),
+                };
+                let walked = walk_migrations(connection, migrations, goal)?;
+                require_tables(connection, filled)?;
+                Ok((walked, after(connection)?))
+            })?;
+            change.applied.extend(walked.change.applied);
+            change.taken_back.extend(walked.change.taken_back);
+            if !walked.stopped {
+                return Ok((change, answer));
+            }
+            change.applied.extend(self.apply_outside(goal)?);
+        }
+    }
+}
+
+/// The tables that have rows.
+fn filled_tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    let mut filled = Vec::new();
+    for table in catalog::tables(connection)? {
+        if catalog::has_rows(connection, &table)? {
+            filled.push(table);
+        }
+    }
+    Ok(filled)
+}
+
+/// Fails when one of the tables is gone, by which the transaction is undone.
+fn require_tables(connection: &mut DatabaseConnection, mut tables: Vec<String>) -> Result<(), StorageError> {
+    let left = catalog::tables(connection)?;
+    tables.retain(|table| !left.contains(table));
+    if tables.is_empty() { Ok(()) } else { Err(StorageError::RecordsWouldBeLost { tables: tables.join(", ") }) }
+}
+
+/// Fails when the schema is ahead of this program, or of a layout from before the first release; changes nothing.
+pub(crate) fn refuse_unknown(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    missing(connection).map(drop)
+}
+
+/// Fails unless the database has exactly the schema of this program; changes nothing. `name` is what to call it.
+pub(crate) fn require_current(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+    require_register(connection, name)?;
+    match missing(connection)?.into_iter().next() {
+        Some(migration) => Err(StorageError::SchemaOlder { database: name.to_owned(), migration }),
+        None => environment::require_known_schema(connection).map(drop),
+    }
+}
+
+/// Fails unless the database has tables of a register.
+pub(crate) fn require_register(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+    if has_register(connection)? { Ok(()) } else { Err(StorageError::NoRegister { database: name.to_owned() }) }
+}
+
+/// Whether the database has tables of a register, of whatever layout. Fails where there are trainees in another schema: a
+/// register that was made here would hide the records of that one.
+fn has_register(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
+    if catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE || table == TRAINEES) {
+        return Ok(true);
+    }
+    match catalog::other_schema_with(connection, TRAINEES)? {
+        Some(schema) => Err(StorageError::OtherSchema { schema }),
+        None => Ok(false),
+    }
+}
+
+/// The migrations of this program that are not applied, oldest first.
+fn missing(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
+    pending::migrations(connection, &Migrations::embedded(), Goal::Newest)
+}
+
+mod apply;
+#[cfg(test)]
+mod concurrency_tests;
+mod locking;
+#[cfg(test)]
+mod next_migrations;
+mod non_transactional;
+mod pending;
+#[cfg(test)]
+mod rebuilding;
+#[cfg(test)]
+mod tests;

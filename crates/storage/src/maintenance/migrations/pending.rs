@@ -1,0 +1,74 @@
+//! What is yet to be done to a database, found without changing it and without a lock.
+
+use std::fmt;
+
+use super::{Goal, Migrations};
+use crate::base::token::Environment;
+use crate::error::StorageError;
+use crate::maintenance::environment;
+use crate::maintenance::migrations::apply::{Known, applied, kept, known};
+use crate::records::change_generation;
+use database::connection::DatabaseConnection;
+
+/// What bringing a database up to date would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pending {
+    /// The migrations that are not applied, oldest first. While there are any, nothing else is looked for.
+    pub migrations: Vec<String>,
+    /// Whether a setting of the register is yet to be recorded: the environment, which fields records have, the generation of
+    /// changes.
+    pub settings: bool,
+}
+
+impl Pending {
+    /// Whether the database is up to date.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl fmt::Display for Pending {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = self.migrations.clone();
+        if self.settings {
+            parts.push("settings of the register".to_owned());
+        }
+        formatter.write_str(&parts.join(", "))
+    }
+}
+
+/// What bringing the database to the newest schema would do.
+pub(super) fn find(
+    connection: &mut DatabaseConnection,
+    migrations: &Migrations,
+    requested: Option<Environment>,
+) -> Result<Pending, StorageError> {
+    environment::require_same(environment::recorded(connection)?, requested)?;
+    let migrations = self::migrations(connection, migrations, Goal::Newest)?;
+    if !migrations.is_empty() {
+        return Ok(Pending { migrations, ..Pending::default() });
+    }
+    let settings = environment::is_due(connection)?
+        || environment::schema_is_due(connection)?
+        || change_generation::is_due(connection)?;
+    Ok(Pending { migrations, settings })
+}
+
+/// The migrations that are applied or taken back on the way to the goal, oldest first.
+pub(super) fn migrations(
+    connection: &mut DatabaseConnection,
+    migrations: &Migrations,
+    goal: Goal<'_>,
+) -> Result<Vec<String>, StorageError> {
+    fn to<DB: diesel::backend::Backend>(migrations: &Known<DB>, goal: Goal<'_>) -> Result<Vec<String>, StorageError> {
+        let kept = kept(migrations, goal)?;
+        let changed = migrations.iter().enumerate().filter(|(at, (_, applied))| (*at < kept) != *applied);
+        Ok(changed.map(|(_, (migration, _))| migration.name().to_string()).collect())
+    }
+    let applied = applied(connection)?;
+    match connection {
+        DatabaseConnection::Postgres(_) => to(&known((migrations.postgres)(), &applied)?, goal),
+        DatabaseConnection::Sqlite(_) => to(&known((migrations.sqlite)(), &applied)?, goal),
+    }
+}

@@ -1,0 +1,36 @@
+//! Whether a store can write.
+
+use diesel::RunQueryDsl as _;
+
+use crate::error::{DatabaseError, StorageError};
+use crate::store::Store;
+use database::connection::{Access, DatabaseConnection};
+
+impl Store {
+    /// Fails where SQLite cannot write the database: its file, or one of those beside it. Changes nothing, and blocks. A server
+    /// of PostgreSQL is not asked: it may be a standby now, and writable later.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::ReadOnly`]; otherwise when the database cannot be opened.
+    pub fn require_writable(&self) -> Result<(), StorageError> {
+        if !self.database.connections().allow_one_writer() {
+            return Ok(());
+        }
+        match self.database.connections().establish().and_then(|mut connection| begin_to_write(&mut connection)) {
+            // That somebody else writes says nothing against it.
+            Err(DatabaseError::Busy) => Ok(()),
+            outcome => Ok(outcome?),
+        }
+    }
+}
+
+/// Begins to write and takes it back. SQLite begins a transaction on a file that it can only read too, and refuses the first
+/// statement in it that writes.
+fn begin_to_write(connection: &mut DatabaseConnection) -> Result<(), DatabaseError> {
+    connection.begin(Access::Write)?;
+    let written = diesel::sql_query("PRAGMA user_version = 0").execute(connection);
+    connection.roll_back()?;
+    written?;
+    Ok(())
+}

@@ -1,0 +1,282 @@
+//! The imports of files: what kind, when, by whom, what became of the rows, and which were refused.
+//!
+//! A problem is stored with its line and its words, which hold no value of a record. An import is kept as long as an entry of
+//! the activity log.
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::prelude::*;
+
+use crate::accounts::users::{ACTIVITY_KEPT, ActivityKind, Actor, Subject};
+use crate::error::StorageError;
+use crate::schema::{imports, users};
+use crate::session::Session;
+
+/// The refused rows that are stored of one import; of others the number alone.
+pub const MAX_REFUSED_ROWS: usize = 1_000;
+
+/// What a file was about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImportKind {
+    /// Schools.
+    Schools,
+    /// Training partners.
+    Partners,
+    /// Trainees, to whom what the registry does was done.
+    Trainees,
+}
+
+impl ImportKind {
+    const ALL: [Self; 3] = [Self::Schools, Self::Partners, Self::Trainees];
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Schools => "schools",
+            Self::Partners => "partners",
+            Self::Trainees => "trainees",
+        }
+    }
+}
+
+impl fmt::Display for ImportKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// What became of the rows of a file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImportCounts {
+    /// Rows of what was not there before.
+    pub added: u64,
+    /// Rows by which something was changed.
+    pub changed: u64,
+    /// Rows that said what was known already.
+    pub unchanged: u64,
+}
+
+/// A row that was refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefusedLine {
+    /// The line on which it begins, counted from 1.
+    pub line: u64,
+    /// Why, without any value of a record.
+    pub problem: String,
+}
+
+/// An import that has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewImport {
+    /// What the file was about.
+    pub kind: ImportKind,
+    /// What was done, such as `school import`.
+    pub operation: String,
+    /// What became of the rows that were accepted.
+    pub counts: ImportCounts,
+    /// The rows that were refused, in the order of the file.
+    pub refused: Vec<RefusedLine>,
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
+    /// from 1.
+    pub stopped_at_line: Option<u64>,
+}
+
+/// An import as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportRecord {
+    /// Its number.
+    pub id: i64,
+    /// When it ended.
+    pub at: DateTime<Utc>,
+    /// What the file was about.
+    pub kind: ImportKind,
+    /// What was done, such as `school import`.
+    pub operation: String,
+    /// The e-mail address of the user who did it, empty where the user was erased, or who ran the command.
+    pub by: String,
+    /// What became of the rows that were accepted.
+    pub counts: ImportCounts,
+    /// How many rows were refused.
+    pub refused: u64,
+    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
+    /// from 1.
+    pub stopped_at_line: Option<u64>,
+}
+
+type Row = ((i64, NaiveDateTime, String, String, Option<String>, i64, i64, i64, i64, Option<i64>), Option<String>);
+
+/// All imports with who made them, as [`Row`]s.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn rows() -> _ {
+    imports::table.left_join(users::table).select((
+        (
+            imports::id,
+            imports::imported_at,
+            imports::kind,
+            imports::operation,
+            imports::imported_by,
+            imports::added,
+            imports::changed,
+            imports::unchanged,
+            imports::refused,
+            imports::stopped_at_line,
+        ),
+        users::email.nullable(),
+    ))
+}
+
+fn record((import, email): Row) -> Result<ImportRecord, StorageError> {
+    let (id, at, kind, operation, imported_by, added, changed, unchanged, refused, stopped_at) = import;
+    let kind = ImportKind::ALL.into_iter().find(|known| known.name() == kind);
+    Ok(ImportRecord {
+        id,
+        at: at.and_utc(),
+        kind: kind.ok_or(StorageError::CorruptRow { table: "imports", id })?,
+        operation,
+        by: imported_by.or(email).unwrap_or_default(),
+        counts: ImportCounts {
+            added: added.unsigned_abs(),
+            changed: changed.unsigned_abs(),
+            unchanged: unchanged.unsigned_abs(),
+        },
+        refused: refused.unsigned_abs(),
+        stopped_at_line: stopped_at.map(i64::unsigned_abs),
+    })
+}
+
+impl Session<'_> {
+    /// Stores what an import came to, and logs it. Returns its number.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn record_import(&mut self, by: Actor<'_>, import: &NewImport) -> Result<i64, StorageError> {
+        let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let refused: Vec<_> =
+            import.refused.iter().take(MAX_REFUSED_ROWS).map(|row| (row.line, row.problem.as_str())).collect();
+        let id = diesel::insert_into(imports::table)
+            .values((
+                imports::imported_at.eq(self.now().naive_utc()),
+                imports::kind.eq(import.kind.name()),
+                imports::operation.eq(&import.operation),
+                imports::user_id.eq(by.user_id()),
+                imports::imported_by.eq(by.name()),
+                imports::added.eq(count(import.counts.added)),
+                imports::changed.eq(count(import.counts.changed)),
+                imports::unchanged.eq(count(import.counts.unchanged)),
+                imports::refused.eq(i64::try_from(import.refused.len()).unwrap_or(i64::MAX)),
+                imports::refused_rows.eq(serde_json::json!(refused).to_string()),
+                imports::stopped_at_line.eq(import.stopped_at_line.map(count)),
+            ))
+            .returning(imports::id)
+            .get_result::<i64>(self.connection)?;
+        self.record_activity(by, None, ActivityKind::FileImported, Subject::Import(id), &import.operation)?;
+        Ok(id)
+    }
+
+    /// Imports, newest first, so many at most; those before the one with this number.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn list_imports(&mut self, before: Option<i64>, most: i64) -> Result<Vec<ImportRecord>, StorageError> {
+        let found = rows()
+            .filter(imports::id.lt(before.unwrap_or(i64::MAX)))
+            .order(imports::id.desc())
+            .limit(most)
+            .load::<Row>(self.connection)?;
+        found.into_iter().map(record).collect()
+    }
+
+    /// An import with the refused rows that are stored of it; `None` where there is none with this number.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn import(&mut self, id: i64) -> Result<Option<(ImportRecord, Vec<RefusedLine>)>, StorageError> {
+        let Some(found) = rows().filter(imports::id.eq(id)).first::<Row>(self.connection).optional()? else {
+            return Ok(None);
+        };
+        let stored = imports::table.find(id).select(imports::refused_rows).first::<String>(self.connection)?;
+        let refused: Vec<(u64, String)> =
+            serde_json::from_str(&stored).map_err(|_| StorageError::CorruptRow { table: "imports", id })?;
+        let refused = refused.into_iter().map(|(line, problem)| RefusedLine { line, problem });
+        Ok(Some((record(found)?, refused.collect())))
+    }
+
+    /// Removes so many imports at most that are no longer kept, and says how many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn remove_old_imports(&mut self, most: i64) -> Result<usize, StorageError> {
+        let old = imports::table
+            .filter(imports::imported_at.lt((self.now() - ACTIVITY_KEPT).naive_utc()))
+            .limit(most)
+            .select(imports::id)
+            .load::<i64>(self.connection)?;
+        Ok(diesel::delete(imports::table.filter(imports::id.eq_any(old))).execute(self.connection)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Register;
+
+    const OPERATOR: Actor<'static> = Actor::operator("A. Operator");
+
+    fn import(refused: u64) -> NewImport {
+        let refused = (0..refused).map(|row| RefusedLine { line: row + 2, problem: "URN must be 6 digits".to_owned() });
+        NewImport {
+            kind: ImportKind::Schools,
+            operation: "school import".to_owned(),
+            counts: ImportCounts { added: 3, changed: 2, unchanged: 1 },
+            refused: refused.collect(),
+            stopped_at_line: None,
+        }
+    }
+
+    #[test]
+    fn an_import_is_listed_with_its_counts_and_its_refused_rows_and_is_logged() {
+        let register = Register::new();
+        let first = register.write(|session| session.record_import(OPERATOR, &import(1_005))).unwrap();
+        let second = register.write(|session| session.record_import(OPERATOR, &import(0))).unwrap();
+        let listed = register.read(|session| session.list_imports(None, 10)).unwrap();
+        assert_eq!(listed.iter().map(|one| one.id).collect::<Vec<_>>(), [second, first]);
+        assert_eq!((listed[1].by.as_str(), listed[1].refused, listed[1].counts.added), ("A. Operator", 1_005, 3));
+        let (record, refused) = register.read(move |session| session.import(first)).unwrap().unwrap();
+        assert_eq!((&record, refused.len()), (&listed[1], MAX_REFUSED_ROWS));
+        assert_eq!((refused[0].line, refused[0].problem.as_str()), (2, "URN must be 6 digits"));
+        assert_eq!(register.read(move |session| session.list_imports(Some(second), 10)).unwrap(), [record]);
+        assert_eq!(register.read(|session| session.import(99)).unwrap(), None);
+        let filter = crate::accounts::users::ActivityFilter { limit: 10, ..Default::default() };
+        let log = register.read(move |session| session.list_activity(filter)).unwrap();
+        assert_eq!((log.len(), log[0].subject.as_str(), log[0].kind), (2, "import 2", ActivityKind::FileImported));
+    }
+
+    #[test]
+    fn an_import_that_stopped_has_the_line() {
+        let register = Register::new();
+        let stopped = NewImport { stopped_at_line: Some(502), ..import(1) };
+        let id = register.write(move |session| session.record_import(OPERATOR, &stopped)).unwrap();
+        let (record, _) = register.read(move |session| session.import(id)).unwrap().unwrap();
+        assert_eq!(record.stopped_at_line, Some(502));
+        let whole = register.write(|session| session.record_import(OPERATOR, &import(1))).unwrap();
+        let (record, _) = register.read(move |session| session.import(whole)).unwrap().unwrap();
+        assert_eq!(record.stopped_at_line, None);
+    }
+
+    #[test]
+    fn imports_are_kept_as_long_as_the_activity_log() {
+        let register = Register::new();
+        register.write(|session| session.record_import(OPERATOR, &import(0))).unwrap();
+        register.clock.set("2027-04-05");
+        assert_eq!(register.write(|session| session.remove_old_imports(10)).unwrap(), 0);
+        register.clock.set("2027-04-07");
+        assert_eq!(register.write(|session| session.remove_old_imports(10)).unwrap(), 1);
+        assert!(register.read(|session| session.list_imports(None, 10)).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,153 @@
+//! What a provider is refused most: refused requests by version, endpoint, status, code and field.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use chrono::{DateTime, NaiveDateTime, Utc};
+use diesel::prelude::*;
+
+use super::read_problems;
+use crate::error::StorageError;
+use crate::observations::usage::Seen;
+use crate::schema::request_log;
+use crate::session::ProviderSession;
+
+/// The most kinds of refusals that are returned.
+pub const MAX_REFUSALS: usize = 20;
+/// The most requests that are counted, from the newest on.
+pub const MAX_COUNTED: usize = 20_000;
+/// Requests that are read at a time.
+const CHUNK: usize = 1_000;
+
+/// Refused requests of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The label of the version.
+    pub version: String,
+    /// The endpoint.
+    pub endpoint: String,
+    /// The status of the replies.
+    pub status: u16,
+    /// The code of the problem; empty where there is none.
+    pub code: String,
+    /// The field, as the version spells it, without positions in lists: `placements[].urn`. Empty where there is none.
+    pub field: String,
+    /// How many requests have it.
+    pub requests: u64,
+    /// The newest of them.
+    pub newest: Seen,
+}
+
+/// What was refused most.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusals {
+    /// The kinds with most requests, first the one that has most.
+    pub kinds: Vec<Refusal>,
+    /// How many refused requests were counted.
+    pub counted: usize,
+    /// Whether these are all; otherwise they are the newest.
+    pub is_complete: bool,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Kind {
+    version: String,
+    endpoint: String,
+    status: i32,
+    code: String,
+    field: String,
+}
+
+type Row = (i64, NaiveDateTime, String, String, i32, String, String);
+
+impl ProviderSession<'_> {
+    /// What was refused most of the provider's requests since a time.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn refused_most(&mut self, since: DateTime<Utc>) -> Result<Refusals, StorageError> {
+        let mut kinds: HashMap<Kind, (u64, Seen)> = HashMap::new();
+        let mut counted = 0;
+        let mut after = (self.now().naive_utc() + chrono::TimeDelta::days(1), i64::MAX);
+        loop {
+            let rows = self.refused_before(since, after)?;
+            let count = rows.len();
+            for (id, at, version, endpoint, status, request_id, problems) in rows {
+                after = (at, id);
+                let mut found: BTreeSet<_> = read_problems(&problems)
+                    .into_iter()
+                    .map(|problem| (problem.code, without_positions(&problem.field)))
+                    .collect();
+                if found.is_empty() {
+                    found.insert((String::new(), String::new()));
+                }
+                for (code, field) in found {
+                    let kind = Kind { version: version.clone(), endpoint: endpoint.clone(), status, code, field };
+                    // The newest come first.
+                    let newest = || Seen { at: at.and_utc(), request_id: request_id.as_str().into() };
+                    kinds.entry(kind).or_insert_with(|| (0, newest())).0 += 1;
+                }
+            }
+            counted += count;
+            if count < CHUNK || counted >= MAX_COUNTED {
+                return Ok(Refusals { kinds: most(kinds), counted, is_complete: count < CHUNK });
+            }
+        }
+    }
+
+    fn refused_before(
+        &mut self,
+        since: DateTime<Utc>,
+        (at, id): (NaiveDateTime, i64),
+    ) -> Result<Vec<Row>, StorageError> {
+        let rows = request_log::table
+            .filter(request_log::provider_id.eq(self.provider().id))
+            .filter(request_log::accepted.eq(false))
+            .filter(request_log::answered_at.ge(since.naive_utc()))
+            .filter(request_log::answered_at.le(at))
+            .filter(request_log::answered_at.lt(at).or(request_log::id.lt(id)))
+            .order((request_log::answered_at.desc(), request_log::id.desc()))
+            .limit(i64::try_from(CHUNK).unwrap_or(i64::MAX))
+            .select((
+                request_log::id,
+                request_log::answered_at,
+                request_log::version,
+                request_log::endpoint,
+                request_log::status,
+                request_log::request_id,
+                request_log::problems,
+            ));
+        Ok(rows.load::<Row>(self.connection)?)
+    }
+}
+
+/// The kinds with most requests; of those with as many, the newest first.
+fn most(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
+    let refusal = |(kind, (requests, newest))| {
+        let Kind { version, endpoint, status, code, field } = kind;
+        let status = u16::try_from(status).unwrap_or_default();
+        Refusal { version, endpoint, status, code, field, requests, newest }
+    };
+    let mut refusals: Vec<Refusal> = kinds.into_iter().map(refusal).collect();
+    refusals.sort_by(|one, other| {
+        let place = |refusal: &Refusal| (Reverse(refusal.requests), Reverse(refusal.newest.at));
+        let rest = |refusal: &Refusal| {
+            (refusal.endpoint.clone(), refusal.code.clone(), refusal.field.clone(), refusal.version.clone())
+        };
+        place(one).cmp(&place(other)).then_with(|| rest(one).cmp(&rest(other)))
+    });
+    refusals.truncate(MAX_REFUSALS);
+    refusals
+}
+
+/// A path without the positions in it: `placements[1].urn` becomes `placements[].urn`.
+fn without_positions(path: &str) -> String {
+    let mut inside = false;
+    path.chars()
+        .filter(|character| {
+            inside = (inside || *character == '[') && *character != ']';
+            !(inside && character.is_ascii_digit())
+        })
+        .collect()
+}

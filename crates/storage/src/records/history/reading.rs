@@ -1,0 +1,159 @@
+//! Reads the history of a trainee from its entries.
+
+use chrono::NaiveDateTime;
+use diesel::prelude::*;
+use domain::Trainee;
+
+use super::entry::{Entry, TraineeHistory, read_fields};
+use super::rebuild::{complete_creation, state_before};
+use super::removal::removed_before;
+use super::{DEGREES, PLACEMENTS};
+use crate::error::StorageError;
+use crate::identifiers::can_be_identifier;
+use crate::records::erasure::{self, Erasure};
+use crate::schema::{changes, providers, tokens, trainees};
+use crate::session::{ProviderSession, Session};
+use database::connection::{DatabaseConnection, with_inner};
+use stored_document::{JsonText, Parsed};
+
+type Row = (i64, NaiveDateTime, Option<(i64, String)>, Option<String>, Option<String>, Option<String>, String, String);
+
+impl ProviderSession<'_> {
+    /// The history of a trainee of the provider, also of one that no request shows any more; `None` when there is no such
+    /// trainee.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or an entry is corrupt.
+    pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+        let history = history_of(self.connection, trainee_id, None)?;
+        Ok(history.filter(|history| history.ukprn == self.provider().ukprn))
+    }
+}
+
+impl Session<'_> {
+    /// The history of a trainee of whatever provider, also of one that no request shows any more; `None` when there is no
+    /// such trainee.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or an entry is corrupt.
+    pub fn history_of(&mut self, trainee_id: &str) -> Result<Option<TraineeHistory>, StorageError> {
+        history_of(self.connection, trainee_id, None)
+    }
+
+    /// The same, with so many of the entries at most, the latest.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::history_of`].
+    pub(crate) fn latest_history_of(
+        &mut self,
+        trainee_id: &str,
+        most: i64,
+    ) -> Result<Option<TraineeHistory>, StorageError> {
+        history_of(self.connection, trainee_id, Some(most))
+    }
+}
+
+fn history_of(
+    connection: &mut DatabaseConnection,
+    trainee_id: &str,
+    most: Option<i64>,
+) -> Result<Option<TraineeHistory>, StorageError> {
+    if !can_be_identifier(trainee_id) {
+        return Ok(None);
+    }
+    let found = trainees::table.inner_join(providers::table).filter(trainees::trainee_id.eq(trainee_id)).select((
+        trainees::id,
+        providers::ukprn,
+        trainees::record,
+    ));
+    let found = with_inner!(connection, |inner| found.get_result::<(i64, String, JsonText)>(inner)).optional()?;
+    let erasure = erasure::of(connection, trainee_id)?;
+    let Some((key, ukprn, record)) = found else {
+        // A restored backup may be older than a trainee who was erased.
+        return Ok(erasure.map(|erasure| TraineeHistory::of_erased(erasure, Vec::new())));
+    };
+    let mut left_out = 0;
+    if let Some(most) = most {
+        let all = changes::table.filter(changes::trainee_key.eq(key)).count();
+        left_out = (with_inner!(connection, |inner| all.get_result::<i64>(inner))? - most).max(0);
+    }
+    let entries = changes::table
+        .left_join(tokens::table)
+        .filter(changes::trainee_key.eq(key))
+        // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only distinguish
+        // what older programs dated alike.
+        .order((changes::changed_at.desc(), changes::id.desc()))
+        .select((
+            changes::id,
+            changes::changed_at,
+            (tokens::id, tokens::name).nullable(),
+            changes::changed_by,
+            changes::request_id,
+            changes::version,
+            changes::operation,
+            changes::fields,
+        ));
+    let latest_first = match most {
+        // With a limit, databases keep no more than that while they sort.
+        Some(most) => entries.limit(most).load::<Row>(connection)?,
+        None => entries.load::<Row>(connection)?,
+    };
+    let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
+    let stored = latest_first.into_iter().rev().map(entry).collect::<Result<Vec<_>, _>>()?;
+    let history = if let Some(erasure) = erasure {
+        TraineeHistory::of_erased(erasure, stored)
+    } else {
+        let removed_before = removed_before(connection)?
+            .filter(|day| trainee.created_at.is_none_or(|created_at| created_at.date_naive() < *day));
+        TraineeHistory { removed_before, ..TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored)? }
+    };
+    Ok(Some(TraineeHistory { left_out, ..history }))
+}
+
+impl TraineeHistory {
+    /// What is left of the history of an erased trainee.
+    fn of_erased(erasure: Erasure, entries: Vec<Entry>) -> Self {
+        Self {
+            trainee_id: erasure.trainee_id.clone(),
+            ukprn: erasure.ukprn.clone(),
+            entries,
+            left_out: 0,
+            erasure: Some(erasure),
+            removed_before: None,
+            base: Trainee::default(),
+            record: Trainee::default(),
+            stored: Vec::new(),
+        }
+    }
+
+    /// The history of a record by its entries, oldest first.
+    fn of(trainee_id: String, ukprn: String, record: Trainee, stored: Vec<Entry>) -> Result<Self, StorageError> {
+        let mut entries = stored.clone();
+        let fields: Vec<_> = stored.iter().map(|entry| entry.fields.clone()).collect();
+        let mut base = record.clone();
+        if let Some((first, later)) = entries.split_first_mut() {
+            let corrupt = StorageError::CorruptRow { table: "changes", id: first.id };
+            if first.fields.is_empty() {
+                let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
+                complete_creation(&mut first.fields, &later, &record).ok_or(corrupt)?;
+                base = Trainee::default();
+            } else {
+                base = state_before(&fields, &record).ok_or(corrupt)?;
+            }
+        }
+        for entry in &mut entries {
+            // The order of nested records is no field.
+            entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
+        }
+        let (left_out, erasure, removed_before) = (0, None, None);
+        Ok(Self { trainee_id, ukprn, entries, left_out, erasure, removed_before, base, record, stored })
+    }
+}
+
+fn entry((id, changed_at, token, by, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {
+    let fields = read_fields(&fields).ok_or(StorageError::CorruptRow { table: "changes", id })?;
+    Ok(Entry { id, changed_at: changed_at.and_utc(), token, by, request_id, version, operation, fields })
+}

@@ -1,0 +1,254 @@
+//! Trainees of one provider: finding, adding and changing them.
+//!
+//! A trainee is one row: the record as a JSON document, which decides, and columns for what is searched, ordered, counted or
+//! unique, which follow from it. Whether a change is allowed is not asked here.
+
+use diesel::prelude::*;
+use domain::duplicate::DuplicateKey;
+use domain::{State, Trainee};
+
+use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow, is_visible};
+use crate::error::StorageError;
+use crate::identifiers::can_be_identifier;
+use crate::locks;
+use crate::records::change_position::CurrentPosition;
+use crate::records::history::Changed;
+use crate::schema::trainees;
+use crate::session::ProviderSession;
+use database::connection::{DatabaseConnection, static_query, static_update, with_inner};
+use stored_document::sql_dates::Day;
+use stored_document::{Extra, JsonText, Parsed};
+pub use stored_document::{Nested, ReadTrainee};
+
+mod all_visible;
+mod batches;
+mod change_feed;
+mod columns;
+mod documents;
+mod erasing;
+mod inserting;
+mod listing;
+mod registry;
+mod schools;
+
+pub use all_visible::VisibleTrainees;
+pub use batches::BatchEntry;
+pub use change_feed::{Change, ChangePage, ChangePlace, ChangeQuery};
+use columns::Derived;
+pub use erasing::RelatedRecord;
+pub(crate) use listing::miscounted;
+pub use listing::{CursorPage, ListCursor, Page};
+pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
+
+/// A trainee as it is stored, to be changed.
+#[derive(Debug, Clone)]
+pub struct StoredTrainee {
+    /// The record.
+    pub record: Trainee,
+    pub(crate) key: i64,
+    revision: i64,
+    extra: Extra,
+}
+
+impl StoredTrainee {
+    /// As the expression [`is_visible()`].
+    fn is_visible(&self) -> bool {
+        self.record.discarded_at.is_none() && self.record.state.is_some_and(|state| state != State::Draft)
+    }
+}
+
+/// A trainee as it is stored, to be shown.
+#[derive(Debug, Clone)]
+pub struct TraineeDocument {
+    key: i64,
+    record: JsonText,
+}
+
+impl TraineeDocument {
+    /// The fields of the trainee, borrowed from the document.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::CorruptRow`] when the document is not that of a trainee.
+    pub fn read(&self, nested: Nested) -> Result<ReadTrainee<'_>, StorageError> {
+        self.record.fields(nested).ok_or(corrupt(self.key))
+    }
+
+    /// The trainee as a struct.
+    #[cfg(test)]
+    pub(crate) fn parsed(&self) -> Trainee {
+        self.record.parsed().unwrap().trainee
+    }
+}
+
+fn corrupt(key: i64) -> StorageError {
+    StorageError::CorruptRow { table: "trainees", id: key }
+}
+
+/// The trainees that a provider can see.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn visible(provider_id: i64) -> _ {
+    trainees::provider_id.eq(provider_id).and(is_visible())
+}
+
+/// The provider's trainee with the identifier.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn of_id<'a>(provider_id: i64, trainee_id: &'a str) -> _ {
+    trainees::table.filter(trainees::trainee_id.eq(trainee_id)).filter(trainees::provider_id.eq(provider_id))
+}
+
+fn stored((key, revision, document): TraineeRow) -> Result<StoredTrainee, StorageError> {
+    let Parsed { trainee, extra } = document.parsed().ok_or(corrupt(key))?;
+    Ok(StoredTrainee { record: trainee, key, revision, extra })
+}
+
+impl ProviderSession<'_> {
+    /// The trainee with the identifier, compared exactly, to be shown.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn show_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeDocument>, StorageError> {
+        if let Some(found) = self.take_found(trainee_id) {
+            return Ok(found.map(|(key, _, record)| TraineeDocument { key, record }));
+        }
+        if !can_be_identifier(trainee_id) {
+            return Ok(None);
+        }
+        let query = static_query(
+            of_id(self.provider().id, trainee_id).filter(is_visible()).select((trainees::id, trainees::record)),
+        );
+        let found = with_inner!(self.connection, |inner| query.get_result::<(i64, JsonText)>(inner)).optional()?;
+        Ok(found.map(|(key, record)| TraineeDocument { key, record }))
+    }
+
+    /// The trainee with the identifier, compared exactly, to be changed.
+    ///
+    /// In a job that may write, no other job changes the trainee until this one has ended: what it decides rests on the
+    /// trainee as it is found here. The job's `now` is then later than the trainee's last change.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        Ok(self.find_hidden_trainee(trainee_id)?.filter(StoredTrainee::is_visible))
+    }
+
+    /// As [`ProviderSession::find_trainee`], also for a draft and for one that is discarded.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn find_hidden_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+        if !can_be_identifier(trainee_id) {
+            return Ok(None);
+        }
+        let found = match self.take_found(trainee_id) {
+            Some(found) => found,
+            None => self.load_trainee(trainee_id)?,
+        };
+        let found = found.map(stored).transpose()?;
+        if let Some(trainee) = &found {
+            self.come_after(trainee.key, trainee.record.updated_at);
+        }
+        Ok(found)
+    }
+
+    /// The row of the trainee with the identifier, locked in a job that may write.
+    fn load_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeRow>, StorageError> {
+        let query = of_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
+        let writes = self.writes();
+        let found = match &mut *self.connection {
+            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().get_result::<TraineeRow>(inner),
+            DatabaseConnection::Postgres(inner) => query.get_result::<TraineeRow>(inner),
+            // Writes come one after the other, so nothing needs to be locked.
+            DatabaseConnection::Sqlite(inner) => query.get_result::<TraineeRow>(inner),
+        };
+        Ok(found.optional()?)
+    }
+
+    /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).
+    ///
+    /// In a write job this is safe against another request for the same person: writes come one after the other on
+    /// SQLite, and on PostgreSQL a row that stands for the coarse part of the rule is locked until the commit.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn duplicates_of(&mut self, trainee: &Trainee) -> Result<Vec<TraineeDocument>, StorageError> {
+        let duplicate_key = DuplicateKey::of(trainee, self.today());
+        let provider = self.provider().id;
+        let same_names = trainees::first_names_folded
+            .ne("")
+            .and(trainees::first_names_folded.eq(duplicate_key.first_names.as_str()));
+        let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(duplicate_key.email.as_str()));
+        let query = static_query(
+            trainees::table
+                .filter(visible(provider))
+                .filter(trainees::date_of_birth.eq(duplicate_key.date_of_birth.map(Day)))
+                .filter(trainees::training_route.eq(duplicate_key.training_route.as_deref()))
+                .filter(trainees::academic_cycle.eq(duplicate_key.academic_cycle))
+                .filter(trainees::last_name_folded.eq(duplicate_key.last_name.as_str()))
+                .filter(same_names.or(same_email))
+                // Keys say nothing of age where a sequence hands them out in blocks.
+                .order((trainees::created_at, trainees::id))
+                .select((trainees::id, trainees::record)),
+        );
+        let load = |connection: &mut DatabaseConnection| {
+            Ok(with_inner!(connection, |inner| query.load::<(i64, JsonText)>(inner))?)
+        };
+        let rows = if self.writes() {
+            let may_wait = self.may_wait();
+            locks::with_duplicates_locked(self.connection, provider, &duplicate_key, may_wait, load)?
+        } else {
+            load(self.connection)?
+        };
+        Ok(rows.into_iter().map(|(key, record)| TraineeDocument { key, record }).collect())
+    }
+
+    /// Whether the provider has any trainee.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn has_trainees(&mut self) -> Result<bool, StorageError> {
+        let first =
+            trainees::table.filter(visible(self.provider().id)).select(trainees::id).first::<i64>(self.connection);
+        Ok(first.optional()?.is_some())
+    }
+
+    /// Changes a trainee to what it is to be, placements and degrees included.
+    ///
+    /// # Errors
+    ///
+    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`DatabaseError::DateNotDue`]; otherwise
+    /// when the database does not answer.
+    pub fn update_trainee(&mut self, stored: &StoredTrainee, changed: &Trainee) -> Result<(), StorageError> {
+        self.take_date(changed.updated_at)?;
+        let extra = stored.extra.after(&stored.record, changed, self.change_date());
+        self.replace_record(stored, changed, &extra)?;
+        self.link_schools(stored.key, &stored.record, changed)?;
+        self.remember(stored.key, &Changed::between(&stored.record, changed))
+    }
+
+    /// Writes a record in the place of the one that was found, with its next revision.
+    fn replace_record(&mut self, stored: &StoredTrainee, record: &Trainee, extra: &Extra) -> Result<(), StorageError> {
+        struct ReplaceRecord;
+        let filter = trainees::id
+            .eq(stored.key)
+            .and(trainees::provider_id.eq(self.provider().id))
+            .and(trainees::revision.eq(stored.revision));
+        let changes = (
+            trainees::revision.eq(stored.revision + 1),
+            trainees::changed_in.eq(CurrentPosition),
+            trainees::record.eq(JsonText::of(record, extra)?),
+            Derived::of(record, self.today()),
+        );
+        let update = static_update::<ReplaceRecord, _, _, _>(trainees::table, filter, changes);
+        let replaced = with_inner!(self.connection, |inner| update.execute(inner))?;
+        if replaced == 1 { Ok(()) } else { Err(StorageError::Stale) }
+    }
+}
+
+#[cfg(test)]
+mod tests;

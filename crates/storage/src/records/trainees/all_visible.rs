@@ -1,0 +1,136 @@
+//! All trainees that a provider can see, whatever their academic cycle, to be changed together.
+
+use std::collections::BTreeMap;
+
+use diesel::prelude::*;
+
+use super::{StoredTrainee, stored, visible};
+use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow};
+use crate::error::StorageError;
+use crate::schema::{trainee_counts, trainees};
+use crate::session::ProviderSession;
+use database::connection::{DatabaseConnection, with_inner};
+
+/// No academic cycle begins before this year.
+const FIRST_YEAR: i32 = 0;
+
+/// Some of the trainees of a provider.
+#[derive(Debug)]
+pub struct VisibleTrainees {
+    /// The trainees, to be changed.
+    pub trainees: Vec<StoredTrainee>,
+    /// How many there are besides.
+    pub others: i64,
+}
+
+impl ProviderSession<'_> {
+    /// So many trainees at most of those that the provider can see. In a job that may write, no other job changes them until
+    /// this one has ended. Before each of them is changed, [`ProviderSession::come_after_change`] is due.
+    ///
+    /// Discarded trainees stand in the same index as others. The counts say how many others there are in each cycle, and
+    /// those that changed last come first, so that few of the discarded ones are passed.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer, or a row is corrupt.
+    pub fn visible_trainees(&mut self, most: i64) -> Result<VisibleTrainees, StorageError> {
+        let provider = self.provider().id;
+        let counts = trainee_counts::table
+            .filter(trainee_counts::provider_id.eq(provider))
+            .filter(trainee_counts::academic_cycle.ge(FIRST_YEAR))
+            .select((trainee_counts::academic_cycle, trainee_counts::trainees));
+        let counts = with_inner!(self.connection, |inner| counts.load::<(i32, i64)>(inner))?;
+        let mut cycles = BTreeMap::<i32, i64>::new();
+        counts.into_iter().for_each(|(cycle, trainees)| *cycles.entry(cycle).or_default() += trainees);
+        let total: i64 = cycles.values().sum();
+        let mut found = Vec::new();
+        let mut room = most;
+        for (cycle, trainees) in cycles {
+            let limit = room.min(trainees);
+            if limit > 0 {
+                let rows = self.visible_in_cycle(cycle, limit)?;
+                room -= limit;
+                found.extend(rows.into_iter().map(stored).collect::<Result<Vec<_>, _>>()?);
+            }
+        }
+        let others = total - i64::try_from(found.len()).unwrap_or(total);
+        Ok(VisibleTrainees { trainees: found, others: others.max(0) })
+    }
+
+    fn visible_in_cycle(&mut self, cycle: i32, limit: i64) -> Result<Vec<TraineeRow>, StorageError> {
+        let query = trainees::table
+            .filter(visible(self.provider().id))
+            .filter(trainees::academic_cycle.eq(cycle))
+            .order((trainees::updated_at.desc(), trainees::id.desc()))
+            .limit(limit)
+            .select(TRAINEE_ROW);
+        let writes = self.writes();
+        Ok(match &mut *self.connection {
+            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().load::<TraineeRow>(inner)?,
+            DatabaseConnection::Postgres(inner) => query.load::<TraineeRow>(inner)?,
+            // Writes come one after the other, so nothing needs to be locked.
+            DatabaseConnection::Sqlite(inner) => query.load::<TraineeRow>(inner)?,
+        })
+    }
+
+    /// Moves the date of the next change behind the last change of a trainee that is about to be changed.
+    pub fn come_after_change(&mut self, trainee: &StoredTrainee) {
+        self.come_after(trainee.key, trainee.record.updated_at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::TimeDelta;
+    use domain::{State, Trainee};
+
+    use super::*;
+    use crate::base::cause::Cause;
+    use crate::session::Session;
+    use crate::testing::{Register, UKPRN};
+
+    const OTHER: &str = "10000002";
+
+    fn add(session: &mut Session<'_>, ukprn: &str, id: &str, year: i32, state: State) -> Result<(), StorageError> {
+        let now = session.now();
+        let trainee = Trainee {
+            trainee_id: Some(id.to_owned()),
+            state: Some(state),
+            trainee_start_date: format!("{year}-09-01").parse().ok(),
+            created_at: Some(now),
+            updated_at: Some(now),
+            discarded_at: (id == "discarded").then_some(now - TimeDelta::days(1)),
+            ..Trainee::default()
+        };
+        session.open_provider(ukprn, Cause::of("test"))?.unwrap().insert_trainee(&trainee)
+    }
+
+    #[test]
+    fn the_visible_trainees_of_all_cycles_are_found_and_the_others_counted() {
+        let register = Register::with_provider();
+        register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
+        for (ukprn, id, year, state) in [
+            (UKPRN, "one", 2024, State::Awarded),
+            (UKPRN, "two", 2025, State::SubmittedForTrn),
+            (UKPRN, "discarded", 2025, State::TrnReceived),
+            (UKPRN, "draft", 2025, State::Draft),
+            (UKPRN, "three", 2025, State::Withdrawn),
+            (OTHER, "theirs", 2025, State::TrnReceived),
+        ] {
+            register.write(move |session| add(session, ukprn, id, year, state)).unwrap();
+        }
+        let found = |most| {
+            let read = move |session: &mut Session<'_>| {
+                let found = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().visible_trainees(most)?;
+                let ids = found.trainees.into_iter().filter_map(|one| one.record.trainee_id).collect::<Vec<_>>();
+                Ok((ids.join(" "), found.others))
+            };
+            let locked = register.write(read).unwrap();
+            assert_eq!(register.read(read).unwrap(), locked);
+            locked
+        };
+        assert_eq!(found(10), ("one three two".to_owned(), 0));
+        assert_eq!(found(2), ("one three".to_owned(), 1));
+        assert_eq!(found(1), ("one".to_owned(), 2));
+    }
+}

@@ -1,0 +1,256 @@
+//! Who waits for the registry, and whose a number is.
+
+use std::sync::{Arc, Mutex};
+
+use chrono::TimeDelta;
+use diesel::connection::{Connection as _, InstrumentationEvent};
+use domain::Trainee;
+use domain::commands::registry;
+
+use super::*;
+use crate::base::cause::Cause;
+use crate::testing::{Register, UKPRN};
+use database::connection::DatabaseConnection;
+
+const OTHER: &str = "10000002";
+
+/// A register with two providers.
+fn register() -> Register {
+    let register = Register::with_provider();
+    register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
+    register
+}
+
+/// Adds a trainee to a provider, who was submitted, and in some states recommended, so many seconds ago.
+fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State, seconds: i64) {
+    let write = move |session: &mut Session<'_>| {
+        let now = session.now();
+        let then = Some(now - TimeDelta::seconds(seconds));
+        let recommended = matches!(state, State::RecommendedForAward | State::Awarded);
+        let trainee = Trainee {
+            trainee_id: Some(id.to_owned()),
+            last_name: Some(id.to_owned()),
+            state: Some(state),
+            created_at: Some(now),
+            updated_at: Some(now),
+            submitted_for_trn_at: then,
+            recommended_for_award_at: then.filter(|_| recommended),
+            awarded_at: then.filter(|_| state == State::Awarded),
+            ..Trainee::default()
+        };
+        session.open_provider(ukprn, Cause::of("test"))?.unwrap().insert_trainee(&trainee)
+    };
+    register.write(write).unwrap();
+}
+
+/// Changes a trainee of whatever provider.
+fn change(register: &Register, id: &'static str, change: fn(&mut Trainee)) {
+    let write = move |session: &mut Session<'_>| {
+        let mut provider = session.open_trainee(id, Cause::of("test"))?.unwrap();
+        let stored = provider.find_hidden_trainee(id)?.unwrap();
+        let mut record = stored.record.clone();
+        change(&mut record);
+        provider.update_trainee(&stored, &record)
+    };
+    register.write(write).unwrap();
+}
+
+/// All who wait, in steps of two.
+fn all(mut next: impl FnMut(Option<&Waiting>) -> Vec<Waiting>) -> Vec<String> {
+    let mut found: Vec<Waiting> = Vec::new();
+    loop {
+        let step = next(found.last());
+        let last = step.len() < 2;
+        found.extend(step);
+        if last {
+            return found.into_iter().map(|waiting| waiting.trainee_id).collect();
+        }
+    }
+}
+
+fn awaiting_trn(register: &Register) -> Vec<String> {
+    all(|behind| {
+        register.read(|session| session.awaiting_trn(session.now() - TimeDelta::seconds(10), behind, 2)).unwrap()
+    })
+}
+
+fn awaiting_award(register: &Register) -> Vec<String> {
+    all(|behind| {
+        register.read(|session| session.awaiting_award(session.now() - TimeDelta::seconds(10), behind, 2)).unwrap()
+    })
+}
+
+#[test]
+fn those_who_wait_are_found_longest_first_with_whatever_provider_they_are() {
+    let register = register();
+    add(&register, UKPRN, "new", State::SubmittedForTrn, 5);
+    add(&register, OTHER, "second", State::Deferred, 20);
+    add(&register, UKPRN, "first", State::Withdrawn, 30);
+    add(&register, UKPRN, "third", State::SubmittedForTrn, 20);
+    add(&register, UKPRN, "fourth", State::RecommendedForAward, 15);
+    add(&register, UKPRN, "draft", State::Draft, 40);
+    add(&register, UKPRN, "awarded", State::Awarded, 40);
+    assert_eq!(awaiting_trn(&register), ["first", "second", "third", "fourth"]);
+    assert_eq!(awaiting_award(&register), ["fourth"]);
+    change(&register, "second", |record| record.trn = Some("1234567".to_owned()));
+    change(&register, "third", |record| record.discarded_at = record.updated_at);
+    change(&register, "fourth", |record| {
+        record.recommended_for_award_at = None;
+        record.state = Some(State::SubmittedForTrn);
+    });
+    assert_eq!(awaiting_trn(&register), ["first", "fourth"]);
+    assert!(awaiting_award(&register).is_empty());
+}
+
+#[test]
+fn the_queue_is_of_all_providers_or_of_one_and_goes_on_behind_a_place() {
+    let register = register();
+    add(&register, OTHER, "second", State::SubmittedForTrn, 20);
+    add(&register, UKPRN, "first", State::SubmittedForTrn, 30);
+    add(&register, UKPRN, "third", State::SubmittedForTrn, 20);
+    add(&register, OTHER, "new", State::RecommendedForAward, 0);
+    let queue = |awaited: Awaited, ukprn: Option<&'static str>| {
+        let (mut found, mut behind) = (Vec::new(), None);
+        loop {
+            let entries = register.read(move |session| session.registry_queue(awaited, ukprn, behind, 1)).unwrap();
+            let Some(entry) = entries.into_iter().next() else { return found };
+            // As an address has it.
+            behind = Some(entry.position().to_string().parse().unwrap());
+            found.push((entry.trainee_id, entry.provider_ukprn));
+        }
+    };
+    let of = |ukprn: &str, ids: &[&str]| ids.iter().map(|id| ((*id).to_owned(), ukprn.to_owned())).collect::<Vec<_>>();
+    let ids: Vec<_> = queue(Awaited::Trn, None).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(ids, ["first", "second", "third", "new"]);
+    assert_eq!(queue(Awaited::Trn, Some(UKPRN)), of(UKPRN, &["first", "third"]));
+    assert_eq!(queue(Awaited::Award, None), of(OTHER, &["new"]));
+    assert_eq!(queue(Awaited::Award, Some(UKPRN)), []);
+    assert!("1-x".parse::<QueuePosition>().is_err() && "nothing".parse::<QueuePosition>().is_err());
+}
+
+#[test]
+fn those_who_wait_are_found_by_their_index_and_a_number_by_its_own() {
+    // The plan depends on no row.
+    let register = Register::on_sqlite();
+    register.add_provider();
+    let queries = |ask: fn(&mut Session<'_>) -> Result<(), StorageError>| {
+        let sql = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&sql);
+        register
+            .read(move |session| {
+                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else { panic!("another database") };
+                let heard = Arc::clone(&heard);
+                inner.set_instrumentation(move |event: InstrumentationEvent<'_>| {
+                    if let InstrumentationEvent::StartQuery { query, .. } = event {
+                        heard.lock().unwrap().push(query.to_string());
+                    }
+                });
+                ask(session)?;
+                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else { panic!("another database") };
+                inner.set_instrumentation(|_: InstrumentationEvent<'_>| {});
+                Ok(())
+            })
+            .unwrap();
+        let sql = sql.lock().unwrap().iter().find(|sql| sql.contains("trainees")).unwrap().clone();
+        sql.split(" -- binds").next().unwrap().to_owned()
+    };
+    #[derive(QueryableByName)]
+    struct Step {
+        #[diesel(sql_type = diesel::sql_types::Text)]
+        detail: String,
+    }
+    let mut connection = register.second_connection();
+    for (sql, index) in [
+        (queries(|session| session.awaiting_trn(session.now(), None, 2).map(drop)), "trainees_awaiting_trn"),
+        (queries(|session| session.awaiting_award(session.now(), None, 2).map(drop)), "trainees_awaiting_award"),
+        (queries(|session| session.registry_queue(Awaited::Trn, None, None, 2).map(drop)), "trainees_awaiting_trn"),
+        (queries(|session| session.registry_queue(Awaited::Award, None, None, 2).map(drop)), "trainees_awaiting_award"),
+        (
+            queries(|session| session.registry_queue(Awaited::Trn, Some(UKPRN), None, 2).map(drop)),
+            "trainees_awaiting_trn",
+        ),
+        (
+            queries(|session| session.registry_queue(Awaited::Award, Some(UKPRN), None, 2).map(drop)),
+            "trainees_awaiting_award",
+        ),
+        (queries(|session| session.holders_of(&"1234567".parse().unwrap(), "").map(drop)), "trainees_by_trn"),
+    ] {
+        let plan: Vec<Step> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut connection).unwrap();
+        let plan: Vec<&str> = plan.iter().map(|step| &*step.detail).collect();
+        assert!(plan[0].starts_with("SEARCH trainees") && plan[0].contains(&format!("INDEX {index} ")), "{plan:?}");
+        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
+    }
+}
+
+#[test]
+fn a_number_is_found_on_all_records_but_the_discarded_ones() {
+    let register = register();
+    for (ukprn, id) in [(UKPRN, "one"), (OTHER, "two"), (OTHER, "three"), (UKPRN, "four")] {
+        add(&register, ukprn, id, State::TrnReceived, 20);
+        change(&register, id, |record| record.trn = Some("1234567".to_owned()));
+    }
+    change(&register, "two", |record| record.discarded_at = record.updated_at);
+    let holders = register.write(|session| session.holders_of(&"1234567".parse().unwrap(), "one")).unwrap();
+    let names: Vec<_> = holders.iter().map(|holder| (&*holder.trainee_id, &*holder.last_name)).collect();
+    assert_eq!(names, [("three", "three"), ("four", "four")]);
+    assert!(register.write(|session| session.holders_of(&"1234568".parse().unwrap(), "one")).unwrap().is_empty());
+}
+
+#[test]
+fn drawn_numbers_are_well_formed_and_differ() {
+    let register = register();
+    let draw = |session: &mut Session<'_>| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().draw_trn();
+    let drawn: Vec<Trn> = (0..20).map(|_| register.write(draw).unwrap()).collect();
+    assert!(drawn.iter().any(|trn| *trn != drawn[0]), "{drawn:?}");
+    assert!(drawn.iter().all(|trn| trn.as_str().len() == 7 && !trn.as_str().starts_with('0')), "{drawn:?}");
+}
+
+#[test]
+fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
+    let register = register();
+    add(&register, UKPRN, "one", State::Deferred, 20);
+    let last = || {
+        let read = |session: &mut Session<'_>| {
+            let mut provider = session.open_trainee("one", Cause::of("test"))?.unwrap();
+            let stored = provider.find_hidden_trainee("one")?.unwrap();
+            Ok((stored.last_withdrawal()?, stored.record))
+        };
+        register.read(read).unwrap()
+    };
+    assert_eq!(last().0, None);
+    let withdraw = |record: &mut Trainee| {
+        record.state = Some(State::Withdrawn);
+        record.withdrawal_reasons = Some(vec!["01".to_owned()]);
+    };
+    for previous in [State::Deferred, State::Deferred] {
+        change(&register, "one", withdraw);
+        let (standing, record) = last();
+        assert_eq!(standing, Some(LastWithdrawal { previous, undone: false }));
+        assert_eq!(record.withdrawal_reasons, Some(vec!["01".to_owned()]));
+        let undo = move |session: &mut Session<'_>| {
+            let now = session.now();
+            let mut provider = session.open_trainee("one", Cause::of("test"))?.unwrap();
+            let stored = provider.find_trainee("one")?.unwrap();
+            let last = stored.last_withdrawal()?;
+            let undone = registry::undo_withdrawal(&stored.record, last, now).unwrap();
+            provider.update_trainee(&stored, &undone.record)
+        };
+        register.write(undo).unwrap();
+        let (undone, record) = last();
+        assert_eq!(undone, Some(LastWithdrawal { previous, undone: true }));
+        assert_eq!((record.state, record.withdrawal_reasons), (Some(State::Deferred), None));
+    }
+}
+
+#[test]
+fn a_trainee_is_opened_by_the_identifier_alone() {
+    let register = register();
+    add(&register, OTHER, "two", State::Draft, 20);
+    let ukprn = |id: &'static str| {
+        let open = |session: &mut Session<'_>| {
+            Ok(session.open_trainee(id, Cause::of("test"))?.map(|provider| provider.provider().ukprn.clone()))
+        };
+        register.read(open).unwrap()
+    };
+    assert_eq!((ukprn("two").as_deref(), ukprn("TWO")), (Some(OTHER), None));
+}

@@ -1,0 +1,97 @@
+//! The schools of placements: by a table of its own the trainees with a placement in a school are found, to be changed when
+//! the school gets another name or postcode.
+
+use std::collections::{BTreeSet, HashMap};
+
+use diesel::prelude::*;
+use domain::Trainee;
+
+use crate::base::cause::Cause;
+use crate::error::StorageError;
+use crate::schema::{placement_schools, trainees};
+use crate::session::{ProviderSession, Session};
+use database::connection::{DatabaseConnection, execute_deferred, static_query};
+
+/// Trainees that are changed in one transaction.
+const BATCH: i64 = 50;
+
+impl Session<'_> {
+    /// Gives the name and the postcode of a school to its placements: those of the next trainees behind a key. Each of them is
+    /// changed now, with an entry in its history. Returns the last key while there may be more.
+    ///
+    /// # Errors
+    ///
+    /// [`DatabaseError::DateNotDue`]; otherwise when the database does not answer, or a row is corrupt.
+    pub(crate) fn update_placements_of_school(
+        &mut self,
+        (school_id, name, postcode): (i64, &str, Option<&str>),
+        after: Option<i64>,
+        cause: Cause<'_>,
+    ) -> Result<Option<i64>, StorageError> {
+        let found = placement_schools::table
+            .inner_join(trainees::table)
+            .filter(placement_schools::school_id.eq(school_id))
+            .filter(placement_schools::trainee_key.gt(after.unwrap_or(i64::MIN)))
+            .order(placement_schools::trainee_key)
+            .limit(BATCH)
+            .select((placement_schools::trainee_key, trainees::trainee_id))
+            .load::<(i64, String)>(self.connection)?;
+        for (_, trainee_id) in &found {
+            let Some(mut provider) = self.open_trainee(trainee_id, cause)? else { continue };
+            let Some(stored) = provider.find_hidden_trainee(trainee_id)? else { continue };
+            let now = Some(provider.change_date());
+            let mut changed = stored.record.clone();
+            let of_school = changed.placements.iter_mut().filter(|placement| placement.school_id == Some(school_id));
+            for placement in of_school {
+                if placement.name.as_deref() != Some(name) || placement.postcode.as_deref() != postcode {
+                    placement.name = Some(name.to_owned());
+                    placement.postcode = postcode.map(str::to_owned);
+                    placement.updated_at = now;
+                    changed.updated_at = now;
+                }
+            }
+            if changed != stored.record {
+                provider.update_trainee(&stored, &changed)?;
+            }
+        }
+        Ok(found.last().map(|(key, _)| *key))
+    }
+}
+
+impl ProviderSession<'_> {
+    /// Keeps the schools of the placements of a trainee that changes.
+    pub(super) fn link_schools(&mut self, key: i64, before: &Trainee, after: &Trainee) -> Result<(), StorageError> {
+        let (before, after) = (schools_of(before), schools_of(after));
+        for school in after.difference(&before) {
+            let row = (placement_schools::trainee_key.eq(key), placement_schools::school_id.eq(*school));
+            let query = static_query(diesel::insert_into(placement_schools::table).values(row));
+            execute_deferred!(self.connection, |inner| query.execute(inner))?;
+        }
+        for school in before.difference(&after) {
+            let query = diesel::delete(placement_schools::table.find((*school, key)));
+            execute_deferred!(self.connection, |inner| query.execute(inner))?;
+        }
+        Ok(())
+    }
+}
+
+/// The schools of the placements.
+pub(super) fn schools_of(trainee: &Trainee) -> BTreeSet<i64> {
+    trainee.placements.iter().filter_map(|placement| placement.school_id).collect()
+}
+
+/// By what schools some trainees are found: for each of the keys that has any.
+pub(super) fn linked_schools(
+    connection: &mut DatabaseConnection,
+    trainee_keys: &[i64],
+) -> Result<HashMap<i64, BTreeSet<i64>>, StorageError> {
+    let links = placement_schools::table
+        .filter(placement_schools::trainee_key.eq_any(trainee_keys))
+        .select((placement_schools::trainee_key, placement_schools::school_id))
+        .load::<(i64, i64)>(connection)?;
+    let mut schools: HashMap<i64, BTreeSet<i64>> = HashMap::new();
+    for (trainee, school) in links {
+        schools.entry(trainee).or_default().insert(school);
+    }
+    Ok(schools)
+}

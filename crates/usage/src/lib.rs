@@ -1,0 +1,40 @@
+//! What was requested, counted and explained: usage, readiness, shadow checks and the log of
+//! requests.
+//!
+//! The gateway passes in what it observed of a request; pages and commands get reports back. Counts
+//! and logs have no value of a body and no name that a client made up. The crate knows no handler,
+//! no page and no command.
+//!
+//! # How to add a count, or a problem in the request log
+//!
+//! A count:
+//!
+//! 1. Observe it in `observation.rs` and record it in `recorder.rs`. Add its key, from a bounded
+//!    set, to `Counts`, `PendingCounts` and `batch` in `counts.rs`.
+//! 2. Add it to `UsageBatch` in `crates/storage/src/observations/usage.rs`, with its table and its
+//!    removal (`remove_old_usage`).
+//! 3. Show it in `report.rs` or `readiness/`, and describe it in `docs/usage.md`.
+//! 4. Test it in `counts/tests.rs`. Add its texts to `stored_texts` in
+//!    `crates/black-box/tests/api/usage/counts.rs`, so that
+//!    `nothing_that_a_client_says_is_stored_but_the_names_of_the_program` checks them.
+//!
+//! A problem in the request log:
+//!
+//! 1. Return it from `ApiError::logged_problems` in `crates/gateway/src/error.rs`. The match there
+//!    has a default, so the compiler does not ask for it.
+//! 2. Build it with a constructor of [`RequestProblems`](request_log::problems::RequestProblems),
+//!    from codes and fields of the program only. `request_log/filter.rs` accepts the codes of
+//!    `domain::Code`.
+//! 3. Test it in `crates/black-box/tests/api/request_log.rs`, also in
+//!    `names_that_only_the_client_knows_are_not_logged_and_those_of_other_versions_are`.
+
+pub mod chart;
+pub mod counts;
+pub mod flushing;
+pub mod months;
+pub mod observation;
+pub mod readiness;
+pub mod recorder;
+pub mod report;
+pub mod request_log;
+pub mod shadow_checks;

@@ -1,0 +1,110 @@
+//! What a provider requested in each of the last months, by version and endpoint: for a file, and for the chart.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use adapter_kit::Label;
+use chrono::{Datelike as _, Months, NaiveDate};
+use storage::error::StorageError;
+use storage::observations::usage::MonthTotal;
+use storage::session::ProviderSession;
+
+/// The most months that are looked at: for as long counts are kept.
+pub const MAX_MONTHS: u8 = 13;
+
+const HEADINGS: [&str; 4] = ["month", "version", "endpoint", "requests"];
+
+/// The requests of some months.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageByMonth {
+    /// The first days of the months, oldest first, also of those without a request.
+    pub months: Vec<NaiveDate>,
+    /// The requests, in the order of the months, the versions by age, and the endpoints.
+    pub totals: Vec<MonthTotal>,
+}
+
+impl UsageByMonth {
+    /// What the provider of the session requested in so many months, of which the present one is the last.
+    ///
+    /// # Errors
+    ///
+    /// When the database does not answer.
+    pub fn own(session: &mut ProviderSession<'_>, months: u8) -> Result<Self, StorageError> {
+        let months = last_months(session.today(), months);
+        let totals = match months.first() {
+            Some(first) => session.own_usage_by_month(*first)?,
+            None => Vec::new(),
+        };
+        Ok(Self::of(months, totals))
+    }
+
+    /// These requests of these months.
+    #[must_use]
+    pub fn of(months: Vec<NaiveDate>, mut totals: Vec<MonthTotal>) -> Self {
+        totals.sort_by_cached_key(|total| {
+            (total.month, age(&total.version), total.version.clone(), total.endpoint.clone())
+        });
+        Self { months, totals }
+    }
+
+    /// The versions, oldest first.
+    #[must_use]
+    pub fn versions(&self) -> Vec<&str> {
+        let mut versions: Vec<&str> = self.totals.iter().map(|total| total.version.as_str()).collect();
+        versions.sort_by_key(|version| (age(version), *version));
+        versions.dedup();
+        versions
+    }
+
+    /// The requests of each version in each month, of all endpoints together.
+    #[must_use]
+    pub fn by_version(&self) -> BTreeMap<(NaiveDate, &str), i64> {
+        let mut sums = BTreeMap::new();
+        for total in &self.totals {
+            *sums.entry((total.month, total.version.as_str())).or_default() += total.requests;
+        }
+        sums
+    }
+
+    /// The requests as comma-separated values, a line for each month, version and endpoint.
+    ///
+    /// # Errors
+    ///
+    /// When a line cannot be written.
+    pub fn csv(&self) -> io::Result<String> {
+        let mut file = csv::Writer::from_writer(Vec::new());
+        file.write_record(HEADINGS)?;
+        for MonthTotal { month, version, endpoint, requests } in &self.totals {
+            file.write_record([month_name(*month).as_str(), version, endpoint, &requests.to_string()])?;
+        }
+        String::from_utf8(file.into_inner().map_err(|error| error.into_error())?).map_err(io::Error::other)
+    }
+}
+
+/// A month as `2026-10`.
+#[must_use]
+pub fn month_name(month: NaiveDate) -> String {
+    month.format("%Y-%m").to_string()
+}
+
+/// Versions go by age, not by their letters.
+fn age(version: &str) -> Option<Label> {
+    version.parse().ok()
+}
+
+fn last_months(today: NaiveDate, months: u8) -> Vec<NaiveDate> {
+    let this = today.with_day(1).unwrap_or(today);
+    (0..u32::from(months)).rev().filter_map(|ago| this.checked_sub_months(Months::new(ago))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn months_end_with_the_present_one_and_begin_on_their_first_day() {
+        let day = |text: &str| text.parse::<NaiveDate>().unwrap();
+        let months = last_months(day("2026-01-31"), 3);
+        assert_eq!(months, [day("2025-11-01"), day("2025-12-01"), day("2026-01-01")]);
+    }
+}

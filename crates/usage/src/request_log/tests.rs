@@ -1,0 +1,225 @@
+//! Requests in memory, and their way to a store.
+
+use std::sync::mpsc;
+use std::thread;
+
+use chrono::TimeDelta;
+use futures_util::FutureExt as _;
+use futures_util::future::join;
+use storage::accounts::tokens::NewToken;
+use storage::accounts::users::Actor;
+use storage::base::cause::Cause;
+use storage::base::token::Environment;
+use storage::observations::request_log::{RequestFilter, RequestPage};
+use storage::store::StoreOptions;
+use test_support::{Database, Kind};
+
+use super::*;
+
+const UKPRN: &str = "10000001";
+
+const BOUNDS: Bounds = Bounds {
+    waiting: 5,
+    waiting_of_provider: 3,
+    accepted_of_provider: 2,
+    rate_limited_of_token: 2,
+    kept: LogLimits { refused: 4, accepted: 3 },
+    slack: 0,
+};
+
+/// A store with one provider and one token, whose numbers are 1.
+fn store(database: &Database) -> Store {
+    let store = Store::open(database.url(), StoreOptions::default()).unwrap();
+    store.migrate().unwrap();
+    store
+        .write_blocking::<_, StorageError>(|session| {
+            session.add_provider(UKPRN, "Ashdown University")?;
+            let request = NewToken {
+                provider_ukprn: UKPRN,
+                environment: Environment::Sandbox,
+                name: "Records",
+                created_by: Actor::operator("operator"),
+                expires_on: None,
+            };
+            session.issue_token(&request).map(drop)
+        })
+        .unwrap();
+    store
+}
+
+fn observed(number: i64, status: u16) -> Observed {
+    let noon: DateTime<Utc> = "2026-03-02T12:00:00Z".parse().unwrap();
+    Observed {
+        at: noon + TimeDelta::milliseconds(number),
+        token: 1,
+        version: versions::all().newest().unwrap().version.label,
+        endpoint: Endpoint::Info,
+        method: Method::GET,
+        status: StatusCode::from_u16(status).unwrap(),
+        item: None,
+        request_id: format!("r{number}").into(),
+        problems: RequestProblems::default(),
+    }
+}
+
+fn waiting(log: &RequestLog) -> &Waiting {
+    log.0.as_ref().unwrap()
+}
+
+fn flush(log: &RequestLog, store: &Store) -> Result<(), StorageError> {
+    rt::System::new().block_on(log.flush(store))
+}
+
+fn logged(store: &Store) -> Vec<String> {
+    let page: RequestPage = store
+        .read_blocking::<_, StorageError>(|session| {
+            session.open_provider(UKPRN, Cause::of("test"))?.unwrap().requests(&RequestFilter::default(), None)
+        })
+        .unwrap();
+    page.requests.into_iter().map(|request| request.request_id).collect()
+}
+
+#[test]
+fn refused_requests_beyond_the_room_are_dropped_and_one_provider_leaves_room_for_others() {
+    let log = RequestLog::within(BOUNDS);
+    let add = |provider, number| waiting(&log).add(provider, observed(number, 422));
+    assert_eq!([1, 2, 3, 4].map(|number| add(1, number)), [true, true, true, false]);
+    assert_eq!([1, 2, 3].map(|number| add(17, number)), [true, true, false]);
+    assert!(waiting(&log).add(17, observed(9, 200)), "accepted requests have room of their own");
+    assert_eq!(waiting(&log).take().len(), 6);
+    assert!(add(1, 5), "what was taken leaves room");
+}
+
+#[test]
+fn of_accepted_requests_the_newest_wait() {
+    let log = RequestLog::within(BOUNDS);
+    for number in 0..10 {
+        assert!(waiting(&log).add(1, observed(number, 200)));
+    }
+    let ids: Vec<_> = waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id.to_string()).collect();
+    assert_eq!(ids, ["r8", "r9"]);
+}
+
+#[test]
+fn of_requests_over_the_rate_limit_the_first_of_each_token_wait_and_the_rest_are_not_dropped() {
+    let log = RequestLog::within(BOUNDS);
+    let add = |number, token, status| waiting(&log).add(1, Observed { token, ..observed(number, status) });
+    let taken = || -> Vec<_> {
+        waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id.to_string()).collect()
+    };
+    assert_eq!([1, 2, 3, 4].map(|number| add(number, 1, 429)), [true; 4]);
+    assert!(add(5, 2, 429), "another token has its own");
+    assert!(!add(6, 2, 429), "there is no room");
+    let left = waiting(&log).take();
+    assert_eq!([7, 8].map(|number| add(number, 1, 429)), [true; 2]);
+    assert_eq!(waiting(&log).put_back(left), 0, "what is not written is not counted for these either");
+    assert_eq!(taken(), ["r7", "r8", "r5"]);
+    assert_eq!([9, 10, 11].map(|number| add(number, 1, 429)), [true; 3]);
+    assert!(add(12, 1, 422), "they leave room for what was refused otherwise");
+    assert_eq!(taken(), ["r9", "r10", "r12"]);
+}
+
+#[test]
+fn the_surplus_of_a_provider_is_removed_when_enough_was_written() {
+    let database = Database::fresh();
+    let store = store(&database);
+    let log = RequestLog::within(Bounds { slack: 4, ..BOUNDS });
+    let counts = [0, 1, 2, 3, 4].map(|round| {
+        for number in 0..2 {
+            waiting(&log).add(1, observed(round * 10 + number, 200));
+        }
+        flush(&log, &store).unwrap();
+        logged(&store).len()
+    });
+    // The first time nobody knows how many there were.
+    assert_eq!(counts, [2, 4, 6, 3, 5]);
+}
+
+/// Runs `during` while the store writes something else, which ends when it drops the sender.
+fn while_the_store_writes(store: &Store, during: impl FnOnce(mpsc::Sender<()>)) {
+    let (begun, has_begun) = mpsc::channel();
+    let (go_on, may_go_on) = mpsc::channel::<()>();
+    thread::scope(|scope| {
+        scope.spawn(move || {
+            let job = move |_: &mut Session<'_>| {
+                begun.send(()).unwrap();
+                may_go_on.recv().unwrap_err();
+                Ok(())
+            };
+            store.write_blocking::<_, StorageError>(job).unwrap();
+        });
+        has_begun.recv().unwrap();
+        during(go_on);
+    });
+}
+
+#[test]
+fn the_last_flush_returns_behind_the_one_under_way() {
+    // The one writer of SQLite can be kept busy.
+    let database = Database::fresh_on(Kind::Sqlite);
+    let (log, store) = (RequestLog::within(BOUNDS), store(&database));
+    waiting(&log).add(1, observed(1, 422));
+    while_the_store_writes(&store, |go_on| {
+        rt::System::new().block_on(async {
+            let mut under_way = Box::pin(log.flush(&store));
+            assert!((&mut under_way).now_or_never().is_none());
+            waiting(&log).add(1, observed(2, 422));
+            let mut last = Box::pin(log.flush(&store));
+            assert!((&mut last).now_or_never().is_none());
+            assert_eq!(waiting(&log).refused.load(Ordering::Relaxed), 1, "it takes nothing before its turn");
+            drop(go_on);
+            let (under_way, last) = join(under_way, last).await;
+            under_way.unwrap();
+            last.unwrap();
+        });
+    });
+    assert_eq!(logged(&store), ["r2", "r1"]);
+}
+
+#[test]
+fn the_log_of_a_provider_stays_within_its_limits() {
+    let database = Database::fresh();
+    let store = store(&database);
+    let log = RequestLog::within(BOUNDS);
+    for round in 0..4 {
+        for number in 0..3 {
+            waiting(&log).add(1, observed(round * 100 + number, 422));
+            waiting(&log).add(1, observed(round * 100 + 50 + number, 200));
+        }
+        flush(&log, &store).unwrap();
+    }
+    assert_eq!(logged(&store), ["r352", "r351", "r302", "r301", "r300", "r252", "r202"]);
+}
+
+#[test]
+fn refused_requests_are_kept_while_the_store_does_not_answer() {
+    // The one writer of SQLite can be kept busy.
+    let database = Database::fresh_on(Kind::Sqlite);
+    let (log, store) = (RequestLog::within(BOUNDS), store(&database));
+    waiting(&log).add(1, observed(1, 422));
+    waiting(&log).add(1, observed(2, 200));
+    let small = Store::open(database.url(), StoreOptions { queue: 1, ..StoreOptions::default() }).unwrap();
+    while_the_store_writes(&small, |go_on| {
+        let waits = rt::System::new().block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
+        assert!(waits.is_none(), "there was nothing to wait for");
+        let refused = flush(&log, &small).unwrap_err();
+        // Meanwhile nobody waits for the log.
+        waiting(&log).add(1, observed(3, 422));
+        drop(go_on);
+        assert!(refused.is_temporary(), "{refused:?}");
+    });
+    flush(&log, &store).unwrap();
+    assert_eq!(logged(&store), ["r3", "r1"]);
+}
+
+#[test]
+fn what_the_store_will_never_take_does_not_stand_in_the_way() {
+    let database = Database::fresh();
+    let store = store(&database);
+    let log = RequestLog::within(BOUNDS);
+    waiting(&log).add(99, observed(1, 422));
+    flush(&log, &store).unwrap_err();
+    waiting(&log).add(1, observed(2, 422));
+    flush(&log, &store).unwrap();
+    assert_eq!(logged(&store), ["r2"]);
+}
