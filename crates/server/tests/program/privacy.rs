@@ -361,12 +361,19 @@ fn what_got_out_is_found() {
     assert_nothing_of_a_person("the log", "one line\na line about ZQXCANARY7\n");
 }
 
+/// Everything that a crate of this workspace says.
+fn traced() -> String {
+    let crates = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap();
+    let names = crates.map(|entry| entry.unwrap().file_name().to_string_lossy().replace('-', "_"));
+    names.fold("info".to_owned(), |filter, name| filter + &format!(",{name}=trace"))
+}
+
 #[test]
 fn nothing_of_a_person_leaves_the_records() {
     let place = Workplace::new();
     let log = place.path("log");
     let mut command = place.serving(&["--operator-listen", "127.0.0.1:0", "--shadow-share", "100"]);
-    command.env("RUST_LOG", "info,adapter_kit=trace,domain=trace,server=trace,storage=trace");
+    command.env("RUST_LOG", traced());
     command.stderr(File::create(&log).unwrap());
     let server = Server::start(command);
     let agent = agent();
