@@ -1,4 +1,4 @@
-//! What anything here gives that can fail.
+//! The result of every function of the benchmark that can fail.
 
 use std::error::Error;
 

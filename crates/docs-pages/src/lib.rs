@@ -36,6 +36,7 @@ use gateway::routes::{home, limit_pages, read_only};
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::paths;
+use http_kit::responses::style::NAME;
 
 mod assets;
 mod compare;
@@ -101,6 +102,6 @@ pub fn configure_files(config: &mut ServiceConfig) {
 
 /// The style at an address that does not change with it.
 async fn style(request: HttpRequest) -> HttpResponse {
-    assets::by_name("style.css", &request)
+    assets::by_name(NAME, &request)
         .unwrap_or_else(|| ApiError::NotFound(Missing::Path).response_without_version().into())
 }

@@ -1,10 +1,10 @@
 //! What a field is: its type, its codes, its entry in the dictionary, and the values that were sent for it.
 
 pub mod accepted_codes;
-pub mod dictionary;
+pub(crate) mod dictionary;
 pub mod field;
 pub mod field_set;
-pub mod named_enum;
+pub(crate) mod named_enum;
 pub mod parsed;
 pub mod value;
 pub mod vocabulary;

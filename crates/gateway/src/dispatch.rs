@@ -29,7 +29,7 @@ use crate::state::GatewayState;
 
 /// The endpoint of a version that a request is for.
 #[derive(Clone, Copy)]
-pub struct Route {
+pub(crate) struct Route {
     /// The version.
     pub served: &'static Served,
     /// The endpoint.
@@ -40,7 +40,7 @@ pub struct Route {
 
 impl Route {
     /// Answers one request.
-    pub async fn dispatch(
+    pub(crate) async fn dispatch(
         self,
         state: Rc<GatewayState>,
         request: HttpRequest,

@@ -452,7 +452,7 @@ impl Missing {
     }
 }
 
-/// The reply to a request whose reply there is no memory for.
+/// The reply of a server that has no memory left for a reply.
 #[must_use]
 pub fn no_memory() -> HttpResponse {
     ApiError::NoMemory(NoMemory).response_without_version().into()

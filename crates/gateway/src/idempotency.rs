@@ -13,14 +13,14 @@ use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
 /// The header of a reply that was sent before.
-pub const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
+pub(crate) const IDEMPOTENT_REPLAYED: &str = "idempotent-replayed";
 
 /// Carries a request out, unless one with its key was carried out before: then the reply is that one's.
 ///
 /// # Errors
 ///
 /// Those of the handler, and what stands against the key.
-pub fn once(
+pub(crate) fn once(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
     handler: Handler,

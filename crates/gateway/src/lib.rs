@@ -35,13 +35,13 @@
 //! Run `make snapshots` after each (test `the_committed_contracts_are_what_is_served`).
 
 pub mod admission;
-pub mod batch;
+mod batch;
 pub mod deprecation;
-pub mod dispatch;
+mod dispatch;
 pub mod endpoints;
 pub mod error;
-pub mod idempotency;
-pub mod job;
+mod idempotency;
+mod job;
 pub mod rendered_lists;
 pub mod request;
 pub mod response;

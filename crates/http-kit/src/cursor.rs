@@ -29,7 +29,7 @@ pub enum SealError {
     #[error("cursor cannot be sealed")]
     NoRandomness,
     /// The place cannot be written as JSON.
-    #[error("place of a cursor cannot be written")]
+    #[error("reply cannot be written")]
     Unwritable(#[source] serde_json::Error),
 }
 

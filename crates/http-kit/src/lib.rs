@@ -1,4 +1,4 @@
-//! HTTP as such, without versions and records: bodies, replies, entity tags, rate limits, addresses
+//! HTTP as such, without any particular version: bodies, replies, entity tags, rate limits, addresses
 //! of clients, compression, connections, TLS, metrics and the log.
 //!
 //! Each module has its own small error. What an error means to a client is decided in the crates

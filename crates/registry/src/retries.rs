@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use actix_web::rt;
 use storage::error::{DatabaseError, JobError, StorageError};
 use storage::session::Session;
 use storage::store::Store;
@@ -96,7 +95,7 @@ where
         let job = Arc::clone(&job);
         match store.write(move |session: &mut Session<'_>| job(session)).await {
             Ok(outcome) => return Ok(outcome),
-            Err(error) => rt::time::sleep(attempts.wait_after(&error).ok_or(error)?).await,
+            Err(error) => tokio::time::sleep(attempts.wait_after(&error).ok_or(error)?).await,
         }
     }
 }
@@ -143,7 +142,7 @@ mod tests {
         ];
         for error in errors {
             let (runs, job) = failing(error, ATTEMPTS - 1);
-            rt::System::new().block_on(write_with_retries(&store, job)).unwrap();
+            actix_web::rt::System::new().block_on(write_with_retries(&store, job)).unwrap();
             assert_eq!(runs.load(Ordering::SeqCst), ATTEMPTS, "{}", error());
         }
         let given_up: [(fn() -> StorageError, usize); 3] = [
@@ -153,7 +152,7 @@ mod tests {
         ];
         for (error, expected) in given_up {
             let (runs, job) = failing(error, usize::MAX);
-            rt::System::new().block_on(write_with_retries(&store, job)).unwrap_err();
+            actix_web::rt::System::new().block_on(write_with_retries(&store, job)).unwrap_err();
             assert_eq!(runs.load(Ordering::SeqCst), expected, "{}", error());
         }
     }

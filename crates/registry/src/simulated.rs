@@ -6,7 +6,6 @@
 
 use std::time::Duration;
 
-use actix_web::rt;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::commands::registry::RegistryError;
 use storage::base::cause::Cause;
@@ -35,12 +34,12 @@ pub struct Simulated {
 
 /// Plays the registry as long as the server runs. Must be called where the server runs.
 pub fn start(store: Store, delay: TimeDelta) {
-    rt::spawn(async move {
+    tokio::task::spawn_local(async move {
         loop {
             if let Err(error) = simulate_once(&store, delay).await {
                 log::warn!("the registry was not played to the end: {error}");
             }
-            rt::time::sleep(PAUSE).await;
+            tokio::time::sleep(PAUSE).await;
         }
     });
 }

@@ -129,7 +129,7 @@ impl SettingsPages {
         Self { issuer, ..self }
     }
 
-    /// The same with the long jobs of the whole server.
+    /// Uses the long jobs of the whole server.
     #[must_use]
     pub fn with_long_jobs(self, long_jobs: LongJobs) -> Self {
         Self { long_jobs, ..self }

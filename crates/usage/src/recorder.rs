@@ -18,7 +18,7 @@ pub struct UsageRecorder {
     pub served: &'static Served,
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// By what the request is known.
+    /// The identifier of the request.
     pub request_id: RequestId,
     /// The identifier of the placement or the degree in the path; empty where it has none.
     pub part_id: String,

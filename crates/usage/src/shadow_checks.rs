@@ -4,7 +4,7 @@
 //! only on that the newest version would have decided as it would then ([`version_tools::shadow`]); a later look at the
 //! record would find the write done. After the reply the write goes into a bounded queue, from which one thread takes
 //! one at a time. What finds the queue full is dropped, and so is a write that waits when the program is killed. Of a
-//! write nothing is kept but counts ([`crate`]).
+//! write nothing is kept but counts ([`crate::counts`]).
 //!
 //! What a check does not know: whether the client would send the same body to the newest version, what depends on the time
 //! of the write, such as a duplicate, and anything about requests that were refused.

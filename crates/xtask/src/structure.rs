@@ -23,6 +23,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ("api-*", &["diesel*", "actix*", "tokio", "api-*", "storage", "server", "version-tools", "conformance"]),
     ("postgres-client", &["actix*", "domain", "adapter-kit", "api-*", "storage", "server"]),
     ("database", &["actix*", "adapter-kit", "version-tools", "conformance", "api-*", "storage", "server"]),
+    ("stored-document", &["actix*", "adapter-kit", "version-tools", "conformance", "api-*", "storage", "server"]),
     ("storage", &["actix*", "adapter-kit", "version-tools", "conformance", "api-*", "server"]),
     // What stands above storage. The binary composes it all.
     (
@@ -44,6 +45,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "registry",
         &[
+            "actix*",
             "adapter-kit",
             "version-tools",
             "conformance",
@@ -64,7 +66,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     // PostgreSQL is reached by postgres-client, without a system library.
     ("server", &["pq-sys", "openssl", "openssl-sys", "native-tls"]),
     // Whatever is built into the server, which is everything else.
-    ("server", &["test-support", "conformance", "endurance", "bench", "xtask"]),
+    ("server", &["test-support", "conformance", "endurance", "black-box", "bench", "xtask"]),
 ];
 
 /// Programs that every machine has, which a test may execute by itself.

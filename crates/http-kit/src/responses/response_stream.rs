@@ -43,8 +43,8 @@ const AROUND_PART_BYTES: usize = 512;
 /// A body of so many bytes or less is compressed where requests are answered, which takes less time than to hand it over.
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
-/// Where the body of a reply comes from, which decides how it is sent. It travels with the body, among the extensions of a
-/// response; a response without it has a body that was made for its request.
+/// Where the body of a reply comes from, which decides how it is sent. It is among the extensions of a response, or a
+/// [`SharedContent`] in its place; a response without either has a body that was made for its request.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// It was made for this request, of which nobody says that it is authenticated.
@@ -76,7 +76,7 @@ pub struct ResponseSender {
     /// One permit for each large body that can be compressed at once.
     compressing: Arc<Semaphore>,
     compressor: Compressor,
-    /// The reply to a request whose reply there is no memory for.
+    /// Makes the reply of a server that has no memory left for a reply.
     busy: fn() -> HttpResponse,
 }
 
@@ -93,9 +93,7 @@ impl ResponseSender {
             busy,
         }
     }
-}
 
-impl ResponseSender {
     /// The source of the body of a reply to an authenticated request, counted. Must be asked where what was done for the reply can
     /// still be undone.
     ///

@@ -13,7 +13,7 @@ use crate::state::Audience;
 /// A path with a method.
 #[derive(Debug)]
 pub struct Route {
-    /// `GET` or `POST`; what is `GET` changes nothing, except that the answer of an issuer signs in ([`openid`]).
+    /// `GET` or `POST`; what is `GET` changes nothing, except that the answer of an issuer signs in ([`crate::signing_in::openid`]).
     pub method: Method,
     /// The pattern of the path, below `/settings`.
     pub path: &'static str,

@@ -16,7 +16,7 @@ pub(crate) async fn write<T: Send + 'static>(
     state
         .store
         .write(move |session| {
-            // As in `run`.
+            // The permit goes with the job, which goes on when the browser has gone away.
             let _held = &permit;
             job(session)
         })

@@ -11,7 +11,7 @@ use crate::handling::cookies::{CookieName, SecretCookie};
 use crate::handling::form::Form;
 use crate::state::{Audience, Surroundings};
 
-/// The path has no such part, or one that can be none.
+/// The path lacks a part, or the part has another form.
 pub(crate) struct NotInPath;
 
 /// The cookie of a browser that is shown a form to sign in.

@@ -1,4 +1,5 @@
-//! The secrets by which a provider's software is known: how they are made and digested.
+//! The tokens by which a provider's software is known: how they are made and digested, for which environment they are, and what
+//! becomes of them.
 //!
 //! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
 
@@ -12,7 +13,7 @@ use subtle::ConstantTimeEq as _;
 /// Random bytes in a token.
 const SECRET_BYTES: usize = 32;
 
-/// A name is that of no environment.
+/// No environment has the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("environment must be sandbox or production")]
 pub struct UnknownEnvironment;

@@ -2,7 +2,7 @@
 //!
 //! What is to be done is looked for without a lock, and only what is to be done takes one. All migrations of one call are one
 //! transaction under one lock: they are applied together or not at all, and once. Those that run outside a transaction
-//! divide it (`outside.rs`).
+//! divide it (`non_transactional.rs`).
 //!
 //! Knows nothing of what the migrations do.
 

@@ -1,4 +1,4 @@
-//! Who a token opens which records to.
+//! Tests of sessions: which records a token opens.
 
 use chrono::TimeDelta;
 

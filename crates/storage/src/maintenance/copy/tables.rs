@@ -42,7 +42,7 @@ pub(crate) const COPIED: &[CopiedTable] = &[
 /// Tables that triggers of the database fill from the copied ones, also in the target.
 pub(crate) const DERIVED: &[&str] = &["trainee_counts", "trainee_change_counts"];
 
-/// Tables whose rows are only locked (`connection/locks.rs`).
+/// Tables whose rows are only locked (`locks.rs`).
 #[cfg(test)]
 pub(crate) const LOCKS: &[&str] = &["lock_stripes", "idempotency_locks"];
 

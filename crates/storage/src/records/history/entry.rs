@@ -1,4 +1,4 @@
-//! Reads the entries of a trainee.
+//! The history of a trainee and its entries, as values.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::commands::erasure::{IDENTIFYING_FIELDS, identifying_parts, identifying_values};
