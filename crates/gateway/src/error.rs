@@ -1,44 +1,27 @@
-//! The only place where an error of the API becomes a reply: the status from one match, the body in one envelope. The pages of
-//! the settings have their own (`PageError`).
+//! The errors of the API. What they answer is in [`reply`].
 
-use actix_web::HttpResponse;
-use actix_web::http::StatusCode;
-use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, HeaderMap, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
-use adapter_kit::problems::{ErrorEntry, Errors, ErrorsByField};
-use adapter_kit::read::{BatchError, MAX_KEY_CHARS, Malformed};
+use actix_web::http::header::HeaderMap;
+use adapter_kit::problems::ErrorEntry;
+use adapter_kit::read::{BatchError, Malformed};
 use adapter_kit::{Endpoint, Label, Served, UnknownVersion, names};
-use domain::{Lists, Problem};
-use serde::Serialize;
-use serde_json::json;
-use storage::error::{DatabaseError, JobError, StorageError};
-
-use crate::deprecation;
-use crate::request::idempotency_key::MalformedKey;
-use crate::request::query::FilterErrors;
-use crate::response::{ApiResponse, Unwritable};
+use domain::Problem;
 use http_kit::cursor::SealError;
-use http_kit::error_chain::Causes;
 use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope, RemainingQuota};
-use http_kit::metrics;
 use http_kit::requests::authentication::AuthenticationError;
 use http_kit::requests::body::BodyError;
-use http_kit::requests::request_id;
-use http_kit::responses::links;
-use http_kit::responses::page::{self, Keep};
 use http_kit::responses::response_stream::NoMemory;
+use storage::error::{JobError, StorageError};
 use usage::request_log::problems::RequestProblems;
 
-/// The error of a request that was understood and cannot be done.
-const UNPROCESSABLE: &str = "UnprocessableEntity";
-/// The error of a request that something stands against which is there already.
-const CONFLICT: &str = "Conflict";
-/// The error of a request beyond a rate limit.
-const TOO_MANY_REQUESTS: &str = "TooManyRequests";
+use crate::request::idempotency_key::MalformedKey;
+use crate::request::query::FilterErrors;
+use crate::response::Unwritable;
 
-/// When a client may try again after a passing failure, in seconds.
-const RETRY_AFTER_SECONDS: u32 = 1;
+mod reply;
 
-/// The header by which a client asks for problems by field, and the one value that does.
+pub use self::reply::{no_memory, page};
+
+/// The header that asks for problems by field, and the one value that does.
 const ENHANCED_ERRORS: (&str, &str) = ("enhanced-errors", "true");
 
 /// The form in which the problems of values are reported to a client.
@@ -217,25 +200,6 @@ impl ApiError {
         Self::Unwritable(Unwritable(error))
     }
 
-    /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
-    /// data.
-    #[must_use]
-    pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
-        let Self::Invalid(problems) = &self else { return self.response_without_version() };
-        let status = StatusCode::UNPROCESSABLE_ENTITY;
-        let reply = if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
-            json_response(status, &ErrorsByField::of(served, lists, problems))
-        } else {
-            json_response(status, &Errors::of(served, lists, problems))
-        };
-        match problems.split_first().map(|(first, others)| (first.kind.code(), others)) {
-            Some((code, others)) if others.iter().all(|other| other.kind.code() == code) => {
-                reply.with(LINK.as_str(), links::help(served.version.label, code.name()))
-            }
-            Some(_) | None => reply,
-        }
-    }
-
     /// The problems for which the request was refused, as they are logged; none where the status says everything.
     #[must_use]
     pub fn logged_problems(&self, served: &Served) -> RequestProblems {
@@ -248,250 +212,10 @@ impl ApiError {
         }
         RequestProblems::default()
     }
-
-    /// The reply to a client of no version in particular.
-    #[must_use]
-    pub fn response_without_version(self) -> ApiResponse {
-        match self {
-            Self::Unauthorized(failure) => json_response(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
-                .with(WWW_AUTHENTICATE.as_str(), failure.challenge()),
-            Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
-            Self::Gone { label, served } => {
-                let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
-                let message = format!("version {label} is no longer served; use {}", labels.join(", "));
-                let gone = one(StatusCode::GONE, "Gone", message);
-                match served.last() {
-                    Some(newest) => {
-                        let successor = deprecation::successor(&newest.base_path());
-                        gone.with(LINK.as_str(), format!("{successor}, {}", deprecation::guide(label, *newest)))
-                    }
-                    None => gone,
-                }
-            }
-            Self::MethodNotAllowed { allow } => {
-                let message = format!("this path answers {allow}");
-                one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(ALLOW.as_str(), allow)
-            }
-            Self::Body(error) => body_reply(error),
-            Self::MalformedKey(MalformedKey) => one(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                UNPROCESSABLE,
-                format!("Idempotency-Key must be one key of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
-            ),
-            Self::KeyReused => one(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                UNPROCESSABLE,
-                "Idempotency-Key was used for another request; send each request with a key of its own",
-            ),
-            Self::KeyInUse => one(
-                StatusCode::CONFLICT,
-                CONFLICT,
-                "a request with the same Idempotency-Key is being handled; send this one again later",
-            )
-            .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string()),
-            Self::PreconditionFailed(mismatch) => {
-                one(StatusCode::PRECONDITION_FAILED, "PreconditionFailed", mismatch.message())
-            }
-            Self::Malformed(error) => {
-                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
-            }
-            Self::Batch(error @ (BatchError::Malformed(_) | BatchError::MalformedElement { .. })) => {
-                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
-            }
-            Self::Batch(error @ (BatchError::NotArray | BatchError::Empty | BatchError::TooMany { .. })) => {
-                one(StatusCode::UNPROCESSABLE_ENTITY, UNPROCESSABLE, error.to_string())
-            }
-            Self::BatchBeyondLimit { requests, left } => {
-                let whose = RateLimitScope::Token;
-                metrics::rate_limited(whose).increment(1);
-                let message = format!(
-                    "the batch counts as {requests} requests, and this token can send {} at once; send fewer items",
-                    left.limit.requests
-                );
-                one(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, message)
-                    .with(RETRY_AFTER.as_str(), left.full_again.max(1).to_string())
-                    .with_rate_limit(whose, left)
-            }
-            Self::InvalidTranslationRequest(errors) => {
-                json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors })
-            }
-            Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
-                metrics::rate_limited(whose).increment(1);
-                let sender = match whose {
-                    RateLimitScope::Address => "from this address",
-                    RateLimitScope::Token => "with this token",
-                };
-                let message = format!("too many requests {sender}; send this one again in {retry_after} s");
-                one(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, message)
-                    .with(RETRY_AFTER.as_str(), retry_after.to_string())
-                    .with_rate_limit(whose, left)
-            }
-            Self::TooManyLookUps => {
-                let request_id = request_id::for_the_log();
-                log::info!(request_id; "too many unknown tokens wait to be looked up");
-                busy()
-            }
-            Self::TooManyTranslations => {
-                let request_id = request_id::for_the_log();
-                log::info!(request_id; "too many translations wait for their turn");
-                busy()
-            }
-            Self::CursorOutdated => one(
-                StatusCode::GONE,
-                "Gone",
-                "the register was restored or moved since this cursor was given out; start again without one",
-            ),
-            Self::Filters(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &errors),
-            Self::Duplicate { body } => ApiResponse::of(StatusCode::CONFLICT, body),
-            Self::Storage(StorageError::Stale) => one(
-                StatusCode::CONFLICT,
-                CONFLICT,
-                "the record was changed by another request at the same time; send this one again",
-            ),
-            Self::Storage(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => {
-                let request_id = request_id::for_the_log();
-                log::warn!(request_id; "{}", Causes(&error));
-                outcome_unknown()
-            }
-            Self::Storage(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => {
-                let request_id = request_id::for_the_log();
-                log::error!(request_id; "{error}");
-                busy()
-            }
-            Self::Storage(error) if error.is_temporary() => {
-                let request_id = request_id::for_the_log();
-                log::warn!(request_id; "storage is unavailable: {}", Causes(&error));
-                if let StorageError::Database(DatabaseError::DateNotDue { wait }) = error {
-                    busy_for(wait.as_secs() + 1)
-                } else {
-                    busy()
-                }
-            }
-            Self::NoMemory(_) => {
-                let request_id = request_id::for_the_log();
-                log::warn!(request_id; "no room for another large reply");
-                busy()
-            }
-            error @ (Self::Storage(_)
-            | Self::Unsealed(_)
-            | Self::Unwritable(_)
-            | Self::UnwritablePage(_)
-            | Self::Invalid(_)
-            | Self::Interrupted) => {
-                let request_id = request_id::for_the_log();
-                log::error!(request_id; "unexpected failure: {}", Causes(&error));
-                one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
-            }
-        }
-    }
 }
 
 impl JobError for ApiError {
     fn of_the_store(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self { Some(error) } else { None }
-    }
-}
-
-fn body_reply(error: BodyError) -> ApiResponse {
-    match error {
-        BodyError::TooLarge { max } => {
-            one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
-        }
-        BodyError::NotJson => one(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "UnsupportedMediaType",
-            "send the body as JSON, with the header Content-Type: application/json",
-        ),
-        BodyError::Encoded => {
-            one(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", "send the body without a Content-Encoding")
-                .with(ACCEPT_ENCODING.as_str(), "identity")
-        }
-        BodyError::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
-        BodyError::TooSlow => one(
-            StatusCode::REQUEST_TIMEOUT,
-            "RequestTimeout",
-            "the body did not arrive in time; send the request again",
-        ),
-        BodyError::NoRoom => {
-            let request_id = request_id::for_the_log();
-            log::warn!(request_id; "no room for another large body");
-            busy()
-        }
-    }
-}
-
-impl PreconditionError {
-    const fn message(self) -> &'static str {
-        match self {
-            Self::Changed => "the record has changed since it was read; read it again",
-            Self::Unquoted => {
-                "If-Match takes entity tags in double quotes; send the ETag as you received it, quotes included"
-            }
-            Self::Exists => {
-                "If-None-Match demands that the record is not there, or has another entity tag; read it again, or send \
-                 the request without the header"
-            }
-            Self::Weak => "If-Match takes no weak entity tags; send the ETag as you received it, without W/",
-        }
-    }
-}
-
-impl Missing {
-    fn message(self) -> String {
-        match self {
-            Self::Trainee => "trainee not found".to_owned(),
-            Self::Trainees => "no trainees found".to_owned(),
-            Self::Placement => "placement not found".to_owned(),
-            Self::Degree => "degree not found".to_owned(),
-            Self::Version(unknown) => unknown.to_string(),
-            Self::VersionLike(unknown, nearest) => format!("{unknown}; did you mean {nearest}?"),
-            Self::List(name) => format!("no list found for the field {name}"),
-            Self::Path => "not found".to_owned(),
-            Self::PathLike(nearest) => format!("not found; did you mean {nearest}?"),
-        }
-    }
-}
-
-/// The reply of a server that has no memory left for a reply.
-#[must_use]
-pub fn no_memory() -> HttpResponse {
-    ApiError::NoMemory(NoMemory).response_without_version().into()
-}
-
-/// The reply to a request that can be done later.
-fn busy() -> ApiResponse {
-    busy_for(RETRY_AFTER_SECONDS.into())
-}
-
-/// The reply to a request that can be done after so many seconds.
-fn busy_for(seconds: u64) -> ApiResponse {
-    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
-        .with(RETRY_AFTER.as_str(), seconds.to_string())
-}
-
-/// The reply to a request of which it is not known whether it was done. The same idempotency key keeps it from being
-/// done twice.
-fn outcome_unknown() -> ApiResponse {
-    let message = "it is not known whether the request was done; send it again with the same Idempotency-Key to learn it, or \
-                   read the record";
-    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
-        .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
-}
-
-fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ApiResponse {
-    json_response(status, &Errors::one(error, message))
-}
-
-/// A reply with errors as JSON. They are structs, lists and maps with strings as keys: writing them cannot fail.
-fn json_response(status: StatusCode, errors: &impl Serialize) -> ApiResponse {
-    ApiResponse::of(status, serde_json::to_vec(errors).unwrap_or_default())
-}
-
-/// The page as a reply. One that could not be written is reported like any internal error.
-#[must_use]
-pub fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
-    match html {
-        Ok(html) => page::page(status, keep, html),
-        Err(error) => ApiError::UnwritablePage(error).response_without_version().into(),
     }
 }

@@ -1,0 +1,280 @@
+//! The only place where an error of the API becomes a reply: the status from one match, the body in one envelope. The
+//! pages of the settings have their own (`PageError`).
+
+use std::fmt::Display;
+
+use actix_web::HttpResponse;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
+use adapter_kit::Served;
+use adapter_kit::problems::{Errors, ErrorsByField};
+use adapter_kit::read::{BatchError, MAX_KEY_CHARS};
+use domain::{Lists, Problem};
+use http_kit::error_chain::Causes;
+use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope};
+use http_kit::metrics;
+use http_kit::requests::body::BodyError;
+use http_kit::requests::request_id;
+use http_kit::responses::links;
+use http_kit::responses::page::{self, Keep};
+use http_kit::responses::response_stream::NoMemory;
+use log::Level;
+use serde::Serialize;
+use serde_json::json;
+use storage::error::{DatabaseError, StorageError};
+
+use super::{ApiError, ErrorForm, Missing, PreconditionError};
+use crate::deprecation;
+use crate::request::idempotency_key::MalformedKey;
+use crate::response::ApiResponse;
+
+/// The error of a request that was understood and cannot be done.
+const UNPROCESSABLE: &str = "UnprocessableEntity";
+/// The error of a request that something stands against which is there already.
+const CONFLICT: &str = "Conflict";
+/// The error of a request beyond a rate limit.
+const TOO_MANY_REQUESTS: &str = "TooManyRequests";
+/// When a client may try again after a passing failure, in seconds.
+const RETRY_AFTER_SECONDS: u64 = 1;
+
+impl ApiError {
+    /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
+    /// data.
+    #[must_use]
+    pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
+        let Self::Invalid(problems) = &self else { return self.response_without_version() };
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        let reply = if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
+            json_response(status, &ErrorsByField::of(served, lists, problems))
+        } else {
+            json_response(status, &Errors::of(served, lists, problems))
+        };
+        match problems.split_first().map(|(first, others)| (first.kind.code(), others)) {
+            Some((code, others)) if others.iter().all(|other| other.kind.code() == code) => {
+                reply.with(LINK.as_str(), links::help(served.version.label, code.name()))
+            }
+            Some(_) | None => reply,
+        }
+    }
+
+    /// The reply to a client of no version in particular.
+    #[must_use]
+    pub fn response_without_version(self) -> ApiResponse {
+        match self {
+            Self::Unauthorized(failure) => json_response(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
+                .with(WWW_AUTHENTICATE.as_str(), failure.challenge()),
+            Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
+            Self::Gone { label, served } => {
+                let labels: Vec<String> = served.iter().map(ToString::to_string).collect();
+                let message = format!("version {label} is no longer served; use {}", labels.join(", "));
+                let gone = one(StatusCode::GONE, "Gone", message);
+                match served.last() {
+                    Some(newest) => {
+                        let successor = deprecation::successor(&newest.base_path());
+                        gone.with(LINK.as_str(), format!("{successor}, {}", deprecation::guide(label, *newest)))
+                    }
+                    None => gone,
+                }
+            }
+            Self::MethodNotAllowed { allow } => {
+                let message = format!("this path answers {allow}");
+                one(StatusCode::METHOD_NOT_ALLOWED, "MethodNotAllowed", message).with(ALLOW.as_str(), allow)
+            }
+            Self::Body(error) => body_reply(error),
+            Self::MalformedKey(MalformedKey) => one(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                UNPROCESSABLE,
+                format!("Idempotency-Key must be one key of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
+            ),
+            Self::KeyReused => one(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                UNPROCESSABLE,
+                "Idempotency-Key was used for another request; send each request with a key of its own",
+            ),
+            Self::KeyInUse => one(
+                StatusCode::CONFLICT,
+                CONFLICT,
+                "a request with the same Idempotency-Key is being handled; send this one again later",
+            )
+            .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string()),
+            Self::PreconditionFailed(mismatch) => {
+                one(StatusCode::PRECONDITION_FAILED, "PreconditionFailed", mismatch.message())
+            }
+            Self::Malformed(error) => {
+                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
+            }
+            Self::Batch(error @ (BatchError::Malformed(_) | BatchError::MalformedElement { .. })) => {
+                one(StatusCode::BAD_REQUEST, "BadRequest", format!("the body is not valid JSON: {error}"))
+            }
+            Self::Batch(error @ (BatchError::NotArray | BatchError::Empty | BatchError::TooMany { .. })) => {
+                one(StatusCode::UNPROCESSABLE_ENTITY, UNPROCESSABLE, error.to_string())
+            }
+            Self::BatchBeyondLimit { requests, left } => {
+                let whose = RateLimitScope::Token;
+                metrics::rate_limited(whose).increment(1);
+                let message = format!(
+                    "the batch counts as {requests} requests, and this token can send {} at once; send fewer items",
+                    left.limit.requests
+                );
+                one(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, message)
+                    .with(RETRY_AFTER.as_str(), left.full_again.max(1).to_string())
+                    .with_rate_limit(whose, left)
+            }
+            Self::InvalidTranslationRequest(errors) => {
+                json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors })
+            }
+            Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
+                metrics::rate_limited(whose).increment(1);
+                let sender = match whose {
+                    RateLimitScope::Address => "from this address",
+                    RateLimitScope::Token => "with this token",
+                };
+                let message = format!("too many requests {sender}; send this one again in {retry_after} s");
+                one(StatusCode::TOO_MANY_REQUESTS, TOO_MANY_REQUESTS, message)
+                    .with(RETRY_AFTER.as_str(), retry_after.to_string())
+                    .with_rate_limit(whose, left)
+            }
+            Self::TooManyLookUps => refuse_busy(Level::Info, "too many unknown tokens wait to be looked up"),
+            Self::TooManyTranslations => refuse_busy(Level::Info, "too many translations wait for their turn"),
+            Self::CursorOutdated => one(
+                StatusCode::GONE,
+                "Gone",
+                "the register was restored or moved since this cursor was given out; start again without one",
+            ),
+            Self::Filters(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &errors),
+            Self::Duplicate { body } => ApiResponse::of(StatusCode::CONFLICT, body),
+            Self::Storage(StorageError::Stale) => one(
+                StatusCode::CONFLICT,
+                CONFLICT,
+                "the record was changed by another request at the same time; send this one again",
+            ),
+            Self::Storage(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => {
+                log_reply(Level::Warn, Causes(&error));
+                // The same idempotency key keeps the request from being done twice.
+                let message = "it is not known whether the request was done; send it again with the same Idempotency-Key to \
+                               learn it, or read the record";
+                one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", message)
+                    .with(RETRY_AFTER.as_str(), RETRY_AFTER_SECONDS.to_string())
+            }
+            Self::Storage(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => {
+                refuse_busy(Level::Error, error)
+            }
+            Self::Storage(error) if error.is_temporary() => {
+                log_reply(Level::Warn, format_args!("storage is unavailable: {}", Causes(&error)));
+                if let StorageError::Database(DatabaseError::DateNotDue { wait }) = error {
+                    busy_for(wait.as_secs() + 1)
+                } else {
+                    busy_for(RETRY_AFTER_SECONDS)
+                }
+            }
+            Self::NoMemory(_) => refuse_busy(Level::Warn, "no room for another large reply"),
+            error @ (Self::Storage(_)
+            | Self::Unsealed(_)
+            | Self::Unwritable(_)
+            | Self::UnwritablePage(_)
+            | Self::Invalid(_)
+            | Self::Interrupted) => {
+                log_reply(Level::Error, format_args!("unexpected failure: {}", Causes(&error)));
+                one(StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", "an unexpected error occurred")
+            }
+        }
+    }
+}
+
+fn body_reply(error: BodyError) -> ApiResponse {
+    match error {
+        BodyError::TooLarge { max } => {
+            one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
+        }
+        BodyError::NotJson => one(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            "send the body as JSON, with the header Content-Type: application/json",
+        ),
+        BodyError::Encoded => {
+            one(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", "send the body without a Content-Encoding")
+                .with(ACCEPT_ENCODING.as_str(), "identity")
+        }
+        BodyError::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
+        BodyError::TooSlow => one(
+            StatusCode::REQUEST_TIMEOUT,
+            "RequestTimeout",
+            "the body did not arrive in time; send the request again",
+        ),
+        BodyError::NoRoom => refuse_busy(Level::Warn, "no room for another large body"),
+    }
+}
+
+impl PreconditionError {
+    const fn message(self) -> &'static str {
+        match self {
+            Self::Changed => "the record has changed since it was read; read it again",
+            Self::Unquoted => {
+                "If-Match takes entity tags in double quotes; send the ETag as you received it, quotes included"
+            }
+            Self::Exists => {
+                "If-None-Match demands that the record is not there, or has another entity tag; read it again, or send \
+                 the request without the header"
+            }
+            Self::Weak => "If-Match takes no weak entity tags; send the ETag as you received it, without W/",
+        }
+    }
+}
+
+impl Missing {
+    fn message(self) -> String {
+        match self {
+            Self::Trainee => "trainee not found".to_owned(),
+            Self::Trainees => "no trainees found".to_owned(),
+            Self::Placement => "placement not found".to_owned(),
+            Self::Degree => "degree not found".to_owned(),
+            Self::Version(unknown) => unknown.to_string(),
+            Self::VersionLike(unknown, nearest) => format!("{unknown}; did you mean {nearest}?"),
+            Self::List(name) => format!("no list found for the field {name}"),
+            Self::Path => "not found".to_owned(),
+            Self::PathLike(nearest) => format!("not found; did you mean {nearest}?"),
+        }
+    }
+}
+
+/// The reply of a server that has no memory left for a reply.
+#[must_use]
+pub fn no_memory() -> HttpResponse {
+    ApiError::NoMemory(NoMemory).response_without_version().into()
+}
+
+/// Logs why a request is answered as it is, with its identifier.
+fn log_reply(level: Level, reason: impl Display) {
+    let request_id = request_id::for_the_log();
+    log::log!(level, request_id; "{reason}");
+}
+
+/// The reply to a request that can be done later, for a reason that is logged.
+fn refuse_busy(level: Level, reason: impl Display) -> ApiResponse {
+    log_reply(level, reason);
+    busy_for(RETRY_AFTER_SECONDS)
+}
+
+/// The reply to a request that can be done after so many seconds.
+fn busy_for(seconds: u64) -> ApiResponse {
+    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
+        .with(RETRY_AFTER.as_str(), seconds.to_string())
+}
+
+fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ApiResponse {
+    json_response(status, &Errors::one(error, message))
+}
+
+/// A reply with errors as JSON. They are structs, lists and maps with strings as keys: writing them cannot fail.
+fn json_response(status: StatusCode, errors: &impl Serialize) -> ApiResponse {
+    ApiResponse::of(status, serde_json::to_vec(errors).unwrap_or_default())
+}
+
+/// The page as a reply. One that could not be written is reported like any internal error.
+#[must_use]
+pub fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
+    match html {
+        Ok(html) => page::page(status, keep, html),
+        Err(error) => ApiError::UnwritablePage(error).response_without_version().into(),
+    }
+}
