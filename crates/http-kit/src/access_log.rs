@@ -18,7 +18,7 @@ use log::kv::Value;
 use log::{Level, Record};
 use storage::session::ValidToken;
 
-use crate::metrics::requests::{End, Passing, RequestMetrics};
+use crate::metrics::requests::{Outcome, Passing, RequestMetrics};
 use crate::requests::methods::method_name;
 use crate::requests::request_id::{self, RequestId};
 use crate::requests::traceparent;
@@ -40,7 +40,7 @@ pub async fn log(
         Ok(response) => response.status(),
         Err(error) => error.as_response_error().status_code(),
     };
-    answering.end = End::Answered(status);
+    answering.outcome = Outcome::Answered(status);
     drop(answering);
     let mut response = answer?;
     if let Ok(header) = header {
@@ -94,7 +94,7 @@ struct Answering {
     observed: Rc<Observed>,
     times: RequestTimes,
     traceparent: Option<String>,
-    end: End,
+    outcome: Outcome,
     /// What is mounted has them; a service that is not, such as that of a test, counts nothing.
     metrics: Option<Rc<RequestMetrics>>,
     _passing: Option<Passing>,
@@ -115,7 +115,7 @@ impl Answering {
             observed,
             times: RequestTimes::default(),
             traceparent: traceparent::well_formed(request.headers()).map(str::to_owned),
-            end: End::Cancelled,
+            outcome: Outcome::Cancelled,
             _passing: metrics.as_deref().map(RequestMetrics::begin),
             metrics,
         }
@@ -128,7 +128,7 @@ impl Answering {
         }
         if let Some(metrics) = &self.metrics {
             let duration = Some(duration).filter(|_| !self.observed.waited.get());
-            metrics.end(pattern.as_deref(), self.method, self.end, duration);
+            metrics.end(pattern.as_deref(), self.method, self.outcome, duration);
         }
     }
 
@@ -144,7 +144,7 @@ impl Answering {
         if let Some(token) = self.observed.token.get() {
             fields.push(("token", Value::from(token)));
         }
-        fields.push(("status", Value::from_display(&self.end)));
+        fields.push(("status", Value::from_display(&self.outcome)));
         fields.push(("milliseconds", Value::from(milliseconds(duration))));
         if let Some(times) = self.times.get() {
             fields.push(("wait_ms", Value::from(milliseconds(times.wait))));

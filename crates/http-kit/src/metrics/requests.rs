@@ -21,7 +21,7 @@ use crate::requests::methods::methods;
 
 /// How a request ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum End {
+pub enum Outcome {
     /// With a reply.
     Answered(StatusCode),
     /// Without one: the client took the request back, or the server had to stop. The request may be carried out all the
@@ -29,7 +29,7 @@ pub enum End {
     Cancelled,
 }
 
-impl fmt::Display for End {
+impl fmt::Display for Outcome {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Answered(status) => formatter.write_str(status.as_str()),
@@ -57,7 +57,7 @@ struct Place {
     endpoint: &'static str,
     /// Endpoints of this path that should no longer be used.
     deprecated: Vec<Endpoint>,
-    requests: RefCell<HashMap<(&'static str, End), Counter>>,
+    requests: RefCell<HashMap<(&'static str, Outcome), Counter>>,
     duration: OnceCell<Histogram>,
 }
 
@@ -96,7 +96,7 @@ impl RequestMetrics {
 
     /// Counts a request that has come to its end. The pattern is that of its path, where there is such a path; there is no
     /// duration of one that waited because its client preferred to.
-    pub fn end(&self, pattern: Option<&str>, method: &'static str, end: End, duration: Option<Duration>) {
+    pub fn end(&self, pattern: Option<&str>, method: &'static str, outcome: Outcome, duration: Option<Duration>) {
         let place = match pattern {
             Some(pattern) => match self.places.get(pattern) {
                 Some(place) => place,
@@ -106,7 +106,7 @@ impl RequestMetrics {
             },
             None => &self.nowhere,
         };
-        place.count(method, end, duration);
+        place.count(method, outcome, duration);
     }
 }
 
@@ -120,15 +120,15 @@ impl Place {
         Self::of(NONE.into(), endpoint)
     }
 
-    fn count(&self, method: &'static str, end: End, duration: Option<Duration>) {
+    fn count(&self, method: &'static str, outcome: Outcome, duration: Option<Duration>) {
         let new = || {
             counter!(
                 REQUESTS,
                 "version" => self.version.clone(), "endpoint" => self.endpoint,
-                "method" => method, "status" => end.to_string()
+                "method" => method, "status" => outcome.to_string()
             )
         };
-        self.requests.borrow_mut().entry((method, end)).or_insert_with(new).increment(1);
+        self.requests.borrow_mut().entry((method, outcome)).or_insert_with(new).increment(1);
         let new = || histogram!(REQUEST_DURATION, "version" => self.version.clone(), "endpoint" => self.endpoint);
         if let Some(duration) = duration {
             self.duration.get_or_init(new).record(duration);

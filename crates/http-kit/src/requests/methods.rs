@@ -14,7 +14,7 @@ pub fn method_name(method: &HttpMethod) -> &'static str {
     METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or(OTHER_METHOD)
 }
 
-/// The methods of HTTP by which something is asked.
+/// The methods of HTTP for a method of the API.
 #[must_use]
 pub fn methods(method: Method) -> &'static [HttpMethod] {
     match method {
