@@ -6,7 +6,12 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, Utc};
+use database::clock::JobTime;
+use database::connection::prepared::DataVersion;
+use database::connection::{Access, DatabaseConnection, QueryQueue as _, execute_deferred, static_query, with_inner};
+use database::jobs::transaction::{ConnectionMemory, Transaction};
 use diesel::prelude::*;
+use stored_document::sql_dates::Day;
 
 use crate::base::cause::Cause;
 use crate::base::token::TokenDigest;
@@ -15,11 +20,6 @@ use crate::error::StorageError;
 use crate::identifiers::can_be_identifier;
 use crate::schema::{providers, tokens, trainees};
 use crate::session::token_cache::TokenCache;
-use database::clock::JobTime;
-use database::connection::prepared::DataVersion;
-use database::connection::{Access, DatabaseConnection, QueryQueue as _, execute_deferred, static_query, with_inner};
-use database::jobs::transaction::{ConnectionMemory, Transaction};
-use stored_document::sql_dates::Day;
 
 pub(crate) mod token_cache;
 
@@ -189,10 +189,7 @@ impl<'a> Session<'a> {
         let query = static_query(valid_token(digest, today).left_join(shown).select(columns));
         let found = query.get_result::<(TokenRow, Option<TraineeRow>)>(inner).optional()?;
         let (token, shown) = found.unzip();
-        let Some((provider, used)) = accepted(token, digest) else { return Ok(None) };
-        let mut session = self.open(provider, cause, Some(used));
-        session.found = Some((trainee_id.to_owned(), shown.flatten()));
-        Ok(Some(session))
+        Ok(self.open_with_trainee(accepted(token, digest), cause, trainee_id, shown.flatten()))
     }
 
     /// As [`Session::authenticate`], for a request that changes the trainee with the identifier. On PostgreSQL the trainee is
@@ -223,11 +220,22 @@ impl<'a> Session<'a> {
             .for_no_key_update();
         let token = inner.queue::<_, TokenRow>(token)?;
         let changed = changed.get_result::<TraineeRow>(inner).optional()?;
-        let found = inner.take(token)?.pop();
-        let Some((provider, used)) = accepted(found, digest) else { return Ok(None) };
+        let token = accepted(inner.take(token)?.pop(), digest);
+        Ok(self.open_with_trainee(token, cause, trainee_id, changed))
+    }
+
+    /// Opens the records of the provider of a token, with the trainee that was found together with it.
+    fn open_with_trainee<'b>(
+        &'b mut self,
+        token: Option<(Arc<Provider>, UsedToken)>,
+        cause: Cause<'b>,
+        trainee_id: &str,
+        trainee: Option<TraineeRow>,
+    ) -> Option<ProviderSession<'b>> {
+        let (provider, used) = token?;
         let mut session = self.open(provider, cause, Some(used));
-        session.found = Some((trainee_id.to_owned(), changed));
-        Ok(Some(session))
+        session.found = Some((trainee_id.to_owned(), trainee));
+        Some(session)
     }
 
     fn open<'b>(
