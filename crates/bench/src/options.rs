@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// names begin so [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Also serve the first register while somebody opens so many pages of the settings a second
+    /// Also serve the first register while a browser opens this number of pages of the settings a second
     #[arg(long, value_name = "PER_SECOND")]
     pub(crate) pages: Option<u8>,
     /// Seconds of a turn, the first quarter of which is not counted

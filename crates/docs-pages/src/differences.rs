@@ -9,9 +9,6 @@ use actix_web::http::header::{
 };
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use version_tools::Difference;
-
-use crate::version_notes::page_of;
 use gateway::error::{ApiError, Missing};
 use gateway::response::DATA_POLICY;
 use gateway::routes::read_only;
@@ -19,6 +16,9 @@ use gateway::state::GatewayState;
 use http_kit::paths;
 use http_kit::responses::page::shared_page;
 use http_kit::responses::response_stream::JSON;
+use version_tools::Difference;
+
+use crate::version_notes::page_of;
 
 /// The media type of a difference that people read.
 const MARKDOWN: &str = "text/markdown; charset=utf-8";

@@ -6,14 +6,14 @@ use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::{Label, Served};
 use askama::Template;
 use askama::filters::{Html, escape};
-
-use crate::markdown::{Rendered, Section};
-use crate::place::{Place, html};
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
 use gateway::state::GatewayState;
 use http_kit::paths;
 use http_kit::responses::page::{shared_page, tagged_page};
+
+use crate::markdown::{Rendered, Section};
+use crate::page_location::{DocsLocation, html};
 
 mod text;
 
@@ -23,7 +23,7 @@ pub(super) use text::{Document, rendered};
 #[derive(Template)]
 #[template(path = "pages/document.html")]
 struct DocumentPage {
-    place: Place,
+    place: DocsLocation,
     title: String,
     /// The other documents of the version, with this one.
     documents: Vec<Link>,
@@ -108,7 +108,7 @@ fn filled_in(
     };
     let Rendered { title, html, sections, .. } = rendered;
     DocumentPage {
-        place: Place::Document(label),
+        place: DocsLocation::Document(label),
         title,
         documents: navigation(label, Some((document, list.is_none()))),
         versions: versions.map(in_version).collect(),

@@ -9,16 +9,16 @@ use actix_web::http::header::{
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::Label;
 use askama::Template;
-use utoipa_swagger_ui::Config;
-
-use super::assets::{self, JAVASCRIPT};
-use crate::documents::{Link, navigation};
-use crate::place::html;
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
 use gateway::state::GatewayState;
 use http_kit::paths::{self, OpenApiDocument};
 use http_kit::responses::page::HTML;
+use utoipa_swagger_ui::Config;
+
+use super::assets::{self, JAVASCRIPT};
+use crate::documents::{Link, navigation};
+use crate::page_location::html;
 
 /// The explorer sets styles by itself, and shows pictures that are part of them.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \

@@ -4,9 +4,6 @@ use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::{ApiVersion, Label, Served, Status, Versions};
 use askama::Template;
 use askama::filters::{Html, escape};
-
-use crate::documents::{Document, Link, address, navigation};
-use crate::place::{Place, html};
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
 use gateway::state::GatewayState;
@@ -16,10 +13,13 @@ use http_kit::responses::page::{day, tagged_page};
 use http_kit::responses::shared_content::SharedContentCache;
 use versions::REMOVED;
 
+use crate::documents::{Document, Link, address, navigation};
+use crate::page_location::{DocsLocation, html};
+
 #[derive(Template)]
 #[template(path = "pages/index.html")]
 struct Index {
-    place: Place,
+    place: DocsLocation,
     /// Newest first.
     versions: Vec<Listed>,
     /// Newest first.
@@ -89,7 +89,7 @@ fn index(versions: &Versions, newest: Label) -> Index {
     let is_released = |served: &&Served| served.version.publication.status == Status::Released;
     let usual = versions.iter().rev().find(is_released).map_or(newest, |served| served.version.label);
     Index {
-        place: Place::Index,
+        place: DocsLocation::Index,
         versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
         removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
         newest,

@@ -2,7 +2,7 @@
 //!
 //! The crate also answers questions about the API itself, such as a translation. Nothing here needs
 //! a token, shows a record or stores anything. This file knows the paths; what stands behind each
-//! is in a file of its own.
+//! is in a separate file.
 //!
 //! The crate knows no provider, no stored record and no signed-in user.
 //!
@@ -14,7 +14,7 @@
 //!    `shared_page`); a page that shows what a reader sent is `Keep::Never`.
 //! 2. Name the module in this file and add the resource to `configure`, before those of the
 //!    versions: files of the explorer have any name.
-//! 3. Add a variant to `Place` in `place.rs`, a link to `layout.html` or another page, and the path
+//! 3. Add a variant to `DocsLocation` in `page_location.rs`, a link to `layout.html` or another page, and the path
 //!    to `crates/http-kit/src/paths.rs` if other files name it. The tests
 //!    `every_link_of_every_page_leads_somewhere` and
 //!    `every_page_next_to_the_api_has_its_style_and_files` follow links.
@@ -47,7 +47,7 @@ mod index;
 mod markdown;
 mod migrate;
 mod not_found;
-mod place;
+mod page_location;
 mod search;
 mod translate;
 mod version_notes;

@@ -10,10 +10,6 @@ use adapter_kit::read::client_text::truncated;
 use adapter_kit::{Label, Versions};
 use askama::Template;
 use domain::{Code, Lists};
-use serde_json::Value;
-use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
-
-use crate::place::{Place, html};
 use gateway::error::{ApiError, page};
 use gateway::routes::closed;
 use gateway::state::GatewayState;
@@ -21,7 +17,11 @@ use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::requests::body::BodyError;
 use http_kit::requests::methods::methods;
 use http_kit::responses::page::Keep;
+use serde_json::Value;
+use version_tools::translate::{BodyKind, Translation, TranslationContext, translate};
 use versions::REMOVED;
+
+use crate::page_location::{DocsLocation, html};
 
 mod endpoints;
 mod example;
@@ -38,7 +38,7 @@ const MAX_ROWS: usize = 200;
 #[derive(Template)]
 #[template(path = "pages/migrate.html")]
 struct Migrate {
-    place: Place,
+    place: DocsLocation,
     form: Form,
     from: Vec<Choice>,
     to: Vec<Choice>,
@@ -209,7 +209,7 @@ impl Migrate {
         });
         let gone = form.label(FormField::From).filter(|label| REMOVED.iter().any(|removed| removed.label == *label));
         Self {
-            place: Place::Migrate,
+            place: DocsLocation::Migrate,
             from: form.versions(FormField::From, versions, oldest),
             to: form.versions(FormField::To, versions, newest),
             kinds: form.kinds(said(FormField::From).or(versions.iter().next()).map(|served| served.version)),

@@ -7,15 +7,15 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{Accept, Header as _, HeaderValue, VARY};
 use actix_web::middleware::Next;
 use askama::Template;
-
-use crate::place::{Place, html};
 use gateway::error::page;
 use http_kit::responses::page::Keep;
+
+use crate::page_location::{DocsLocation, html};
 
 #[derive(Template)]
 #[template(path = "pages/not_found.html")]
 struct NotFound {
-    place: Place,
+    place: DocsLocation,
 }
 
 /// Answers a client that accepts HTML with a page where nothing was found.
@@ -36,7 +36,7 @@ pub(super) async fn as_page<B: MessageBody>(
     if !accepts_html {
         return Ok(response.map_into_left_body());
     }
-    let mut missing = page(StatusCode::NOT_FOUND, Keep::Fresh, html(&NotFound { place: Place::Missing }));
+    let mut missing = page(StatusCode::NOT_FOUND, Keep::Fresh, html(&NotFound { place: DocsLocation::Missing }));
     missing.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response.into_response(missing).map_into_right_body())
 }

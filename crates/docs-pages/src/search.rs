@@ -8,14 +8,14 @@ use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, Resource, web};
 use adapter_kit::{Label, Served};
 use askama::Template;
-
-use crate::documents::{Link, navigation};
-use crate::place::{Place, html};
 use gateway::error::page;
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
 use gateway::state::GatewayState;
 use http_kit::responses::page::Keep;
+
+use crate::documents::{Link, navigation};
+use crate::page_location::{DocsLocation, html};
 
 mod index;
 
@@ -29,7 +29,7 @@ const MAX_RESULTS: usize = 50;
 #[derive(Template)]
 #[template(path = "pages/search.html")]
 struct Search {
-    place: Place,
+    place: DocsLocation,
     query: String,
     label: Label,
     documents: Vec<Link>,
@@ -88,7 +88,7 @@ fn search(state: &GatewayState, indexes: &Indexes, served: &Served, query: Strin
         excerpt: entry.excerpt(&query),
     };
     Search {
-        place: Place::Search(label),
+        place: DocsLocation::Search(label),
         label,
         documents: navigation(label, None),
         versions: state

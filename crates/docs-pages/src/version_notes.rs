@@ -3,9 +3,6 @@
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use askama::Template;
-
-use crate::markdown::{Rendered, render};
-use crate::place::{Place, html};
 use gateway::error::{ApiError, Missing};
 use gateway::routes::read_only;
 use gateway::state::GatewayState;
@@ -13,10 +10,13 @@ use http_kit::paths;
 use http_kit::responses::page::shared_page;
 use version_tools::documents::files;
 
+use crate::markdown::{Rendered, render};
+use crate::page_location::{DocsLocation, html};
+
 #[derive(Template)]
 #[template(path = "pages/written.html")]
 struct Written {
-    place: Place,
+    place: DocsLocation,
     title: String,
     /// Made of a text of ours, which holds nothing that a client sent.
     body: String,
@@ -48,6 +48,6 @@ pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
         // The texts refer to one another as files.
         Some(address.strip_suffix(".md").map_or_else(|| address.to_owned(), paths::written))
     });
-    let html = html(&Written { place: Place::Written, title, body });
+    let html = html(&Written { place: DocsLocation::Written, title, body });
     html.map(String::into_bytes).map_err(ApiError::UnwritablePage)
 }

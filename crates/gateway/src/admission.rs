@@ -9,13 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix_web::HttpRequest;
-use storage::base::cause::Cause;
-use storage::base::token::TokenDigest;
-use storage::error::StorageError;
-use storage::session::ValidToken;
-use storage::store::Store;
-
-use crate::error::ApiError;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::limits::rate_limit::{KeyedRateLimiter, RateLimit, RateLimitScope, RemainingQuota};
@@ -23,6 +16,13 @@ use http_kit::metrics;
 use http_kit::requests::authentication::AuthenticationError;
 use http_kit::requests::client_address::TrustedProxies;
 use http_kit::requests::request_id;
+use storage::base::cause::Cause;
+use storage::base::token::TokenDigest;
+use storage::error::StorageError;
+use storage::session::ValidToken;
+use storage::store::Store;
+
+use crate::error::ApiError;
 
 /// The most tokens that are remembered.
 const MAX_TOKENS: usize = 100_000;

@@ -12,8 +12,17 @@ use actix_web::http::header::WARNING;
 use adapter_kit::Endpoint;
 use adapter_kit::read::BatchItem;
 use futures_util::stream::{self, StreamExt as _};
+use http_kit::limits::rate_limit::RemainingQuota;
+use http_kit::metrics;
+use http_kit::requests::authentication::AuthenticationError;
+use http_kit::requests::body::{Body, batch_form};
+use http_kit::requests::request_id;
+use http_kit::responses::response_stream::{Reservation, Source};
 use storage::base::cause::Cause;
 use storage::session::{Session, ValidToken};
+use usage::observation::RequestObservation;
+use usage::request_log::ObservedRequest;
+use usage::request_log::problems::RequestProblems;
 
 use crate::endpoints;
 use crate::error::{ApiError, ErrorForm};
@@ -23,15 +32,6 @@ use crate::request::idempotency_key::IDEMPOTENCY_KEY;
 use crate::request::{ApiRequest, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
-use http_kit::limits::rate_limit::RemainingQuota;
-use http_kit::metrics;
-use http_kit::requests::authentication::AuthenticationError;
-use http_kit::requests::body::{Body, batch_form};
-use http_kit::requests::request_id;
-use http_kit::responses::response_stream::{Reservation, Source};
-use usage::observation::RequestObservation;
-use usage::request_log::ObservedRequest;
-use usage::request_log::problems::RequestProblems;
 
 /// The most items of a batch that are handled at once, so that it leaves room for others in the queue of writes.
 const ITEMS_AT_ONCE: usize = 8;

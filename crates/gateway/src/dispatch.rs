@@ -177,7 +177,7 @@ fn expiry_warning(token: ValidToken) -> String {
 }
 
 /// As [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the handler is run again until it
-/// has, each time with the token authenticated anew. Also returns how long the client may have had to wait, if it was made to.
+/// has, and the token is authenticated each time. Also returns how long the client may have had to wait, if it was made to.
 async fn run_until_changes(
     state: &GatewayState,
     request: &HttpRequest,

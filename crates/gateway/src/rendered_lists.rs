@@ -8,10 +8,10 @@ use std::sync::{Arc, OnceLock};
 
 use adapter_kit::reference::{self, AllLists, OneList};
 use domain::Lists;
+use http_kit::responses::shared_content::SharedContent;
 use serde::Serialize;
 
 use crate::error::ApiError;
-use http_kit::responses::shared_content::SharedContent;
 
 /// The code lists of a register, as JSON. Cheap to clone; all clones keep the same.
 #[derive(Debug, Clone)]

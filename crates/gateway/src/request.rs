@@ -13,17 +13,6 @@ use actix_web::web::Payload;
 use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
 use domain::{Lists, ParsedRecord};
-use storage::base::cause::Cause;
-use storage::base::token::{Environment, TokenDigest};
-use storage::identifiers::Identifiers;
-use storage::records::change_position::Settled;
-
-use crate::error::{ApiError, PreconditionError};
-use crate::rendered_lists::RenderedLists;
-use crate::request::idempotency_key::{Key, KeyDigests, MalformedKey};
-use crate::request::query::UnknownParameter;
-use crate::response::ApiResponse;
-use crate::state::GatewayState;
 use http_kit::cursor::CursorKey;
 use http_kit::limits::memory_budget::BudgetOwner;
 use http_kit::metrics;
@@ -31,8 +20,19 @@ use http_kit::requests::body::{Body, BodyError, MAX_BODY_BYTES};
 use http_kit::requests::preferences::Preferences;
 use http_kit::requests::request_id::{self, RequestId};
 use http_kit::responses::etag::{self, Comparison, are_quoted, is_among};
+use storage::base::cause::Cause;
+use storage::base::token::{Environment, TokenDigest};
+use storage::identifiers::Identifiers;
+use storage::records::change_position::Settled;
 use usage::observation::Observer;
 use usage::recorder::UsageRecorder;
+
+use crate::error::{ApiError, PreconditionError};
+use crate::rendered_lists::RenderedLists;
+use crate::request::idempotency_key::{Key, KeyDigests, MalformedKey};
+use crate::request::query::UnknownParameter;
+use crate::response::ApiResponse;
+use crate::state::GatewayState;
 
 pub mod idempotency_key;
 pub mod query;

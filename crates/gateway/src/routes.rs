@@ -10,16 +10,16 @@ use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{Payload, ServiceConfig};
 use actix_web::{Error, FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, web};
 use adapter_kit::Method;
+use http_kit::limits::rate_limit::by_address::AddressRateLimit;
+use http_kit::metrics::requests::RequestMetrics;
+use http_kit::paths::{self, OpenApiDocument};
+use http_kit::requests::methods::methods;
 
 use crate::deprecation::DeprecationHeaders;
 use crate::endpoints::{openapi, version_list};
 use crate::error::ApiError;
 use crate::routes::router::{Router, not_found};
 use crate::state::GatewayState;
-use http_kit::limits::rate_limit::by_address::AddressRateLimit;
-use http_kit::metrics::requests::RequestMetrics;
-use http_kit::paths::{self, OpenApiDocument};
-use http_kit::requests::methods::methods;
 
 mod nearest_path;
 mod router;

@@ -4,14 +4,6 @@ use std::fmt;
 
 use adapter_kit::Versions;
 use domain::Lists;
-use storage::base::token::Environment;
-use storage::store::Store;
-
-use crate::admission::Admission;
-use crate::error::no_memory;
-use crate::rendered_lists::RenderedLists;
-use crate::request::idempotency_key::KeyDigests;
-use crate::settled_changes::SettledChanges;
 use http_kit::connections::Limits;
 use http_kit::cursor::CursorKey;
 use http_kit::limits::long_poll::LongPolls;
@@ -20,9 +12,17 @@ use http_kit::requests::body::BodyReader;
 use http_kit::requests::client_address::TrustedProxies;
 use http_kit::responses::response_stream::ResponseSender;
 use http_kit::responses::shared_content::SharedContentCache;
+use storage::base::token::Environment;
+use storage::store::Store;
 use usage::counts::Usage;
 use usage::request_log::RequestLog;
 use usage::shadow_checks::ShadowChecks;
+
+use crate::admission::Admission;
+use crate::error::no_memory;
+use crate::rendered_lists::RenderedLists;
+use crate::request::idempotency_key::KeyDigests;
+use crate::settled_changes::SettledChanges;
 
 /// What the handlers of all requests share. Cheap to clone; all clones share the same store, counts and caches.
 #[derive(Clone)]

@@ -5,11 +5,11 @@
 //! What a command prints goes to standard output, everything else to standard error.
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use http_kit::logging::{LogFormat, Writing};
 
 pub use self::error::CommandError;
 use self::maintenance::database::{Database, Expected};
 use self::reference_data::CodeLists;
-use http_kit::logging::{LogFormat, Writing};
 
 mod accounts;
 pub(crate) mod error;

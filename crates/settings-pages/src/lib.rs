@@ -1,11 +1,11 @@
 //! The signed-in pages of providers and operators below `/settings`.
 //!
 //! The people of an organisation sign in, look after its tokens and each other, and see what it
-//! requested and why something was refused. A request takes one path (`handling/receive.rs`): the
+//! requested and why something was refused. A request takes one path (`request/receive.rs`): the
 //! connection must be one on which a cookie is safe, the form must come from one of these pages,
 //! the session is found and the handler runs in one job of the store. The table of routes
 //! ([`ROUTES`]) says who may use which; what changes anything takes an
-//! [`Actor`](storage::accounts::users::Actor), which reaches the things of its own organisation
+//! [`Actor`](storage::accounts::users::Actor), which reaches the things of that organisation
 //! alone.
 //!
 //! Nothing here is part of the API, and no handler knows a version or a record.
@@ -16,7 +16,7 @@
 //!    handler states who may use it. `GET` reads; `POST` writes.
 //! 2. Add the handler and the struct of the page to `organisation/` or `operators/`, and the
 //!    template to `templates/settings/`. Each form has a `form_token`. For the menu, add a variant
-//!    to `Place` in `handling/page.rs` and a link to `layout.html`.
+//!    to `SettingsSection` in `request/page.rs` and a link to `layout.html`.
 //! 3. A change is a function of `storage` that takes an `Actor` and writes an entry of the activity
 //!    log. The compiler asks for the words of a new `ActivityKind` in `organisation/activity.rs`.
 //! 4. The tests in `crates/black-box/tests/api/settings/matrix.rs` and
@@ -26,9 +26,9 @@
 //!    to `settings.rs` or `operators.rs` in `crates/server/tests/browser/`. No test finds a missing
 //!    one.
 
-mod handling;
 mod operators;
 mod organisation;
+mod request;
 mod routes;
 pub mod signing_in;
 mod state;
@@ -38,15 +38,15 @@ use std::rc::Rc;
 use actix_web::http::Method as HttpMethod;
 use actix_web::web::{Payload, ServiceConfig};
 use actix_web::{HttpRequest, web};
-
-pub use self::handling::context::{Access, Route};
-pub use self::routes::ROUTES;
-use self::state::Surroundings;
-pub use self::state::{Audience, SettingsPages};
 use gateway::routes::closed;
 use gateway::state::GatewayState;
 use http_kit::paths;
 use http_kit::requests::methods::methods;
+
+pub use self::request::context::{Access, Route};
+pub use self::routes::ROUTES;
+use self::state::Surroundings;
+pub use self::state::{Audience, SettingsPages};
 
 /// Configures the scope `/settings`.
 pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &SettingsPages) {
@@ -63,7 +63,7 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &Se
                 let shared = Rc::clone(&shared);
                 let answer = move |request: HttpRequest, payload: Payload| {
                     let shared = Rc::clone(&shared);
-                    async move { handling::receive::answer(&shared.0, &shared.1, route, request, payload).await }
+                    async move { request::receive::answer(&shared.0, &shared.1, route, request, payload).await }
                 };
                 resource = resource.route(web::method(method.clone()).to(answer));
                 allowed.push(method.clone());
@@ -72,5 +72,5 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &Se
         scope = scope.service(closed(resource, &allowed));
     }
     let around = Surroundings { environment: state.environment, audience: settings.audience };
-    config.service(scope.default_service(web::to(move || std::future::ready(handling::receive::not_found(around)))));
+    config.service(scope.default_service(web::to(move || std::future::ready(request::receive::not_found(around)))));
 }

@@ -2,9 +2,9 @@
 
 use adapter_kit::Method;
 
-use crate::handling::context::{Handler, Route};
 use crate::operators::{history, imports, organisations, registry_actions, registry_file, registry_queue, versions};
 use crate::organisation::{activity, overview, people, readiness, requests, tokens, usage};
+use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
 use crate::signing_in::{sessions, sign_in};
 

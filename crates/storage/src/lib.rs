@@ -2,7 +2,7 @@
 //!
 //! A [`store::Store`] runs jobs: plain functions over a [`session::Session`], each in one
 //! transaction, with one `now`. A job reads or writes through the session alone and opens no
-//! transaction of its own. What belongs to a provider is reached only through the
+//! transaction itself. What belongs to a provider is reached only through the
 //! [`session::ProviderSession`] that authentication returns, so no query can miss its provider.
 //!
 //! This crate knows neither HTTP nor any version of the API.

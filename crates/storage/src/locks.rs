@@ -13,6 +13,7 @@
 
 use chrono::NaiveDateTime;
 use data_encoding::HEXLOWER;
+use database::connection::{Borrowed, DatabaseConnection, QueryQueue as _, QueuedQuery};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::query_dsl::methods::LoadQuery;
@@ -23,7 +24,6 @@ use sha2::{Digest as _, Sha256};
 
 use crate::error::{DatabaseError, StorageError};
 use crate::schema::{idempotency_locks, lock_stripes};
-use database::connection::{Borrowed, DatabaseConnection, QueryQueue as _, QueuedQuery};
 
 /// The rows of `lock_stripes`, as the migration makes them.
 const STRIPES: u64 = 4_096;

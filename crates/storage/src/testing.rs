@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use database::clock::Clock;
+use database::connection::{Connections, DatabaseConnection};
 use domain::{State, Trainee};
 use test_support::{Database, Kind};
 
@@ -19,8 +21,6 @@ use crate::base::token::{Environment, Token, TokenDigest};
 use crate::error::StorageError;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
-use database::clock::Clock;
-use database::connection::{Connections, DatabaseConnection};
 
 pub(crate) const UKPRN: &str = "10000001";
 

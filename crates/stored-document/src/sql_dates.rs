@@ -91,13 +91,13 @@ impl ToSql<sql_types::Timestamp, Sqlite> for Timestamp {
 
 #[cfg(test)]
 mod tests {
+    use database::connection::{Connections, with_inner};
     use diesel::dsl::select;
     use diesel::prelude::*;
     use diesel::sql_types::Text;
+    use test_support::{Database, Kind};
 
     use super::*;
-    use database::connection::{Connections, with_inner};
-    use test_support::{Database, Kind};
 
     #[test]
     fn a_day_is_in_the_database_what_a_date_is() {

@@ -30,7 +30,7 @@
 
 pub mod chart;
 pub mod counts;
-pub mod flushing;
+pub mod flush;
 pub mod months;
 pub mod observation;
 pub mod readiness;

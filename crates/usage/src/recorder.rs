@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use adapter_kit::{Endpoint, Served};
 use chrono::{DateTime, Utc};
+use http_kit::requests::request_id::RequestId;
 use storage::session::ValidToken;
 
 use crate::counts::{Counted, Usage};
 use crate::observation::RequestObservation;
 use crate::shadow_checks::{ShadowChecks, Write};
-use http_kit::requests::request_id::RequestId;
 
 /// What is recorded of a request that a handler answers.
 #[derive(Debug)]

@@ -20,15 +20,15 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::rt;
 use adapter_kit::{Endpoint, Label, Served};
 use chrono::{DateTime, Utc};
+use http_kit::error_chain::Causes;
+use http_kit::metrics;
+use http_kit::requests::request_id::{self, RequestId};
 use storage::error::StorageError;
 use storage::observations::request_log::{LogLimits, LoggedRequest, NewLoggedRequest, Outcome};
 use storage::session::{Session, ValidToken};
 use storage::store::Store;
 
 use self::problems::RequestProblems;
-use http_kit::error_chain::Causes;
-use http_kit::metrics;
-use http_kit::requests::request_id::{self, RequestId};
 
 pub mod filter;
 pub mod problems;

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use adapter_kit::{Label, Served, Versions};
 use domain::Lists;
+use http_kit::paths;
 use version_tools::documents::contract::TEXT as CONTRACT;
 use version_tools::documents::errors::errors;
 use version_tools::documents::fields::fields;
@@ -17,7 +18,6 @@ use version_tools::documents::wording::Wording;
 use version_tools::documents::{GENERATED, lists};
 
 use crate::markdown::{Rendered, render};
-use http_kit::paths;
 
 /// The guide to integration, as it is written.
 const GUIDE: &str = include_str!("../../../../docs/integration.md");

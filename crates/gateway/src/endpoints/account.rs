@@ -5,17 +5,17 @@
 
 use actix_web::http::StatusCode;
 use adapter_kit::compose::Data;
+use domain::values::iso_8601::timestamp;
+use http_kit::requests::authentication::AuthenticationError;
 use serde::Serialize;
 use storage::accounts::tokens::TokenRefusal;
 use storage::session::ProviderSession;
+use usage::readiness::OwnReadiness;
+use usage::report::{Report, first_day};
 
 use crate::error::ApiError;
 use crate::request::{HandlerContext, query};
 use crate::response::ApiResponse;
-use domain::values::iso_8601::timestamp;
-use http_kit::requests::authentication::AuthenticationError;
-use usage::readiness::OwnReadiness;
-use usage::report::{Report, first_day};
 
 /// Who asks.
 #[derive(Serialize)]

@@ -6,6 +6,7 @@ use adapter_kit::Endpoint;
 use adapter_kit::view::View;
 use domain::listing::MAX_PER_PAGE;
 use domain::values::iso_8601;
+use http_kit::cursor::CursorScope;
 use serde::Serialize;
 use storage::records::trainees::{Change, ChangePlace, ChangeQuery, Nested};
 use storage::session::ProviderSession;
@@ -14,7 +15,6 @@ use crate::error::ApiError;
 use crate::request::HandlerContext;
 use crate::request::query::{self, FilterErrors};
 use crate::response::ApiResponse;
-use http_kit::cursor::CursorScope;
 
 /// What the cursors of the changes are for.
 const SCOPE: &str = "changes";

@@ -9,6 +9,7 @@ use adapter_kit::NestedVisibility;
 use adapter_kit::view::View;
 use chrono::SecondsFormat;
 use domain::listing::{Listing, MAX_PER_PAGE, Order};
+use http_kit::cursor::CursorScope;
 use serde::Serialize;
 use storage::records::trainees::{ListCursor, Nested, TraineeDocument};
 use storage::session::ProviderSession;
@@ -17,7 +18,6 @@ use crate::error::{ApiError, Missing};
 use crate::request::HandlerContext;
 use crate::request::query::{self, FilterErrors, ListQuery};
 use crate::response::ApiResponse;
-use http_kit::cursor::CursorScope;
 
 /// What is wrong with the size of a page whose nested records fill the largest reply.
 const TOO_MANY_NESTED: &str = "is too many for trainees with so many nested records; ask for fewer";

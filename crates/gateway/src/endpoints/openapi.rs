@@ -4,12 +4,12 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::Served;
 use domain::Lists;
+use http_kit::paths::OpenApiDocument;
+use http_kit::responses::response_stream::JSON;
 use version_tools::openapi::{self, Profile};
 
 use crate::error::ApiError;
 use crate::state::GatewayState;
-use http_kit::paths::OpenApiDocument;
-use http_kit::responses::response_stream::JSON;
 
 /// Answers whoever asks for a document of a version, with or without a token.
 #[must_use]

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use actix_web::http::StatusCode;
 use adapter_kit::compose::Data;
 use domain::{Problem, ProblemKind, Trainee, TraineeField, commands};
+use registry::actions::{RegistryActionError, advance};
 use serde::Serialize;
 use storage::session::ProviderSession;
 
@@ -14,7 +15,6 @@ use super::trainees::{find_matching, show_trainee};
 use crate::error::ApiError;
 use crate::request::HandlerContext;
 use crate::response::ApiResponse;
-use registry::actions::{RegistryActionError, advance};
 
 /// The trainees that one request discards at most, in one transaction.
 const MOST_DISCARDED: i64 = 1_000;

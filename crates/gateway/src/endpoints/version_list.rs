@@ -8,14 +8,14 @@ use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::compose::Data;
 use adapter_kit::lifecycle::Removed;
 use adapter_kit::{ApiVersion, Label, Status, Versions};
+use http_kit::paths::{self, OpenApiDocument};
+use http_kit::responses::response_stream::JSON;
 use serde::Serialize;
+use versions::REMOVED;
 
 use crate::error::ApiError;
 use crate::response::DATA_POLICY;
 use crate::state::GatewayState;
-use http_kit::paths::{self, OpenApiDocument};
-use http_kit::responses::response_stream::JSON;
-use versions::REMOVED;
 
 /// How long a client may keep the list, in seconds.
 const MAX_AGE_SECONDS: u32 = 3_600;

@@ -5,10 +5,10 @@
 
 use adapter_kit::read::nearest;
 use adapter_kit::{Endpoint, Served, Versions};
+use http_kit::paths::{self, OpenApiDocument};
 use storage::base::token::Environment;
 
 use crate::endpoints::available;
-use http_kit::paths::{self, OpenApiDocument};
 
 /// Longer paths are not compared, in bytes.
 const MAX_BYTES: usize = 256;
@@ -115,8 +115,9 @@ fn resembles(segment: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use versions::{SERVED, all};
+
+    use super::*;
 
     /// As [`super::of`], in a sandbox.
     fn of(path: &str, versions: &Versions) -> Option<String> {

@@ -10,6 +10,11 @@ use std::rc::Rc;
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
 use adapter_kit::{Endpoint, Label, Method, Served, UnknownVersion, Versions};
+use http_kit::access_log;
+use http_kit::paths::{self, OpenApiDocument};
+use http_kit::requests::methods::methods;
+use http_kit::responses::links;
+use versions::REMOVED;
 
 use crate::deprecation::DeprecationHeaders;
 use crate::dispatch::Route;
@@ -18,11 +23,6 @@ use crate::error::{ApiError, Missing};
 use crate::request::PathIds;
 use crate::routes::{allow, nearest_path, refuse};
 use crate::state::GatewayState;
-use http_kit::access_log;
-use http_kit::paths::{self, OpenApiDocument};
-use http_kit::requests::methods::methods;
-use http_kit::responses::links;
-use versions::REMOVED;
 
 /// What there is below `/api`.
 pub(crate) struct Router {

@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, Utc};
 use domain::commands::erasure::{MAX_GROUND_CHARS, ground};
+use domain::values::iso_8601::timestamp;
 use storage::records::erasure::{Erasure, ErasureOrder};
 
 use crate::import::{Importable, Row, RowProblem};
-use domain::values::iso_8601::timestamp;
 
 /// The columns, in the order in which they are written.
 pub const HEADINGS: [&str; 6] = [TRAINEE_ID, PROVIDER, ERASED_AT, BY, GROUND, "entries_removed"];

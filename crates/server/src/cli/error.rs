@@ -3,18 +3,18 @@
 use std::path::PathBuf;
 
 use adapter_kit::UnknownVersion;
-use storage::error::StorageError;
-use storage::identifiers::IDENTIFIER_LENGTH;
-use storage::maintenance::backup::BackupError;
-use storage::maintenance::copy::CopyError;
-
-use crate::operations::startup::StartError;
 use http_kit::error_chain::Causes;
 use http_kit::tls::TlsError;
 use registry::actions::RegistryActionError;
 use registry::erasure::ErasureError;
 use registry::import::ImportError;
 use registry::import::reference_data::ReferenceDataError;
+use storage::error::StorageError;
+use storage::identifiers::IDENTIFIER_LENGTH;
+use storage::maintenance::backup::BackupError;
+use storage::maintenance::copy::CopyError;
+
+use crate::operations::startup::StartError;
 
 /// Why a command did not do what it was asked.
 #[derive(Debug, thiserror::Error)]

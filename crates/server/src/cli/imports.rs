@@ -1,12 +1,12 @@
 //! Commands about the imports of files that were made.
 
 use clap::Subcommand;
+use domain::values::iso_8601::timestamp;
 use storage::observations::imports::ImportRecord;
 
 use super::values::id;
 use super::{CommandError, Database};
 use crate::cli::output;
-use domain::values::iso_8601::timestamp;
 
 /// Imports that are listed.
 const LISTED: i64 = 1_000;

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
+use registry::import::{ImportError, ImportableOrganisation, NO_ROWS, RefusedRow, RowProblem, Stopped, import};
 use storage::records::organisations::merge::{PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
 use crate::cli::output;
-use registry::import::{ImportError, ImportableOrganisation, NO_ROWS, RefusedRow, RowProblem, Stopped, import};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use domain::Lists;
+use registry::import::reference_data;
 
 use super::CommandError;
-use registry::import::reference_data;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ReferenceDataCommand {

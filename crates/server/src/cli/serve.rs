@@ -11,11 +11,26 @@ use std::time::Duration;
 use actix_web::rt;
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
+use gateway::admission::Admission;
+use gateway::request::idempotency_key::KeyDigests;
+use gateway::settled_changes;
+use gateway::state::GatewayState;
+use http_kit::connections::Limits;
+use http_kit::cursor::CursorKey;
+use http_kit::error_chain::Causes;
+use http_kit::limits::long_poll::LongPolls;
+use http_kit::limits::rate_limit::RateLimit;
+use http_kit::limits::rate_limit::by_address::AddressRateLimit;
+use http_kit::metrics;
+use registry::simulated;
+use settings_pages::SettingsPages;
 use storage::base::token::Environment;
 use storage::error::StorageError;
 use storage::maintenance::served_addresses::ServedAddresses;
 use storage::maintenance::server_lock;
 use storage::store::Store;
+use usage::request_log::{self, RequestLog};
+use usage::shadow_checks::ShadowChecks;
 
 use super::{CodeLists, CommandError, Database};
 use crate::app_state::AppState;
@@ -30,21 +45,6 @@ use crate::operations::shutdown::{self, StopSignals};
 use crate::operations::startup::{self, clock};
 use crate::operations::{maintenance, serve};
 use crate::sandbox::demo;
-use gateway::admission::Admission;
-use gateway::request::idempotency_key::KeyDigests;
-use gateway::settled_changes;
-use gateway::state::GatewayState;
-use http_kit::connections::Limits;
-use http_kit::cursor::CursorKey;
-use http_kit::error_chain::Causes;
-use http_kit::limits::long_poll::LongPolls;
-use http_kit::limits::rate_limit::RateLimit;
-use http_kit::limits::rate_limit::by_address::AddressRateLimit;
-use http_kit::metrics;
-use registry::simulated;
-use settings_pages::SettingsPages;
-use usage::request_log::{self, RequestLog};
-use usage::shadow_checks::ShadowChecks;
 
 /// The default address and port for clients.
 pub(super) const LISTEN: &str = "127.0.0.1:8080";
@@ -330,6 +330,6 @@ fn start_background_tasks(state: &AppState, registry_delay: Option<u32>) {
     if let Some(seconds) = registry_delay {
         simulated::start(state.gateway.store.clone(), TimeDelta::seconds(seconds.into()));
     }
-    usage::flushing::start(state.gateway.usage.clone(), state.gateway.shadow.clone(), state.gateway.store.clone());
+    usage::flush::start(state.gateway.usage.clone(), state.gateway.shadow.clone(), state.gateway.store.clone());
     request_log::start(state.gateway.request_log.clone(), state.gateway.store.clone());
 }

@@ -16,15 +16,6 @@ use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::middleware::from_fn;
 use actix_web::web::ServiceConfig;
 use actix_web::{App, HttpResponse, HttpServer, rt, web};
-use metrics_exporter_prometheus::PrometheusHandle;
-use serde_json::json;
-use storage::error::StorageError;
-use storage::maintenance::probe::Probe;
-use storage::store::Store;
-
-use crate::app_state::AppState;
-use crate::operations::readiness::Readiness;
-use crate::routes::configure_operator_pages;
 use gateway::error::{ApiError, Missing, no_memory};
 use gateway::routes::{home, read_only};
 use gateway::state::GatewayState;
@@ -33,7 +24,16 @@ use http_kit::metrics::requests::RequestMetrics;
 use http_kit::requests::client_address::ListenerAddress;
 use http_kit::responses::response_stream::ResponseSender;
 use http_kit::{access_log, logging, metrics, paths};
+use metrics_exporter_prometheus::PrometheusHandle;
+use serde_json::json;
 use settings_pages::{Audience, SettingsPages};
+use storage::error::StorageError;
+use storage::maintenance::probe::Probe;
+use storage::store::Store;
+
+use crate::app_state::AppState;
+use crate::operations::readiness::Readiness;
+use crate::routes::configure_operator_pages;
 
 /// How long the database may take to answer before it counts as away.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);

@@ -20,9 +20,6 @@ use actix_web::middleware::{Condition, DefaultHeaders, from_fn};
 use actix_web::rt::signal::unix::{SignalKind, signal};
 use actix_web::web::ServiceConfig;
 use actix_web::{App, Error, rt};
-
-use crate::app_state::AppState;
-use crate::routes::{configure, configure_settings};
 use gateway::state::GatewayState;
 use http_kit::access_log;
 use http_kit::connections::application::ApplicationFactory;
@@ -35,6 +32,9 @@ use http_kit::requests::client_address::ListenerAddress;
 use http_kit::responses::response_stream;
 use http_kit::tls::{self, Certificate};
 use settings_pages::SettingsPages;
+
+use crate::app_state::AppState;
+use crate::routes::{configure, configure_settings};
 
 /// The name of the listener in messages of actix-server.
 const LISTENER: &str = "clients";

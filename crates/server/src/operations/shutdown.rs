@@ -11,11 +11,11 @@ use actix_web::dev::{Server, ServerHandle};
 use actix_web::rt;
 use actix_web::rt::signal::unix::{Signal, SignalKind, signal};
 use futures_util::future::{Either, join, select};
+use http_kit::logging;
+use usage::request_log;
 
 use crate::app_state::AppState;
 use crate::operations::readiness::Readiness;
-use http_kit::logging;
-use usage::request_log;
 
 /// How long each step of the way may take.
 #[derive(Debug, Clone, Copy)]
@@ -146,7 +146,7 @@ async fn stop(
 async fn finish(state: &AppState, most: Duration) {
     let all = async {
         let counted = async {
-            usage::flushing::write(&state.gateway.usage, &state.gateway.shadow, &state.gateway.store).await;
+            usage::flush::write(&state.gateway.usage, &state.gateway.shadow, &state.gateway.store).await;
             request_log::write(&state.gateway.request_log, &state.gateway.store).await;
         };
         join(state.long_jobs.finished(), counted).await;

@@ -7,11 +7,11 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::{fs, io};
 
+use http_kit::error_chain::Causes;
 use socket2::{Domain, Protocol, Socket, Type};
 use storage::error::{DatabaseError, StorageError};
 
 use self::clock::WrongClock;
-use http_kit::error_chain::Causes;
 
 pub mod clock;
 

@@ -1,6 +1,8 @@
 //! A first request for a newcomer: a provider, a token, and lines to paste.
 
 use adapter_kit::{ApiVersion, Endpoint, Versions};
+use gateway::state::GatewayState;
+use http_kit::paths;
 use storage::accounts::tokens::NewToken;
 use storage::accounts::users::{Actor, NewInvitation, UserRole};
 use storage::base::cause::Cause;
@@ -10,8 +12,6 @@ use version_tools::openapi::examples;
 
 use crate::cli::error::CommandError;
 use crate::sandbox::seed::fill;
-use gateway::state::GatewayState;
-use http_kit::paths;
 
 /// The provider of the demo; the number is in no register of providers.
 const DEMO_UKPRN: &str = "10099999";

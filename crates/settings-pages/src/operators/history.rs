@@ -3,15 +3,15 @@
 
 use askama::Template;
 use chrono::NaiveDate;
+use domain::values::iso_8601::timestamp;
 use storage::records::erasure::Erasure;
 use storage::records::history::Entry;
 use storage::session::Session;
 
-use crate::handling::context::OperatorContext;
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
-use domain::values::iso_8601::timestamp;
+use crate::request::context::OperatorContext;
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// Entries that are shown, the newest; the command prints them all.
 const MAX_ENTRIES: i64 = 200;
@@ -51,7 +51,7 @@ pub(crate) fn ask(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, operator.signed_in, Place::History);
+    let frame = Frame::of(request, operator.signed_in, SettingsSection::History);
     Reply::page(&HistoryForm { frame, form: &request.form, faults: Faults::default() })
 }
 
@@ -61,7 +61,7 @@ pub(crate) fn show(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, operator.signed_in, Place::History);
+    let frame = Frame::of(request, operator.signed_in, SettingsSection::History);
     let mut faults = Faults::default();
     let trainee_id = request.form.value("trainee_id");
     if trainee_id.is_empty() {

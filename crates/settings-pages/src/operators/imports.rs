@@ -1,13 +1,13 @@
 //! The imports of files, for operators: what became of the rows, and which were refused.
 
 use askama::Template;
+use domain::values::iso_8601::timestamp;
 use storage::observations::imports::{ImportRecord, RefusedLine};
 use storage::session::Session;
 
-use crate::handling::context::OperatorContext;
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
-use domain::values::iso_8601::timestamp;
+use crate::request::context::OperatorContext;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// Imports on a page.
 const PAGE: usize = 50;
@@ -44,7 +44,7 @@ pub(crate) fn list(
     let has_more = imports.len() > PAGE;
     imports.truncate(PAGE);
     let before = imports.last().filter(|_| has_more).map(|import| import.id);
-    Reply::page(&Imports { frame: Frame::of(request, operator.signed_in, Place::Imports), imports, before })
+    Reply::page(&Imports { frame: Frame::of(request, operator.signed_in, SettingsSection::Imports), imports, before })
 }
 
 /// One import.
@@ -54,7 +54,7 @@ pub(crate) fn show(
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let (import, refused) = session.import(request.id()?)?.ok_or(PageError::NotFound)?;
-    let frame = Frame::of(request, operator.signed_in, Place::Imports);
+    let frame = Frame::of(request, operator.signed_in, SettingsSection::Imports);
     let others = import.refused.saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));
     Reply::page(&Import { frame, at: timestamp(import.at), import, refused, others })
 }

@@ -7,10 +7,10 @@ use storage::accounts::users::{MAX_ORGANISATION_NAME_CHARS, OrganisationSummary,
 use storage::error::{Refusal, StorageError};
 use storage::session::Session;
 
-use crate::handling::context::{AdminContext, OperatorContext};
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply, Target};
-use crate::handling::page_request::PageRequest;
+use crate::request::context::{AdminContext, OperatorContext};
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page_request::PageRequest;
 
 #[derive(Template)]
 #[template(path = "settings/organisations.html")]
@@ -59,7 +59,7 @@ pub(crate) fn show_all(
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, signed_in, Place::Overview);
+    let frame = Frame::of(request, signed_in, SettingsSection::Overview);
     Reply::page(&Organisations { frame, organisations: session.organisation_summaries()? })
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn ask_to_add(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, operator.signed_in, Place::Overview);
+    let frame = Frame::of(request, operator.signed_in, SettingsSection::Overview);
     Reply::page(&AddOrganisation { frame, form: &request.form, faults: Faults::default() })
 }
 
@@ -91,7 +91,7 @@ pub(crate) fn add(
         Err(StorageError::Refused(Refusal::InvalidProviderName)) => faults.add("name", name_fault()),
         Err(error) => return Err(error.into()),
     }
-    let frame = Frame::of(request, operator.signed_in, Place::Overview);
+    let frame = Frame::of(request, operator.signed_in, SettingsSection::Overview);
     Reply::faults(&AddOrganisation { frame, form: &request.form, faults })
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn show(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let provider = session.provider(&admin.organisation.ukprn)?;
-    let (frame, name) = (admin.frame(request, Place::Elsewhere), provider.name.clone());
+    let (frame, name) = (admin.frame(request, SettingsSection::Elsewhere), provider.name.clone());
     Reply::page(&Organisation { frame, provider, name, faults: Faults::default() })
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn rename(
             let mut faults = Faults::default();
             faults.add("name", name_fault());
             let provider = session.provider(&admin.organisation.ukprn)?;
-            let frame = admin.frame(request, Place::Elsewhere);
+            let frame = admin.frame(request, SettingsSection::Elsewhere);
             Reply::faults(&Organisation { frame, provider, name: name.to_owned(), faults })
         }
         Err(error) => Err(error.into()),
@@ -133,7 +133,7 @@ pub(crate) fn ask_to_close(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let provider = session.provider(&admin.organisation.ukprn)?;
-    Reply::page(&CloseOrganisation { frame: admin.frame(request, Place::Elsewhere), provider })
+    Reply::page(&CloseOrganisation { frame: admin.frame(request, SettingsSection::Elsewhere), provider })
 }
 
 /// Closes an organisation.

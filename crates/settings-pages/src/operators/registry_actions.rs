@@ -4,15 +4,15 @@ use askama::Template;
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 use domain::values::iso_8601::read_date;
+use registry::actions::{RegistryAction, RegistryActionError, perform_for_operator};
 use storage::session::Session;
 
-use crate::handling::context::OperatorContext;
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
 use crate::operators::registry_confirm;
 use crate::operators::registry_queue::address;
-use registry::actions::{RegistryAction, RegistryActionError, perform_for_operator};
+use crate::request::context::OperatorContext;
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// The actions, by the names of their commands, with what the form says of each.
 pub(crate) const ACTIONS: [(&str, &str); 6] = [
@@ -92,7 +92,7 @@ fn page<'a>(
     outcome: Option<String>,
 ) -> TraineeForm<'a> {
     let is_production = request.environment == storage::base::token::Environment::Production;
-    let frame = Frame::of(request, operator.signed_in, Place::Registry);
+    let frame = Frame::of(request, operator.signed_in, SettingsSection::Registry);
     TraineeForm { frame, form, faults, actions: ACTIONS, is_production, outcome }
 }
 

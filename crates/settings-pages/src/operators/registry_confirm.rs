@@ -1,12 +1,12 @@
 //! The page that asks again before the registry does what it cannot undo.
 
 use askama::Template;
-
-use crate::handling::context::OperatorContext;
-use crate::handling::form::Form;
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
 use registry::actions::RegistryAction;
+
+use crate::request::context::OperatorContext;
+use crate::request::form::Form;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// The name of the field with which the page's form says that it was read.
 pub(crate) const CONFIRMED: &str = "confirmed";
@@ -36,7 +36,7 @@ pub(crate) fn ask(
     fields: &[&'static str],
 ) -> Result<Reply, PageError> {
     Reply::page(&Confirm {
-        frame: Frame::of(request, operator.signed_in, Place::Registry),
+        frame: Frame::of(request, operator.signed_in, SettingsSection::Registry),
         question,
         action,
         fields: fields.iter().map(|name| (*name, request.form.untrimmed(name))).collect(),

@@ -6,19 +6,6 @@ use std::sync::Arc;
 
 use actix_web::rt::System;
 use askama::Template;
-use storage::error::{Refusal, StorageError};
-use storage::session::Session;
-use storage::store::Store;
-use tokio::sync::oneshot;
-
-use crate::handling::context::OperatorContext;
-use crate::handling::file_of_actions::{FileOfActions, Rows};
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
-use crate::operators::registry_actions::{ACTIONS, named};
-use crate::operators::registry_confirm;
-use crate::operators::registry_queue::address;
 use gateway::error::ApiError;
 use http_kit::error_chain::Causes;
 use http_kit::limits::long_jobs::LongJob;
@@ -26,6 +13,19 @@ use registry::actions::{Outcome, RegistryAction, RegistryActionError, perform_fo
 use registry::file::{FileReport, StopReason};
 use registry::retries::write_with_retries;
 use registry::rows::each_order;
+use storage::error::{Refusal, StorageError};
+use storage::session::Session;
+use storage::store::Store;
+use tokio::sync::oneshot;
+
+use crate::operators::registry_actions::{ACTIONS, named};
+use crate::operators::registry_confirm;
+use crate::operators::registry_queue::address;
+use crate::request::context::OperatorContext;
+use crate::request::file_of_actions::{ActionRows, FileOfActions};
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// The largest form, in bytes: the rows of a file, each byte of which may take three.
 pub(crate) const MAX_FORM_BYTES: usize = 262_144;
@@ -83,7 +83,7 @@ pub(crate) fn act(
     }
 }
 
-fn read(action: &RegistryAction, text: &str) -> Result<Rows, String> {
+fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
     let mut rows = Vec::new();
     let read = each_order(action, text.as_bytes(), |line, row| {
         rows.push((line, row));
@@ -100,7 +100,7 @@ fn read(action: &RegistryAction, text: &str) -> Result<Rows, String> {
 }
 
 fn page<'a>(request: &'a PageRequest, operator: &OperatorContext<'_>, faults: Faults) -> FileForm<'a> {
-    let frame = Frame::of(request, operator.signed_in, Place::Registry);
+    let frame = Frame::of(request, operator.signed_in, SettingsSection::Registry);
     FileForm { frame, form: &request.form, faults, actions: ACTIONS, max_rows: MAX_ROWS }
 }
 
@@ -152,7 +152,7 @@ async fn perform_rows(
         session.record_import(by, &import)
     });
     let import = import.await.inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error))).ok();
-    let frame = Frame::of(request, &signed_in, Place::Registry);
+    let frame = Frame::of(request, &signed_in, SettingsSection::Registry);
     let operation = action.operation();
     Reply::page(&ReportPage { frame, operation, report: &report, import })
 }

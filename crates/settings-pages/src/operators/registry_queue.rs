@@ -1,17 +1,17 @@
 //! The registry's queue: who waits for a teacher reference number, or for an award, and since when.
 
 use askama::Template;
+use domain::values::iso_8601::timestamp;
 use form_urlencoded::Serializer;
+use http_kit::paths;
 use storage::error::{Refusal, StorageError};
 use storage::records::trainees::{Awaited, QueueEntry, QueuePosition};
 use storage::session::Session;
 
-use crate::handling::context::OperatorContext;
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
-use domain::values::iso_8601::timestamp;
-use http_kit::paths;
+use crate::request::context::OperatorContext;
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// Entries on a page.
 const PAGE: usize = 50;
@@ -90,7 +90,7 @@ pub(crate) fn list(
     };
     let is_valid = faults.is_empty();
     let page = Queue {
-        frame: Frame::of(request, operator.signed_in, Place::Registry),
+        frame: Frame::of(request, operator.signed_in, SettingsSection::Registry),
         query,
         faults,
         awaits_award: awaited == Awaited::Award,

@@ -2,13 +2,13 @@
 
 use adapter_kit::Label;
 use askama::Template;
-use storage::session::Session;
-
-use crate::handling::context::OperatorContext;
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
 use http_kit::paths;
+use storage::session::Session;
 use usage::readiness::{DEFAULT_DAYS, Obstacle, ProviderUse, Removal, VersionReadiness};
+
+use crate::request::context::OperatorContext;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// Problems that are shown of one organisation; its own page has all of them.
 const MOST_PROBLEMS: usize = 5;
@@ -32,7 +32,7 @@ pub(crate) fn show(
     // The newest first, as elsewhere; the oldest are the ones to look into.
     versions.reverse();
     Reply::page(&Versions {
-        frame: Frame::of(request, operator.signed_in, Place::Versions),
+        frame: Frame::of(request, operator.signed_in, SettingsSection::Versions),
         newest: request.versions.newest().map(|served| served.version.label),
         tries_writes: request.tries_writes,
         versions,

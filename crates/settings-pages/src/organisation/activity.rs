@@ -4,8 +4,8 @@ use askama::Template;
 use storage::accounts::users::{Activity, ActivityFilter, ActivityKind, SignedIn};
 use storage::session::Session;
 
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// Entries on a page.
 const PAGE: usize = 50;
@@ -41,7 +41,7 @@ pub(crate) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: 
     entries.truncate(PAGE);
     let before = entries.last().filter(|_| has_more).map(|entry| entry.id);
     Reply::page(&ActivityPage {
-        frame: Frame::of(request, signed_in, Place::Activity),
+        frame: Frame::of(request, signed_in, SettingsSection::Activity),
         entries,
         organisation: chosen.to_owned(),
         before,

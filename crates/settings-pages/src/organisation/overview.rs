@@ -1,16 +1,16 @@
 //! The first page: an organisation at a glance; for an operator of the service, all organisations.
 
 use askama::Template;
+use http_kit::paths;
 use storage::accounts::tokens::{EXPIRES_SOON_DAYS, TokenRecord};
 use storage::accounts::users::SignedIn;
 use storage::base::token::TokenStatus;
 use storage::error::StorageError;
 use storage::session::Session;
 
-use crate::handling::page::{Frame, PageError, Place, Reply, Target};
-use crate::handling::page_request::PageRequest;
 use crate::operators::organisations;
-use http_kit::paths;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page_request::PageRequest;
 
 #[derive(Template)]
 #[template(path = "settings/overview.html")]
@@ -37,7 +37,7 @@ pub(crate) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: 
     let Some(organisation) = &signed_in.organisation else {
         return organisations::show_all(session, request, signed_in);
     };
-    let frame = Frame::of(request, signed_in, Place::Overview);
+    let frame = Frame::of(request, signed_in, SettingsSection::Overview);
     let mut tokens = session.list_tokens(Some(&organisation.ukprn))?;
     let has_token = tokens.iter().any(|token| token.status == TokenStatus::Active);
     let now = session.now();

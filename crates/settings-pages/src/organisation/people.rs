@@ -1,17 +1,17 @@
 //! The people of an organisation: invited, given another role, removed.
 
 use askama::Template;
+use http_kit::paths;
 use storage::accounts::users::{
     Invited, NewInvitation, PendingInvitation, SignedIn, UserRecord, UserRole, normalised_email,
 };
 use storage::error::{Refusal, StorageError};
 use storage::session::{Provider, Session};
 
-use crate::handling::context::AdminContext;
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply, Target};
-use crate::handling::page_request::PageRequest;
-use http_kit::paths;
+use crate::request::context::AdminContext;
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page_request::PageRequest;
 
 #[derive(Template)]
 #[template(path = "settings/people.html")]
@@ -61,7 +61,7 @@ fn people<'a>(
     let mut users = session.list_users(Some(&organisation.ukprn))?;
     users.retain(|user| user.removed_at.is_none());
     Ok(People {
-        frame: Frame::within(request, signed_in, organisation, Place::People),
+        frame: Frame::within(request, signed_in, organisation, SettingsSection::People),
         users,
         invitations: session.pending_invitations(&organisation.ukprn)?,
         form: &request.form,
@@ -86,7 +86,7 @@ pub(crate) fn invite(
         match session.invite_user(admin.actor, invitation) {
             Ok(invited) => {
                 let link = format!("{}{}/sign-in/{}", request.site, paths::SETTINGS, invited.secret.reveal());
-                let frame = admin.frame(request, Place::People);
+                let frame = admin.frame(request, SettingsSection::People);
                 return Reply::page(&InvitedPage { frame, invited, organisation: organisation.name.clone(), link });
             }
             Err(StorageError::Refused(Refusal::HasAccess)) => faults.add(
@@ -116,7 +116,7 @@ fn person(
 ) -> Result<Person, PageError> {
     let user = session.user(admin.actor, request.id()?)?;
     let is_self = user.id == admin.signed_in.user_id;
-    Ok(Person { frame: admin.frame(request, Place::People), user, is_self, faults })
+    Ok(Person { frame: admin.frame(request, SettingsSection::People), user, is_self, faults })
 }
 
 /// Gives somebody another role.

@@ -4,14 +4,14 @@
 use adapter_kit::Label;
 use askama::Template;
 use domain::Code;
+use http_kit::paths;
 use storage::accounts::users::SignedIn;
 use storage::error::StorageError;
 use storage::session::ProviderSession;
-
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
-use http_kit::paths;
 use usage::readiness::{DEFAULT_DAYS, FEW, OwnReadiness, ProviderUse, ReadinessWeek};
+
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 #[derive(Template)]
 #[template(path = "settings/readiness.html")]
@@ -46,7 +46,7 @@ pub(crate) fn show(
     let used = OwnReadiness::of_older(session, DEFAULT_DAYS, request.versions)?;
     let versions = used.into_iter().filter_map(|found| Version::of(session, found).transpose());
     Reply::page(&Readiness {
-        frame: Frame::of(request, signed_in, Place::Readiness),
+        frame: Frame::of(request, signed_in, SettingsSection::Readiness),
         newest: request.versions.newest().map(|served| served.version.label),
         tries_writes: request.tries_writes,
         versions: versions.collect::<Result<_, _>>()?,

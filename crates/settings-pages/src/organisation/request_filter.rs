@@ -4,12 +4,12 @@
 
 use adapter_kit::{Endpoint, Label, Versions};
 use form_urlencoded::Serializer;
-use storage::observations::request_log::{Outcome, RequestFilter};
-
-use crate::handling::form::{Faults, Form};
 use http_kit::paths;
 use http_kit::requests::request_id;
+use storage::observations::request_log::{Outcome, RequestFilter};
 use usage::request_log::filter;
+
+use crate::request::form::{Faults, Form};
 
 /// The fields of the form, by their names.
 const FIELDS: [&str; 9] = ["outcome", "status", "endpoint", "version", "token", "code", "from", "until", "request_id"];

@@ -4,16 +4,16 @@
 //! The log has codes and fields of problems, and no value and no body, so none is here.
 
 use askama::Template;
+use domain::values::iso_8601::timestamp;
 use storage::accounts::users::SignedIn;
 use storage::observations::request_log::{LogPosition, LoggedRequest, Outcome, RequestPage};
 use storage::session::ProviderSession;
-
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
-use crate::organisation::request_filter::{self, Choice};
-use domain::values::iso_8601::timestamp;
 use usage::request_log::report::{RefusalLine, RefusedMost, help, problem_text};
+
+use crate::organisation::request_filter::{self, Choice};
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 #[derive(Template)]
 #[template(path = "settings/requests.html")]
@@ -102,7 +102,7 @@ pub(crate) fn list(
     };
     let is_valid = faults.is_empty();
     let page = Requests {
-        frame: Frame::of(request, signed_in, Place::Requests),
+        frame: Frame::of(request, signed_in, SettingsSection::Requests),
         logs_requests: request.logs_requests,
         query,
         faults,

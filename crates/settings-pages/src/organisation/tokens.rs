@@ -6,18 +6,18 @@ use adapter_kit::Served;
 use askama::Template;
 use chrono::{Days, NaiveDate, TimeDelta};
 use domain::values::iso_8601::read_date;
+use http_kit::responses::page::day;
 use storage::accounts::tokens::{MAX_NAME_CHARS, NewToken, Rotation, TokenRecord, expiry_dates};
 use storage::accounts::users::SignedIn;
 use storage::base::token::{Token, TokenStatus};
 use storage::error::{Refusal, StorageError};
 use storage::session::{Provider, Session};
 
-use crate::handling::context::AdminContext;
-use crate::handling::form::{Faults, Form};
-use crate::handling::page::{Frame, PageError, Place, Reply, Target};
-use crate::handling::page_request::PageRequest;
 use crate::organisation::overview::Names;
-use http_kit::responses::page::day;
+use crate::request::context::AdminContext;
+use crate::request::form::{Faults, Form};
+use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page_request::PageRequest;
 
 /// Days on which both are accepted, unless said otherwise.
 const OVERLAP_DAYS: u64 = 7;
@@ -114,7 +114,7 @@ fn tokens<'a>(
         token,
     };
     Ok(Tokens {
-        frame: Frame::within(request, signed_in, organisation, Place::Tokens),
+        frame: Frame::within(request, signed_in, organisation, SettingsSection::Tokens),
         // Newest first.
         tokens: records.into_iter().rev().map(listed).collect(),
         form: &request.form,
@@ -157,7 +157,7 @@ fn shown(
     record: TokenRecord,
     old: Option<TokenRecord>,
 ) -> Result<Reply, PageError> {
-    let frame = admin.frame(request, Place::Tokens);
+    let frame = admin.frame(request, SettingsSection::Tokens);
     let has_addresses = request.is_site_of_api;
     let site = if has_addresses { request.site.as_str() } else { "" };
     let address = |served: &Served| format!("{site}{}/info", served.version.label.base_path());
@@ -172,7 +172,7 @@ pub(crate) fn ask_to_rotate(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let token = active_token(session, request, admin)?;
-    let frame = admin.frame(request, Place::Tokens);
+    let frame = admin.frame(request, SettingsSection::Tokens);
     Reply::page(&Rotate { frame, token, overlap: OVERLAP_DAYS.to_string(), faults: Faults::default() })
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn rotate(
         faults.add("overlap", MADE_TWICE);
     }
     let (Some(days), true) = (days, faults.is_empty()) else {
-        let frame = admin.frame(request, Place::Tokens);
+        let frame = admin.frame(request, SettingsSection::Tokens);
         return Reply::faults(&Rotate { frame, token, overlap: overlap.to_owned(), faults });
     };
     let rotation = Rotation {
@@ -210,7 +210,7 @@ pub(crate) fn ask_to_revoke(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let token = active_token(session, request, admin)?;
-    Reply::page(&Revoke { frame: admin.frame(request, Place::Tokens), token })
+    Reply::page(&Revoke { frame: admin.frame(request, SettingsSection::Tokens), token })
 }
 
 /// Revokes a token.

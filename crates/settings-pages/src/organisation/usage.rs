@@ -3,11 +3,11 @@
 use askama::Template;
 use storage::accounts::users::SignedIn;
 use storage::session::ProviderSession;
-
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
 use usage::chart;
 use usage::months::UsageByMonth;
+
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 
 /// The months that are shown, the present one among them.
 const MONTHS: u8 = 12;
@@ -30,7 +30,7 @@ pub(crate) fn show(
 ) -> Result<Reply, PageError> {
     let usage = UsageByMonth::own(session, MONTHS)?;
     let chart = chart::svg(&usage).map_err(PageError::Template)?;
-    Reply::page(&Usage { frame: Frame::of(request, signed_in, Place::Usage), usage, chart })
+    Reply::page(&Usage { frame: Frame::of(request, signed_in, SettingsSection::Usage), usage, chart })
 }
 
 /// The same as a file.

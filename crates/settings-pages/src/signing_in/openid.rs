@@ -13,6 +13,9 @@ use std::sync::Arc;
 
 use actix_web::web;
 use askama::Template;
+use gateway::state::GatewayState;
+use http_kit::error_chain::Causes;
+use http_kit::paths;
 use openidconnect::RedirectUrl;
 use storage::accounts::users::{Access, Identity, Secret, SecretDigest};
 use storage::error::{Refusal, StorageError};
@@ -22,13 +25,10 @@ pub use self::claims::{ClaimName, ClaimNames};
 pub use self::fetch::AddressError;
 use self::issuer::{Answer, IssuerError};
 pub use self::issuer::{Issuer, IssuerConfig};
-use crate::handling::jobs;
-use crate::handling::page::{Frame, PageError, Reply};
-use crate::handling::page_request::PageRequest;
+use crate::request::jobs;
+use crate::request::page::{Frame, PageError, Reply};
+use crate::request::page_request::PageRequest;
 use crate::state::SettingsPages;
-use gateway::state::GatewayState;
-use http_kit::error_chain::Causes;
-use http_kit::paths;
 
 /// Where the issuer sends a browser back, below the settings. It is registered there, so it does not change.
 pub(crate) const CALLBACK: &str = "/sign-in/oidc/callback";

@@ -4,9 +4,9 @@ use askama::Template;
 use storage::accounts::users::{OpenSession, SignedIn};
 use storage::session::Session;
 
-use crate::handling::context::AdminContext;
-use crate::handling::page::{Frame, PageError, Place, Reply, Target};
-use crate::handling::page_request::PageRequest;
+use crate::request::context::AdminContext;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection, Target};
+use crate::request::page_request::PageRequest;
 
 #[derive(Template)]
 #[template(path = "settings/sessions.html")]
@@ -17,7 +17,7 @@ struct Sessions {
 
 /// The sessions of whoever asks.
 pub(crate) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, signed_in, Place::Elsewhere);
+    let frame = Frame::of(request, signed_in, SettingsSection::Elsewhere);
     Reply::page(&Sessions { frame, sessions: session.open_sessions(signed_in)? })
 }
 

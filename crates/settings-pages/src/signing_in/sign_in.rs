@@ -7,8 +7,8 @@ use storage::accounts::users::{OpenInvitation, SecretDigest, SignedIn};
 use storage::error::Refusal;
 use storage::session::Session;
 
-use crate::handling::page::{Frame, PageError, Reply};
-use crate::handling::page_request::PageRequest;
+use crate::request::page::{Frame, PageError, Reply};
+use crate::request::page_request::PageRequest;
 
 /// The name of the field with the secret of a link.
 const SECRET: &str = "secret";

@@ -3,6 +3,7 @@
 //! Knows nothing of what a provider's clients may do.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 use domain::records::organisations::is_ukprn;
 use domain::values::text::is_blank;
@@ -10,7 +11,6 @@ use domain::values::text::is_blank;
 use crate::error::{Refusal, StorageError};
 use crate::schema::{erasures, providers};
 use crate::session::Session;
-use database::connection::DatabaseConnection;
 
 /// A provider as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]

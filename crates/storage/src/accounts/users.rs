@@ -26,6 +26,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
+use database::connection::{DatabaseConnection, with_inner};
 use diesel::dsl::{self, sql};
 use diesel::expression::SqlLiteral;
 use diesel::prelude::*;
@@ -47,9 +48,8 @@ use crate::error::{Refusal, StorageError};
 use crate::locks;
 use crate::schema::{invitations as invitation_rows, providers, users};
 use crate::session::Session;
-use database::connection::{DatabaseConnection, with_inner};
 
-/// Who made a user for whom nobody but the issuer has spoken.
+/// Who made a user whom only the issuer has vouched for.
 const BY_CLAIM: &str = "claim of the issuer";
 
 /// What a user may do.

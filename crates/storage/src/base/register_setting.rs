@@ -1,10 +1,10 @@
 //! The settings of a register: texts by their names, in the table `register_settings`.
 
+use database::connection::{DatabaseConnection, with_inner};
 use diesel::prelude::*;
 
 use crate::error::StorageError;
 use crate::schema::register_settings;
-use database::connection::{DatabaseConnection, with_inner};
 
 /// The value of a setting; `None` when the register has none of that name.
 pub(crate) fn read(connection: &mut DatabaseConnection, name: &str) -> Result<Option<String>, StorageError> {

@@ -1,6 +1,7 @@
 //! What a database can say of the time, to hold the clock of the machine against.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
+use database::connection::{DatabaseConnection, with_inner};
 use diesel::dsl::{max, sql};
 use diesel::prelude::*;
 use diesel::sql_types::Timestamptz;
@@ -8,7 +9,6 @@ use diesel::sql_types::Timestamptz;
 use crate::error::{DatabaseError, StorageError};
 use crate::schema::changes;
 use crate::session::Session;
-use database::connection::{DatabaseConnection, with_inner};
 
 impl Session<'_> {
     /// When a trainee was last changed; `None` when none ever was.

@@ -1,5 +1,4 @@
-//! The tokens by which a provider's software is known: how they are made and digested, for which environment they are, and what
-//! becomes of them.
+//! The tokens of providers: how they are made and digested, for which environment they are, and their status.
 //!
 //! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
 

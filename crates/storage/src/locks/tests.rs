@@ -6,13 +6,13 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use chrono::{NaiveDate, TimeDelta};
+use database::connection::Access;
 use diesel::sql_types::BigInt;
 use test_support::{Database, Kind, kinds};
 
 use super::*;
 use crate::testing::Register;
 use crate::testing::filled::{connect, empty};
-use database::connection::Access;
 
 /// A register on PostgreSQL; nothing where the tests run on SQLite alone.
 fn on_postgres() -> Option<Database> {

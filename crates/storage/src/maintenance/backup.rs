@@ -15,6 +15,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use database::catalog;
+use database::connection::{Connections, DatabaseConnection};
 use diesel::sql_types::Text;
 use diesel::{Connection as _, RunQueryDsl as _, SqliteConnection};
 
@@ -25,8 +27,6 @@ use crate::base::token::Environment;
 use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::environment;
 use crate::maintenance::migrations::{MIGRATIONS_TABLE, refuse_unknown};
-use database::catalog;
-use database::connection::{Connections, DatabaseConnection};
 
 /// What SQLite appends to the name of a database for the files that it keeps beside it.
 const JOURNALS: [&str; 3] = ["-wal", "-shm", "-journal"];

@@ -11,6 +11,8 @@ mod verify;
 
 use std::path::PathBuf;
 
+use database::catalog;
+use database::connection::{Access, Connections, DatabaseConnection};
 use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
 
@@ -19,8 +21,6 @@ use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::environment;
 use crate::maintenance::migrations::{Goal, bring_to, require_current};
 use crate::records::change_generation;
-use database::catalog;
-use database::connection::{Access, Connections, DatabaseConnection};
 use rows::{TableAccess, key_of};
 use tables::{COPIED, CopiedTable};
 pub use verify::Difference;

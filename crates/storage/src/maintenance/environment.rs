@@ -3,6 +3,8 @@
 //! The command that creates a database records it; all later ones must match it.
 
 use chrono::Utc;
+use database::catalog;
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 use domain::values::iso_8601;
 use rustix::system::uname;
@@ -12,8 +14,6 @@ use crate::base::token::Environment;
 use crate::error::StorageError;
 use crate::schema::providers;
 use crate::session::Session;
-use database::catalog;
-use database::connection::DatabaseConnection;
 
 /// The name of the setting.
 const SETTING: &str = "environment";

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use database::catalog::{self, Orphan};
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use domain::records::organisations::is_reserved_urn;
@@ -11,8 +13,6 @@ use crate::maintenance::copy::tables;
 use crate::records::trainees::miscounted;
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
-use database::catalog::{self, Orphan};
-use database::connection::DatabaseConnection;
 
 /// What was found about the database as a whole.
 #[derive(Debug, Default)]

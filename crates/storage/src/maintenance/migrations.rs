@@ -7,6 +7,8 @@
 //! Knows nothing of what the migrations do.
 
 use chrono::Utc;
+use database::catalog;
+use database::connection::{Access, Connections, DatabaseConnection};
 use diesel::migration::{self, Migration, MigrationSource};
 use diesel::pg::Pg;
 use diesel::sqlite::Sqlite;
@@ -20,8 +22,6 @@ use crate::maintenance::environment;
 use crate::maintenance::migrations::apply::walk_migrations;
 use crate::records::change_generation;
 use crate::records::history::{Month, partitions};
-use database::catalog;
-use database::connection::{Access, Connections, DatabaseConnection};
 
 const POSTGRES: EmbeddedMigrations = embed_migrations!("../../migrations/postgres");
 const SQLITE: EmbeddedMigrations = embed_migrations!("../../migrations/sqlite");

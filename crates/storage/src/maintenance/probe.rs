@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use database::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT, execute_deferred};
 use diesel::prelude::*;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
@@ -19,7 +20,6 @@ use crate::schema::{
     tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
 };
 use crate::store::Store;
-use database::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT, execute_deferred};
 
 /// How long a write that was kept says that the next one would be.
 const WRITE_INTERVAL: Duration = Duration::from_secs(1);

@@ -1,13 +1,13 @@
 //! Reclaims the space of rows that are gone: that of old versions of rows on PostgreSQL; on SQLite the free space of the
 //! file, and the log.
 
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Integer;
 
 use crate::error::{DatabaseError, StorageError};
 use crate::store::Store;
-use database::connection::DatabaseConnection;
 
 /// The tables that an erasure changes. A statement for each, since none of them may be in a transaction. Indexes are cleaned
 /// also when few rows are gone, statistics with values of rows are made anew, and nobody waits for the end of a table to be cut

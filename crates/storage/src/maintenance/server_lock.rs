@@ -5,11 +5,11 @@
 
 use std::fs::File;
 
+use database::connection::Connections;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::StorageError;
-use database::connection::Connections;
 
 /// Marks the SQLite database at `url`, which exists, as that of a server until the process ends, and returns whether another
 /// server had done so. On PostgreSQL a database can have several servers.

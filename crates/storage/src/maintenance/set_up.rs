@@ -1,12 +1,13 @@
 //! Brings the schema of a register to what the program needs.
 
+use database::connection::{Connections, DatabaseConnection};
+use database::options::StoreOptions;
+
 use crate::base::token::Environment;
 use crate::error::StorageError;
 use crate::maintenance::copy;
 use crate::maintenance::migrations::{self, Goal, Migrator, Pending, SetUp};
 use crate::store::Store;
-use database::connection::{Connections, DatabaseConnection};
-use database::options::StoreOptions;
 
 impl Store {
     /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.

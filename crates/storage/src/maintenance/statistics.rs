@@ -5,13 +5,13 @@
 //! the provider. New statistics have PostgreSQL plan anew. Autovacuum makes them a minute or more later, when a provider
 //! may have sent thousands; so servers make them themselves.
 
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 
 use crate::error::StorageError;
 use crate::session::Session;
-use database::connection::DatabaseConnection;
 
 /// Whether trainees were added and changed ten times as often since the last statistics as there were trainees then, and this
 /// role may make new ones.

@@ -1,10 +1,10 @@
 //! Whether a store can write.
 
+use database::connection::{Access, DatabaseConnection};
 use diesel::RunQueryDsl as _;
 
 use crate::error::{DatabaseError, StorageError};
 use crate::store::Store;
-use database::connection::{Access, DatabaseConnection};
 
 impl Store {
     /// Fails where SQLite cannot write the database: its file, or one of those beside it. Changes nothing, and blocks. A server

@@ -10,12 +10,12 @@
 use std::collections::BTreeSet;
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 
 use crate::error::StorageError;
 use crate::schema::{providers, request_log};
 use crate::session::Session;
-use database::connection::DatabaseConnection;
 
 mod listing;
 mod refusals;

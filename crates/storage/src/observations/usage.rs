@@ -13,13 +13,13 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use database::connection::execute_deferred;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Date, Text, Timestamp};
 
 use crate::error::StorageError;
 use crate::schema::{shadow_checks, shadow_problems, usage_by_day};
 use crate::session::Session;
-use database::connection::execute_deferred;
 
 mod checks_by_day;
 mod extent;

@@ -7,6 +7,8 @@
 //! is another one, and the timeline is part of the generation.
 
 use data_encoding::HEXLOWER;
+use database::connection::DatabaseConnection;
+use database::connection::fixed_expression::fixed_expressions;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
@@ -16,8 +18,6 @@ use crate::base::register_setting::{read, write};
 use crate::error::StorageError;
 use crate::schema::register_settings;
 use crate::session::Session;
-use database::connection::DatabaseConnection;
-use database::connection::fixed_expression::fixed_expressions;
 
 /// The name of the setting with the generation: random digits, and behind a space the number of the PostgreSQL server.
 const GENERATION: &str = "change_generation";

@@ -5,6 +5,8 @@
 //! with a greater number if it takes longer, so only those positions are final that are before the number of the oldest
 //! transaction that is still open.
 
+use database::connection::fixed_expression::fixed_expressions;
+use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -17,8 +19,6 @@ use crate::error::StorageError;
 use crate::records::change_generation::{Generation, GenerationText, Timeline};
 use crate::schema::trainees;
 use crate::session::Session;
-use database::connection::fixed_expression::fixed_expressions;
-use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 
 /// The key of the next entry in the history. It does not fall when entries are removed.
 macro_rules! next_entry {

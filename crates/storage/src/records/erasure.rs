@@ -5,13 +5,13 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
+use database::catalog;
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 
 use crate::error::StorageError;
 use crate::schema::{erasures, providers};
 use crate::session::{ProviderSession, Session};
-use database::catalog;
-use database::connection::DatabaseConnection;
 
 /// What the history says of an erasure.
 pub const OPERATION: &str = "trainee erase";

@@ -7,14 +7,16 @@
 //! removed ([`remove`]), they are enough to go back to the first entry that is left.
 
 mod entry;
+mod history_reader;
 mod month;
 pub(crate) mod partitions;
-mod reading;
 mod rebuild;
 mod removal;
 mod written;
 
+use database::connection::{execute_deferred, static_query};
 use diesel::prelude::*;
+use stored_document::sql_dates::Timestamp;
 
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
 pub use self::month::{Month, MonthNotOver, NoMonth};
@@ -25,8 +27,6 @@ use crate::base::cause::Cause;
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
-use database::connection::{execute_deferred, static_query};
-use stored_document::sql_dates::Timestamp;
 
 /// By what the placements of a trainee stand in an entry.
 const PLACEMENTS: &str = "placements";

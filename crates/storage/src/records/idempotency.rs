@@ -10,6 +10,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{NaiveDateTime, TimeDelta};
+use database::connection::{DatabaseConnection, execute_deferred, with_inner};
 use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Text, Timestamp};
 
@@ -17,7 +18,6 @@ use crate::error::StorageError;
 use crate::locks;
 use crate::schema::{idempotency_locks, replies};
 use crate::session::{ProviderSession, Session};
-use database::connection::{DatabaseConnection, execute_deferred, with_inner};
 
 /// How long a reply is found.
 const RETENTION: TimeDelta = TimeDelta::hours(24);

@@ -2,6 +2,7 @@
 //!
 //! Knows nothing of what it means when one is not found; that is for the rules.
 
+use database::connection::{DatabaseConnection, QueryQueue as _, with_inner};
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use domain::records::organisations::{Organisations, School, TrainingPartner};
@@ -10,7 +11,6 @@ use postgres_client::PostgresConnection;
 use crate::error::StorageError;
 use crate::schema::{schools, training_partners};
 use crate::session::{ProviderSession, Session};
-use database::connection::{DatabaseConnection, QueryQueue as _, with_inner};
 
 pub mod merge;
 

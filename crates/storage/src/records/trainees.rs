@@ -3,9 +3,12 @@
 //! A trainee is one row: the record as a JSON document, which decides, and columns for what is searched, ordered, counted or
 //! unique, which follow from it. Whether a change is allowed is not asked here.
 
+use database::connection::{DatabaseConnection, static_query, static_update, with_inner};
 use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
+use stored_document::sql_dates::Day;
+use stored_document::{Extra, JsonText, Parsed};
 
 use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow, is_visible};
 use crate::error::StorageError;
@@ -15,9 +18,6 @@ use crate::records::change_position::CurrentPosition;
 use crate::records::history::Changed;
 use crate::schema::trainees;
 use crate::session::ProviderSession;
-use database::connection::{DatabaseConnection, static_query, static_update, with_inner};
-use stored_document::sql_dates::Day;
-use stored_document::{Extra, JsonText, Parsed};
 pub use stored_document::{Nested, ReadTrainee};
 
 mod all_visible;

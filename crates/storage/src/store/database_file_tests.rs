@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::Path;
 
+use database::connection::Connections;
 use tempfile::TempDir;
 
 use crate::error::{DatabaseError, StorageError};
@@ -11,7 +12,6 @@ use crate::maintenance::copy::{CopyError, copy};
 use crate::maintenance::migrations::Goal;
 use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
-use database::connection::Connections;
 
 /// A register in a folder.
 fn set_up(file: &Path) -> Result<Store, StorageError> {

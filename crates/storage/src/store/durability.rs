@@ -1,5 +1,6 @@
 //! That a commit is on the disk when it returns: asked of the very connections on which the store writes.
 
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::dsl::sql;
 use diesel::prelude::*;
@@ -10,7 +11,6 @@ use crate::error::{DatabaseError, StorageError};
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::testing::Register;
-use database::connection::DatabaseConnection;
 
 /// How SQLite names `PRAGMA synchronous = FULL`: it waits for the disk at each commit.
 const FULL: i32 = 2;

@@ -1,5 +1,6 @@
 //! That opening an existing register neither creates nor changes anything.
 
+use database::catalog;
 use diesel::connection::SimpleConnection as _;
 use diesel::{Connection as _, SqliteConnection};
 use test_support::{Database, Kind, VARIANT_VARIABLE, kinds};
@@ -9,7 +10,6 @@ use crate::maintenance::migrations::{Goal, bring_to};
 use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
 use crate::testing::filled::{connect, filled};
-use database::catalog;
 
 fn refusal(url: &str) -> StorageError {
     Store::open_existing(url, StoreOptions::default()).err().unwrap()

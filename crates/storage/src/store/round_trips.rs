@@ -1,6 +1,7 @@
 //! How often a job waits for an answer of PostgreSQL, once its statements are prepared.
 
 use chrono::TimeDelta;
+use database::connection::{Access, DatabaseConnection};
 use diesel::prelude::*;
 use domain::listing::{Listing, Order};
 use domain::{Placement, State, Trainee};
@@ -16,7 +17,6 @@ use crate::records::idempotency::{KeyState, StoredReply};
 use crate::records::trainees::ChangeQuery;
 use crate::schema::trainees;
 use crate::testing::{NEW_TOKEN, Register};
-use database::connection::{Access, DatabaseConnection};
 
 type Answer = Result<(), StorageError>;
 

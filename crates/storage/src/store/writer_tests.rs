@@ -12,15 +12,16 @@ use test_support::{Database, Kind};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use database::clock::JobTime;
+use database::connection::{Access, DatabaseConnection};
+use database::jobs::transaction::Transaction;
+
 use crate::base::cause::Cause;
 use crate::error::{DatabaseError, Refusal, StorageError};
 use crate::schema::providers;
 use crate::session::Session;
 use crate::store::{Queue, Store, StoreOptions, WriterStats};
 use crate::testing::{Queued, Register, UKPRN, block_on};
-use database::clock::JobTime;
-use database::connection::{Access, DatabaseConnection};
-use database::jobs::transaction::Transaction;
 
 type Answer<T> = Result<T, StorageError>;
 

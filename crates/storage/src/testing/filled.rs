@@ -2,13 +2,13 @@
 
 use std::fmt::Write as _;
 
+use database::catalog;
+use database::connection::{Connections, DatabaseConnection};
 use diesel::connection::SimpleConnection as _;
 use test_support::{Database, Kind};
 
 use crate::maintenance::copy::tables;
 use crate::maintenance::migrations::{Goal, bring_to};
-use database::catalog;
-use database::connection::{Connections, DatabaseConnection};
 
 /// A connection of one's own.
 pub(crate) fn connect(url: &str) -> DatabaseConnection {

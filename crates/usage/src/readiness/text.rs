@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use domain::values::iso_8601::timestamp;
 use storage::observations::usage::KEPT_DAYS;
 
 use super::{EndpointUse, FEW, ProviderUse, ReadinessWeek, Removal, VersionReadiness, Writes};
-use domain::values::iso_8601::timestamp;
 
 /// Where it says how a version is removed.
 const HOW_TO_REMOVE: &str = "docs/adding-a-version.md";

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use adapter_kit::Versions;
+use domain::Lists;
+
 use crate::documents::errors::errors;
 use crate::documents::rules::rules;
 use crate::documents::versions::{migration_guide, release_notes};
-use adapter_kit::Versions;
-use domain::Lists;
 
 /// The folder of what is written about versions.
 const ABOUT_VERSIONS: &str = "versions";

@@ -4,13 +4,13 @@ use std::sync::mpsc;
 use std::thread;
 
 use storage::accounts::users::{Actor, UserRole};
+use storage::base::token::Environment;
 use storage::error::StorageError;
 use versions::SERVED;
 
 use super::browser::{Browser, link, text_after};
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Page, Register, Setup};
-use storage::base::token::Environment;
 
 #[track_caller]
 pub(super) fn keeps_to_itself(page: &Page) {

@@ -246,7 +246,7 @@ impl Register {
 
     /// Writes what was counted of the requests so far, as the server does every few seconds.
     pub(crate) fn write_usage(&self) {
-        actix_web::rt::System::new().block_on(usage::flushing::write(
+        actix_web::rt::System::new().block_on(usage::flush::write(
             &self.served.gateway.usage,
             &self.served.gateway.shadow,
             &self.served.gateway.store,

@@ -4,17 +4,17 @@ use std::ops::RangeInclusive;
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
+use domain::values::iso_8601::timestamp;
 use storage::base::cause::Cause;
 use storage::error::{Refusal, StorageError};
 use storage::observations::request_log::{LogPosition, LoggedRequest, Outcome, RequestFilter};
 use storage::session::ProviderSession;
 use storage::store::Store;
+use usage::request_log::filter::{code, endpoint, statuses, time, version};
+use usage::request_log::report::{RefusalLine, RefusedMost, problem_text};
 
 use crate::cli::values::{id, ukprn};
 use crate::cli::{CommandError, Database, output};
-use domain::values::iso_8601::timestamp;
-use usage::request_log::filter::{code, endpoint, statuses, time, version};
-use usage::request_log::report::{RefusalLine, RefusedMost, problem_text};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestCommand {

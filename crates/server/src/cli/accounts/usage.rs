@@ -4,16 +4,16 @@ use std::io;
 
 use chrono::{NaiveDate, TimeDelta};
 use clap::{Args, Subcommand, ValueEnum};
+use domain::values::iso_8601::timestamp;
 use storage::error::StorageError;
 use storage::observations::usage::KEPT_DAYS;
+use usage::chart;
+use usage::months::{MAX_MONTHS, UsageByMonth};
+use usage::report::{Line, Report};
 
 use crate::cli::accounts::requests::of_provider;
 use crate::cli::values::{between, date, ukprn};
 use crate::cli::{CommandError, Database, output};
-use domain::values::iso_8601::timestamp;
-use usage::chart;
-use usage::months::{MAX_MONTHS, UsageByMonth};
-use usage::report::{Line, Report};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

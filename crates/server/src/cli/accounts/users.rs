@@ -3,6 +3,7 @@
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
+use http_kit::paths;
 use storage::accounts::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
 use storage::base::token::Environment;
 use storage::error::{Refusal, StorageError};
@@ -11,7 +12,6 @@ use storage::store::Store;
 use crate::cli::records::trainees;
 use crate::cli::values::{date, id, site, ukprn};
 use crate::cli::{CommandError, Database, output, serve};
-use http_kit::paths;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {

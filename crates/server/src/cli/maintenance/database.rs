@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use http_kit::error_chain::Causes;
 use storage::base::token::{Environment, UnknownEnvironment};
 use storage::error::StorageError;
 use storage::maintenance::environment::require_same;
@@ -11,7 +12,6 @@ use storage::maintenance::migrations::{Goal, SetUp};
 use storage::store::{Store, StoreOptions};
 
 use crate::operations::startup::remedy;
-use http_kit::error_chain::Causes;
 
 /// Which database to use, and as what.
 #[derive(Debug, Clone, Args)]

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::cli::error::CommandError;
 use registry::import::reference_data::create_folder;
 use version_tools::documents::files;
+
+use crate::cli::error::CommandError;
 
 #[derive(Debug, Args)]
 pub(crate) struct Docs {

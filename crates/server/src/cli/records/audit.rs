@@ -3,12 +3,12 @@
 use std::fmt;
 
 use clap::Args;
+use domain::values::iso_8601::timestamp;
 use storage::records::erasure::Erasure;
 use storage::records::history::{Entry, TraineeHistory};
 
 use crate::cli::values::trainee_id;
 use crate::cli::{CommandError, Database, output};
-use domain::values::iso_8601::timestamp;
 
 #[derive(Debug, Args)]
 pub(crate) struct Audit {

@@ -6,7 +6,13 @@ use chrono::NaiveDate;
 use clap::{Args, Subcommand, ValueEnum};
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
+use domain::values::iso_8601::timestamp;
 use indicatif::{ProgressBar, ProgressStyle};
+use registry::actions::{RegistryAction, perform_blocking};
+use registry::file::{FileReport, StopReason};
+use registry::import::{ImportError, NO_ROWS};
+use registry::retries::write_blocking_with_retries;
+use registry::rows::each_order;
 use storage::accounts::users::Actor;
 use storage::error::StorageError;
 use storage::records::trainees::{Awaited, QueueEntry};
@@ -14,12 +20,6 @@ use storage::store::Store;
 
 use crate::cli::values::{date, trainee_id, ukprn};
 use crate::cli::{CommandError, Database, organisations, output};
-use domain::values::iso_8601::timestamp;
-use registry::actions::{RegistryAction, perform_blocking};
-use registry::file::{FileReport, StopReason};
-use registry::import::{ImportError, NO_ROWS};
-use registry::retries::write_blocking_with_retries;
-use registry::rows::each_order;
 
 /// Entries of the queue that are read at a time.
 const LISTED_AT_ONCE: i64 = 500;

@@ -7,6 +7,10 @@ use std::{fmt, thread};
 
 use clap::{Args, Subcommand, ValueEnum};
 use domain::commands::erasure::{InvalidGround, ground};
+use domain::values::iso_8601::timestamp;
+use registry::erasure::rows::{ErasureRow, HEADINGS, cells};
+use registry::erasure::{ErasureError, Outcome, Planned, erase_blocking, plan};
+use registry::import::{ImportError, NO_ROWS, each_row};
 use storage::error::{DatabaseError, StorageError};
 use storage::maintenance::reclaim::Reclaim;
 use storage::records::erasure::{Erasure, ErasureOrder};
@@ -14,10 +18,6 @@ use storage::store::Store;
 
 use crate::cli::values::{trainee_id, ukprn};
 use crate::cli::{CommandError, Database, organisations, output};
-use domain::values::iso_8601::timestamp;
-use registry::erasure::rows::{ErasureRow, HEADINGS, cells};
-use registry::erasure::{ErasureError, Outcome, Planned, erase_blocking, plan};
-use registry::import::{ImportError, NO_ROWS, each_row};
 
 /// What has to be typed to go on.
 const CONFIRMATION: &str = "erase";

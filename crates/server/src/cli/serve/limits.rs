@@ -6,6 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use http_kit::connections::Limits;
+use http_kit::requests::client_address::TrustedProxies;
+use http_kit::tls::{Certificate, TlsError};
 use storage::store::StoreOptions;
 
 use crate::cli::values::{positive, whole};
@@ -13,9 +16,6 @@ use crate::operations::serve::Service;
 use crate::operations::shutdown::ShutdownTimeouts;
 use crate::operations::startup::clock::ClockCheck;
 use crate::operations::startup::open_files;
-use http_kit::connections::Limits;
-use http_kit::requests::client_address::TrustedProxies;
-use http_kit::tls::{Certificate, TlsError};
 
 /// How long a start waits for a server of PostgreSQL that has no connection left: longer than other servers of the register keep
 /// a connection that they do not use.

@@ -4,12 +4,12 @@ use std::net::TcpListener;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use settings_pages::{Audience, SettingsPages};
 use storage::base::token::Environment;
 use storage::maintenance::served_addresses::ServedAddresses;
 
 use crate::cli::values::site;
 use crate::operations::startup::{self, StartError};
-use settings_pages::{Audience, SettingsPages};
 
 #[derive(Debug, Args)]
 pub(super) struct SettingsOptions {

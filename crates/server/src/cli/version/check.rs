@@ -9,11 +9,11 @@ use clap::Args;
 use domain::Lists;
 use version_tools::compatibility::Outcome;
 use version_tools::difference::Change;
+use versions::REMOVED;
 
 use super::CommandError;
 use crate::cli::output;
 use crate::contracts::{self, ContractError, Report};
-use versions::REMOVED;
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {

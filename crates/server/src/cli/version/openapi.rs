@@ -2,12 +2,12 @@
 
 use clap::{Args, ValueEnum};
 use domain::Lists;
+use gateway::endpoints::openapi;
+use http_kit::paths::OpenApiDocument;
 
 use super::{CommandError, served};
 use crate::cli::output;
 use crate::contracts::ContractError;
-use gateway::endpoints::openapi;
-use http_kit::paths::OpenApiDocument;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenApi {

@@ -1,14 +1,14 @@
 //! The command that reports who is ready for the newest version.
 
 use clap::{Args, ValueEnum};
+use domain::values::iso_8601::timestamp;
 use storage::error::StorageError;
+use usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
 
 use super::super::Database;
 use super::{CommandError, served};
 use crate::cli::output;
 use crate::cli::values::{between, ukprn};
-use domain::values::iso_8601::timestamp;
-use usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
 
 #[derive(Debug, Args)]
 pub(crate) struct Readiness {

@@ -4,6 +4,7 @@
 //! e-mail address leads to a user or to an open invitation; and a claim leads to an organisation, unless somebody with
 //! this identity or this address was removed from it: a removal holds until the person is invited again.
 
+use database::connection::with_inner;
 use diesel::dsl;
 use diesel::prelude::*;
 
@@ -12,7 +13,6 @@ use super::{ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, Subject, UserRo
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_choices, users};
 use crate::session::Session;
-use database::connection::with_inner;
 
 /// Who somebody is, as an issuer has shown, with what it says of them.
 #[derive(Debug, Clone, PartialEq, Eq)]

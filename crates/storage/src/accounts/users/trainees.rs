@@ -2,6 +2,7 @@
 //!
 //! Names trainees by their identifiers alone. What an action is, is decided elsewhere.
 
+use database::connection::with_inner;
 use diesel::prelude::*;
 
 use super::organisations::require_operator;
@@ -10,7 +11,6 @@ use crate::error::StorageError;
 use crate::records::history::TraineeHistory;
 use crate::schema::trainees;
 use crate::session::Session;
-use database::connection::with_inner;
 
 impl Session<'_> {
     /// Logs that an operator did to a trainee what the registry does, in the transaction of the change.

@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
 use super::{BackupError, beside, open};
 use crate::error::{DatabaseError, StorageError};
-use database::connection::DatabaseConnection;
 
 /// A database that no other program has open, until this is dropped.
 pub(super) struct Exclusive {

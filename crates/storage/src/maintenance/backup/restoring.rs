@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use database::connection::Connections;
+use database::owner_only;
 use diesel::connection::SimpleConnection as _;
 
 use super::part::Part;
@@ -20,8 +22,6 @@ use crate::maintenance::{copy, environment};
 use crate::records::erasure::Erasure;
 use crate::records::{change_generation, erasure};
 use crate::store::{Store, StoreOptions};
-use database::connection::Connections;
-use database::owner_only;
 
 /// How long the connections of a store that was dropped may take to close.
 const CLOSING_TIME: Duration = Duration::from_secs(10);

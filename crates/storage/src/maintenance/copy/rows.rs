@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 
 use chrono::NaiveDateTime;
+use database::catalog::{self, Column};
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use diesel::sql_types::Text;
@@ -14,8 +16,6 @@ use serde::{Deserialize, Serialize};
 
 use super::tables::{CopiedTable, POSITION_COLUMN};
 use crate::error::StorageError;
-use database::catalog::{self, Column};
-use database::connection::DatabaseConnection;
 
 /// How timestamps are written to SQLite. Their order as text is their order in time.
 const TIMESTAMP_FORMAT: &str = "%Y-%m-%d %H:%M:%S%.f";

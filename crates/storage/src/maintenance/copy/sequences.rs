@@ -2,12 +2,12 @@
 //!
 //! The next key may be far after the last row: the last rows may have been removed, and their keys must not be used again.
 
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Nullable};
 
 use crate::error::StorageError;
-use database::connection::DatabaseConnection;
 
 #[derive(QueryableByName)]
 struct LastKey {

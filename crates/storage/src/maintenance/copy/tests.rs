@@ -2,8 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use database::connection::with_inner;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
+use stored_document::JsonText;
 use test_support::{Kind, all_kinds, kinds};
 
 use super::verify::DifferenceKind;
@@ -11,8 +13,6 @@ use super::*;
 use crate::schema::{providers, replies, schools, shadow_checks, trainees};
 use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, counts, empty, filled};
-use database::connection::with_inner;
-use stored_document::JsonText;
 
 /// Trainees of a register that takes more than two batches.
 const MANY: usize = 1_203;

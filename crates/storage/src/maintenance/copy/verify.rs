@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use database::connection::{Access, DatabaseConnection};
+
 use super::rows::{Key, Row, TableAccess, key_of, show_key};
 use super::tables::{COPIED, CopiedTable};
 use super::{BATCH, CopyError, CopyReport, Step, of_source, of_target};
-use database::connection::{Access, DatabaseConnection};
 
 /// A row that is not the same in source and target. It is named by its key and holds nothing of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]

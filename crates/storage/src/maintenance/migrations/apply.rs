@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use database::catalog;
+use database::connection::DatabaseConnection;
 use diesel::backend::Backend;
 use diesel::connection::{InstrumentationEvent, get_default_instrumentation};
 use diesel::migration::Migration;
@@ -12,8 +14,6 @@ use diesel_migrations::MigrationHarness;
 
 use super::{Goal, Listed, MIGRATIONS_TABLE, Migrations, SchemaChange, TRAINEES, has_register};
 use crate::error::{DatabaseError, StorageError};
-use database::catalog;
-use database::connection::DatabaseConnection;
 
 /// A kind of reference to rows that do not exist, and how many rows make one.
 const BROKEN_REFERENCES_SQL: &str = "SELECT \"table\", parent AS owner, count(*) AS \"rows\" \

@@ -7,13 +7,13 @@
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
 
+use database::catalog;
+use database::connection::{Access, DatabaseConnection};
 use diesel::connection::SimpleConnection as _;
 use diesel::migration::MigrationConnection as _;
 
 use super::{MIGRATIONS_TABLE, Migrations, Migrator};
 use crate::error::{DatabaseError, StorageError};
-use database::catalog;
-use database::connection::{Access, DatabaseConnection};
 
 /// How long is waited for what others hold.
 #[derive(Debug, Clone, Copy)]

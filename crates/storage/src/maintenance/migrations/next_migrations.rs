@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use database::connection::DatabaseConnection;
 use diesel::migration::{Migration, MigrationSource as _};
 use diesel::pg::Pg;
 use diesel::sqlite::Sqlite;
@@ -11,7 +12,6 @@ use tempfile::TempDir;
 
 use super::{Goal, Migrations, Migrator, POSTGRES, SQLITE, SchemaChange};
 use crate::error::StorageError;
-use database::connection::DatabaseConnection;
 
 /// The name of a migration that adds a column, a table and an index.
 pub(super) const SHOES: &str = "2998-01-01-000001_shoes";

@@ -5,6 +5,7 @@
 //! CONCURRENTLY` leaves an index behind that is invalid and nevertheless there, so the migration has the name of its index, and
 //! an invalid one is dropped first.
 
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Text};
@@ -15,7 +16,6 @@ use super::locking::RetryPolicy;
 use super::{Goal, Migrations, Migrator};
 use crate::error::StorageError;
 use crate::maintenance::migrations::apply::{applied, kept, known, with_harness};
-use database::connection::DatabaseConnection;
 
 const INVALID_INDEXES_SQL: &str = "SELECT count(*) AS indexes FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid \
      JOIN pg_namespace n ON n.oid = c.relnamespace \

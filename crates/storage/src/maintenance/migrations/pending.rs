@@ -2,13 +2,14 @@
 
 use std::fmt;
 
+use database::connection::DatabaseConnection;
+
 use super::{Goal, Migrations};
 use crate::base::token::Environment;
 use crate::error::StorageError;
 use crate::maintenance::environment;
 use crate::maintenance::migrations::apply::{Known, applied, kept, known};
 use crate::records::change_generation;
-use database::connection::DatabaseConnection;
 
 /// What bringing a database up to date would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

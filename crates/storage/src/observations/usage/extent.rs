@@ -3,6 +3,7 @@
 //! version that nobody uses, that is the whole index.
 
 use chrono::{NaiveDate, NaiveDateTime};
+use database::connection::{Backend, DatabaseConnection};
 use diesel::dsl::{max, min};
 use diesel::prelude::*;
 
@@ -11,7 +12,6 @@ use super::totals::{ALL_REQUESTS, days};
 use crate::error::StorageError;
 use crate::schema::usage_by_day;
 use crate::session::{ProviderSession, Session};
-use database::connection::{Backend, DatabaseConnection};
 
 /// The counts since a day of all tokens, or of these alone. For these, days are enumerated, as in
 /// [`ProviderSession::own_usage_since`].

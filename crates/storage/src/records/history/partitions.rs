@@ -4,6 +4,7 @@
 //! because a partition is missing. SQLite has no partitions.
 
 use chrono::NaiveDateTime;
+use database::connection::{DatabaseConnection, with_inner};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::{Nullable, Text, Timestamp};
@@ -12,7 +13,6 @@ use super::month::Month;
 use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::Session;
-use database::connection::{DatabaseConnection, with_inner};
 
 /// For so many months behind the present one there are partitions.
 const MONTHS_AHEAD: u32 = 3;

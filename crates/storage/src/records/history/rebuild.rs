@@ -2,18 +2,18 @@
 
 use std::collections::HashMap;
 
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 use domain::records::history;
 use domain::{Degree, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
+use stored_document::values;
 
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
 use super::{Changed, DEGREES, PLACEMENTS};
 use crate::error::StorageError;
 use crate::schema::changes;
-use database::connection::DatabaseConnection;
-use stored_document::values;
 
 impl TraineeHistory {
     /// The states of the trainee, one after each entry. Placements stand in the order in which they were made, degrees by

@@ -8,6 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use database::connection::DatabaseConnection;
 use diesel::dsl::{max, min};
 use diesel::prelude::*;
 
@@ -18,7 +19,6 @@ use crate::error::{DatabaseError, StorageError};
 use crate::schema::changes;
 use crate::session::Session;
 use crate::store::Store;
-use database::connection::DatabaseConnection;
 
 /// The setting with the day before which history was removed, such as `2026-01-01`.
 const REMOVED_BEFORE: &str = "history_removed_before";

@@ -11,9 +11,9 @@ use diesel::result::Error as DieselError;
 use domain::records::history;
 use domain::{Degree, Placement, Record, RecordField as _, Trainee, Value};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use stored_document::values::StoredJson;
 
 use super::{DEGREES, PLACEMENTS};
-use stored_document::values::StoredJson;
 
 /// What one request changes in a trainee and its nested records.
 #[derive(Debug, Default)]

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
 
@@ -16,7 +17,6 @@ use crate::records::organisations::{PartnerRow, SchoolRow};
 use crate::schema::{schools, training_partners};
 use crate::session::Session;
 use crate::store::Store;
-use database::connection::DatabaseConnection;
 
 /// Organisations that are written in one transaction.
 const BATCH: usize = 500;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use database::connection::{DatabaseConnection, with_inner};
 use diesel::prelude::*;
 
 use super::{StoredTrainee, stored, visible};
@@ -9,7 +10,6 @@ use crate::base::trainee_row::{TRAINEE_ROW, TraineeRow};
 use crate::error::StorageError;
 use crate::schema::{trainee_counts, trainees};
 use crate::session::ProviderSession;
-use database::connection::{DatabaseConnection, with_inner};
 
 /// No academic cycle begins before this year.
 const FIRST_YEAR: i32 = 0;

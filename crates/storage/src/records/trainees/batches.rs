@@ -4,11 +4,13 @@
 
 use std::collections::HashMap;
 
+use database::connection::with_inner;
 use diesel::dsl::{count_star, max};
 use diesel::prelude::*;
 use diesel::result::Error as DieselError;
 use domain::Trainee;
 use domain::commands::erasure::is_tombstone;
+use stored_document::{Extra, JsonText};
 
 use super::columns::{Derived, derived};
 use super::corrupt;
@@ -18,8 +20,6 @@ use crate::records::erasure;
 use crate::records::history::{self, NO_FIELDS};
 use crate::schema::{changes, providers, trainees};
 use crate::session::Session;
-use database::connection::with_inner;
-use stored_document::{Extra, JsonText};
 
 /// A trainee that was come across.
 #[derive(Debug)]

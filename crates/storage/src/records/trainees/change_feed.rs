@@ -6,8 +6,10 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, NaiveDateTime, Utc};
+use database::connection::{Backend, DatabaseConnection};
 use diesel::prelude::*;
 use serde::{Deserialize, Serialize};
+use stored_document::JsonText;
 
 use super::TraineeDocument;
 use super::documents::{self, RecordText};
@@ -17,8 +19,6 @@ use crate::records::change_generation::Generation;
 use crate::records::change_position::{IsFinal, Settled, Snapshot, Standing, queue_standing};
 use crate::schema::trainees;
 use crate::session::ProviderSession;
-use database::connection::{Backend, DatabaseConnection};
-use stored_document::JsonText;
 
 /// A place in the feed: behind a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,9 +4,9 @@ use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
 use domain::duplicate::DuplicateKey;
 use domain::{State, Trainee};
+use stored_document::sql_dates::{Day, Timestamp};
 
 use crate::schema::trainees;
-use stored_document::sql_dates::{Day, Timestamp};
 
 /// The columns that follow from a record.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Insertable, AsChangeset)]

@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 
 use chrono::NaiveDateTime;
+use database::connection::{Backend, DatabaseConnection};
 use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Json, Nullable, Text, Timestamp};
 use diesel::sqlite::Sqlite;
+use stored_document::JsonText;
 
 use crate::error::StorageError;
 use crate::schema::trainees;
-use database::connection::{Backend, DatabaseConnection};
-use stored_document::JsonText;
 
 /// What is read of a trainee: key, the date of its last change, its position, and the document.
 type Row = (i64, Option<NaiveDateTime>, i64, JsonText);

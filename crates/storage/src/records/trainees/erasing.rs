@@ -6,18 +6,18 @@
 
 use std::collections::BTreeSet;
 
+use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use domain::commands::erasure::tombstone;
 use serde_json::{Map, Value as Json};
+use stored_document::Extra;
 
 use super::StoredTrainee;
 use crate::error::StorageError;
 use crate::records::erasure::{Erasure, ErasureOrder};
 use crate::schema::{changes, placement_schools, providers, trainees};
 use crate::session::{ProviderSession, Session};
-use database::connection::DatabaseConnection;
-use stored_document::Extra;
 
 /// A record that may be one of the same person.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

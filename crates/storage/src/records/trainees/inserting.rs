@@ -2,12 +2,15 @@
 //!
 //! On PostgreSQL that is one statement, so that nobody waits for the key of the new row, and the server answers once.
 
+use database::connection::fixed_expression::fixed_expressions;
+use database::connection::{DatabaseConnection, static_query};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{Array, BigInt};
 use domain::{State, Trainee};
 use postgres_client::PostgresConnection;
+use stored_document::{Extra, JsonText};
 
 use super::columns::Derived;
 use super::schools::schools_of;
@@ -16,9 +19,6 @@ use crate::records::change_position::CurrentPosition;
 use crate::records::history::{NO_FIELDS, NewEntry};
 use crate::schema::{changes, trainees};
 use crate::session::ProviderSession;
-use database::connection::fixed_expression::fixed_expressions;
-use database::connection::{DatabaseConnection, static_query};
-use stored_document::{Extra, JsonText};
 
 impl ProviderSession<'_> {
     /// Adds a trainee with placements and degrees.

@@ -13,7 +13,7 @@ pub(crate) use self::counting::miscounted;
 pub use self::cursor::{CursorPage, ListCursor};
 use self::finding::Listed;
 use self::plan::{ListWalk, PagePlan};
-use self::walked::ProviderListing;
+use self::query::ProviderListing;
 use super::TraineeDocument;
 use crate::error::StorageError;
 use crate::records::change_position::{Standing, queue_standing};
@@ -23,9 +23,9 @@ mod counting;
 mod cursor;
 mod finding;
 mod plan;
+mod query;
 #[cfg(test)]
 mod tests;
-mod walked;
 
 /// One page of a list.
 #[derive(Debug)]

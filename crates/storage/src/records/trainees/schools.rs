@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use database::connection::{DatabaseConnection, execute_deferred, static_query};
 use diesel::prelude::*;
 use domain::Trainee;
 
@@ -10,7 +11,6 @@ use crate::base::cause::Cause;
 use crate::error::StorageError;
 use crate::schema::{placement_schools, trainees};
 use crate::session::{ProviderSession, Session};
-use database::connection::{DatabaseConnection, execute_deferred, static_query};
 
 /// Trainees that are changed in one transaction.
 const BATCH: i64 = 50;

@@ -1,5 +1,6 @@
 //! History is removed up to a month, also after an interruption, and what is left stays sound.
 
+use database::catalog;
 use diesel::connection::SimpleConnection as _;
 use domain::{State, Trainee};
 use test_support::Kind;
@@ -8,7 +9,6 @@ use super::*;
 use crate::base::cause::Cause;
 use crate::records::history::TraineeHistory;
 use crate::testing::{Register, UKPRN};
-use database::catalog;
 
 /// Years whose months are in the first partition on PostgreSQL, and have a partition each.
 const YEARS: [&str; 2] = ["2026", "2124"];

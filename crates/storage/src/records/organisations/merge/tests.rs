@@ -50,8 +50,9 @@ fn number_that_another_organisation_has_is_in_use_until_it_is_given_up() {
 
 #[test]
 fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_history() {
-    use crate::testing::UKPRN;
     use domain::{Placement, State, Trainee};
+
+    use crate::testing::UKPRN;
 
     let register = Register::with_provider();
     merge(&register, &[school(1, "Ash"), school(2, "Beech")]);
@@ -106,9 +107,10 @@ fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_
 fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
     use std::sync::mpsc;
 
-    use crate::testing::UKPRN;
     use domain::{Placement, State, Trainee};
     use test_support::Kind;
+
+    use crate::testing::UKPRN;
 
     if Kind::of_this_run() == Kind::Sqlite {
         // Writes come one after the other there.

@@ -7,6 +7,7 @@
 //! also asks who has begun: that would take a count for each day of change and each first day.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
@@ -14,11 +15,10 @@ use diesel::sql_types::{BigInt, Bool};
 use domain::State;
 use domain::listing::Status;
 
-use super::walked::{ProviderListing, walked};
+use super::query::{ProviderListing, walked};
 use crate::base::pending_result::PendingResult;
 use crate::error::StorageError;
 use crate::schema::{trainee_change_counts, trainee_counts, trainees};
-use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 
 /// The planned first day under which those trainees are counted who have none.
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);

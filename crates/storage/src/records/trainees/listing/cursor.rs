@@ -7,17 +7,17 @@
 //! changes alone, and so on until they fit on a page.
 
 use chrono::{DateTime, NaiveDateTime};
+use database::connection::DatabaseConnection;
 use domain::listing::{Listing, MAX_PER_PAGE};
 use serde::{Deserialize, Serialize};
 
 use super::finding::{self, Listed};
-use super::walked::ProviderListing;
+use super::query::ProviderListing;
 use crate::error::StorageError;
 use crate::records::change_generation::Generation;
 use crate::records::change_position::{Snapshot, Standing, queue_standing};
 use crate::records::trainees::TraineeDocument;
 use crate::session::ProviderSession;
-use database::connection::DatabaseConnection;
 
 /// Where the next page of a list begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

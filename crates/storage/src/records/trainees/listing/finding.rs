@@ -6,6 +6,7 @@
 mod records;
 
 use chrono::{NaiveDate, NaiveDateTime, NaiveTime};
+use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 use diesel::expression::expression_types::NotSelectable;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
@@ -14,13 +15,12 @@ use domain::listing::{Order, Status};
 
 use super::counting::{self, Days};
 use super::plan::{ListWalk, WalkStart, is_newest_first, passes_by};
-use super::walked::{ProviderListing, Trainees, begun, changed_since, narrowed, of_list, of_states, walked};
+use super::query::{ProviderListing, Trainees, begun, changed_since, narrowed, of_list, of_states, walked};
 use crate::base::pending_result::PendingResult;
 use crate::error::StorageError;
 use crate::records::change_position::{IsUnseen, Snapshot};
 use crate::records::trainees::{TraineeDocument, visible};
 use crate::schema::trainees;
-use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 
 /// Up to so many trainees are read from the table although they are passed by.
 const FEW: i64 = 32;

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use chrono::{DateTime, NaiveDate, NaiveDateTime, Utc};
+use database::clock::JobTime;
+use database::connection::{Access, Connections, DatabaseConnection};
+use database::jobs::transaction::Transaction;
 use diesel::Connection as _;
 use diesel::connection::{InstrumentationEvent, SimpleConnection as _};
 use diesel::prelude::*;
@@ -16,9 +19,6 @@ use crate::base::cause::Cause;
 use crate::schema::trainees;
 use crate::session::Session;
 use crate::store::{Store, StoreOptions};
-use database::clock::JobTime;
-use database::connection::{Access, Connections, DatabaseConnection};
-use database::jobs::transaction::Transaction;
 
 const UKPRN: &str = "10000001";
 const OTHER_UKPRN: &str = "10000002";

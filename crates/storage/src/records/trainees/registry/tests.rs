@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
+use database::connection::DatabaseConnection;
 use diesel::connection::{Connection as _, InstrumentationEvent};
 use domain::Trainee;
 use domain::commands::registry;
@@ -10,7 +11,6 @@ use domain::commands::registry;
 use super::*;
 use crate::base::cause::Cause;
 use crate::testing::{Register, UKPRN};
-use database::connection::DatabaseConnection;
 
 const OTHER: &str = "10000002";
 

@@ -2,13 +2,13 @@
 
 use std::thread;
 
+use database::connection::{Connections, DatabaseConnection};
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::BigInt;
 use test_support::{Database, Kind, has_postgres};
 
 use crate::store::{Store, StoreOptions};
-use database::connection::{Connections, DatabaseConnection};
 
 /// Counts that differ from a count of the rows, either way.
 const DIFFERING_SQL: &str = "

@@ -6,19 +6,19 @@
 use std::collections::HashMap;
 
 use chrono::NaiveDateTime;
+use database::connection::{Backend, DatabaseConnection};
 use diesel::expression::{ValidGrouping, is_aggregate};
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment, QueryId};
 use diesel::sql_types::{BigInt, Bool};
 use domain::listing::Order;
+use stored_document::JsonText;
 
 use super::{Listed, Trainees, sort};
 use crate::error::StorageError;
 use crate::records::trainees::TraineeDocument;
 use crate::records::trainees::documents::{self, RecordText};
 use crate::schema::trainees;
-use database::connection::{Backend, DatabaseConnection};
-use stored_document::JsonText;
 
 /// The trainees that a walk finds on PostgreSQL, in the order of the list. Directly, the records are read along the walk, also
 /// of those that it passes by; otherwise the walk stays inside its index, and the records are read by the keys that it finds.

@@ -1,8 +1,10 @@
 //! Reads the history of a trainee from its entries.
 
 use chrono::NaiveDateTime;
+use database::connection::{DatabaseConnection, with_inner};
 use diesel::prelude::*;
 use domain::Trainee;
+use stored_document::{JsonText, Parsed};
 
 use super::entry::{Entry, TraineeHistory, read_fields};
 use super::rebuild::{complete_creation, state_before};
@@ -13,8 +15,6 @@ use crate::identifiers::can_be_identifier;
 use crate::records::erasure::{self, Erasure};
 use crate::schema::{changes, providers, tokens, trainees};
 use crate::session::{ProviderSession, Session};
-use database::connection::{DatabaseConnection, with_inner};
-use stored_document::{JsonText, Parsed};
 
 type Row = (i64, NaiveDateTime, Option<(i64, String)>, Option<String>, Option<String>, Option<String>, String, String);
 

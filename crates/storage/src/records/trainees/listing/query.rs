@@ -1,13 +1,13 @@
 //! The trainees of a list, before its order and its pages.
 
 use chrono::NaiveDate;
+use database::connection::Backend;
 use diesel::prelude::*;
 use domain::State;
 use domain::listing::{Listing, Status};
 
 use crate::records::trainees::visible;
 use crate::schema::trainees;
-use database::connection::Backend;
 
 /// Whose trainees a list shows, which, and on which day.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub(super) fn of_states(trainees: Trainees, listing: &Listing) -> Trainees {
         Some([only]) => trainees.filter(trainees::state.eq(only.name())),
         Some(states) => {
             let others = State::ALL.iter().copied().filter(|state| !states.contains(state));
-            // One by one: a list of values is planned anew each time.
+            // One by one: a list of values is planned again each time.
             others.fold(trainees, |trainees, other| trainees.filter(trainees::state.ne(other.name())))
         }
     }

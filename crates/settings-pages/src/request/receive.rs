@@ -6,21 +6,6 @@ use std::time::Duration;
 use actix_web::http::header::{CONTENT_TYPE, ORIGIN};
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse, rt};
-use storage::accounts::users::SignedIn;
-use storage::base::cause::Cause;
-use storage::base::token::Environment;
-use storage::error::{Refusal, StorageError};
-use storage::session::Session;
-use storage::store::Store;
-
-use crate::handling::context::{Access, AdminContext, Handler, OperatorContext, Route};
-use crate::handling::cookies::{CookieName, SecretCookie};
-use crate::handling::form::{self, Form};
-use crate::handling::page::{PageError, Reply};
-use crate::handling::page_request::{BrowserCookie, PageRequest};
-use crate::operators::registry_file;
-use crate::signing_in::openid;
-use crate::state::{Audience, SettingsPages, Surroundings};
 use gateway::error::ApiError;
 use gateway::state::GatewayState;
 use http_kit::limits::memory_budget::BudgetOwner;
@@ -28,6 +13,21 @@ use http_kit::requests::body::Body;
 use http_kit::requests::client_address;
 use http_kit::requests::request_id::{self, RequestId};
 use http_kit::responses::response_stream::Source;
+use storage::accounts::users::SignedIn;
+use storage::base::cause::Cause;
+use storage::base::token::Environment;
+use storage::error::{Refusal, StorageError};
+use storage::session::Session;
+use storage::store::Store;
+
+use crate::operators::registry_file;
+use crate::request::context::{Access, AdminContext, Handler, OperatorContext, Route};
+use crate::request::cookies::{CookieName, SecretCookie};
+use crate::request::form::{self, Form};
+use crate::request::page::{PageError, Reply};
+use crate::request::page_request::{BrowserCookie, PageRequest};
+use crate::signing_in::openid;
+use crate::state::{Audience, SettingsPages, Surroundings};
 
 /// The media type of forms.
 const FORM: &str = "application/x-www-form-urlencoded";

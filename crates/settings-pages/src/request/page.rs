@@ -9,20 +9,20 @@ use actix_web::http::header::{
     REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use askama::Template;
+use gateway::error::{self, ApiError};
+use http_kit::limits::rate_limit::QuotaExceeded;
+use http_kit::paths;
+use http_kit::responses::page::{Keep, page};
 use storage::accounts::users::{Secret, SignedIn};
 use storage::base::token::Environment;
 use storage::error::{JobError, Refusal, StorageError};
 use storage::session::Provider;
 
-use crate::handling::cookies::CookieName;
-use crate::handling::file_of_actions::FileOfActions;
-use crate::handling::page_request::{NotInPath, PageRequest};
+use crate::request::cookies::CookieName;
+use crate::request::file_of_actions::FileOfActions;
+use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
-use gateway::error::{self, ApiError};
-use http_kit::limits::rate_limit::QuotaExceeded;
-use http_kit::paths;
-use http_kit::responses::page::{Keep, page};
 
 /// The header by which a browser opens another page at once, as a link on the page does (HTML, section 7.11).
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
@@ -31,7 +31,7 @@ const CSV: &str = "text/csv; charset=utf-8";
 
 /// Where a reader is, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum SettingsSection {
     Overview,
     Tokens,
     Requests,
@@ -49,7 +49,7 @@ pub(crate) enum Place {
 
 /// What stands around every page.
 pub(crate) struct Frame {
-    pub(crate) place: Place,
+    pub(crate) place: SettingsSection,
     pub(crate) environment: Environment,
     /// Whether the documents of the API are on the same listener.
     pub(crate) has_documents: bool,
@@ -73,7 +73,7 @@ pub(crate) struct FrameUser {
 
 impl Frame {
     /// Around a page for somebody who is signed in.
-    pub(crate) fn of(request: &PageRequest, signed_in: &SignedIn, place: Place) -> Self {
+    pub(crate) fn of(request: &PageRequest, signed_in: &SignedIn, place: SettingsSection) -> Self {
         let user = FrameUser {
             email: signed_in.email.clone(),
             role: signed_in.role.name(),
@@ -85,7 +85,12 @@ impl Frame {
     }
 
     /// Around a page of an organisation, for one of its users or for an operator.
-    pub(crate) fn within(request: &PageRequest, signed_in: &SignedIn, organisation: &Provider, place: Place) -> Self {
+    pub(crate) fn within(
+        request: &PageRequest,
+        signed_in: &SignedIn,
+        organisation: &Provider,
+        place: SettingsSection,
+    ) -> Self {
         let about = signed_in.organisation.is_none().then(|| organisation.clone());
         Self { about, ..Self::of(request, signed_in, place) }
     }
@@ -98,7 +103,7 @@ impl Frame {
     /// Around a page for anybody.
     pub(crate) fn public(around: Surroundings) -> Self {
         Self {
-            place: Place::Elsewhere,
+            place: SettingsSection::Elsewhere,
             environment: around.environment,
             has_documents: around.audience != Audience::Operators,
             user: None,
@@ -358,7 +363,6 @@ impl PageError {
                 "A link works once, for 15 minutes, and until another one is made for the same person. Ask whoever sent it for \
                  another one.",
             ),
-            Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) => not_completed(),
             Self::Storage(StorageError::Refused(Refusal::NoAccess)) => (
                 StatusCode::FORBIDDEN,
                 "You have no access",
@@ -366,8 +370,18 @@ impl PageError {
                  operates the register, to invite you by the e-mail address with which you sign in, and sign in again within \
                  15 minutes.",
             ),
-            Self::Issuer(error) if error.is_of_issuer() => no_issuer(),
-            Self::Issuer(_) => not_completed(),
+            Self::Issuer(error) if error.is_of_issuer() => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                "You cannot sign in that way now",
+                "Where you prove who you are does not answer as it should, which was reported. Nothing was done. Try again \
+                 in a moment.",
+            ),
+            Self::Storage(StorageError::Refused(Refusal::SignInNotUsable)) | Self::Issuer(_) => (
+                StatusCode::FORBIDDEN,
+                "You are not signed in",
+                "The way back works once, within ten minutes, and in the browser in which it was begun. Nothing was done. \
+                 Begin again.",
+            ),
             Self::Storage(StorageError::Refused(Refusal::TooManyTokens)) => (
                 StatusCode::CONFLICT,
                 "Your organisation has too many tokens",
@@ -417,24 +431,6 @@ impl PageError {
         }
         response
     }
-}
-
-fn not_completed() -> (StatusCode, &'static str, &'static str) {
-    (
-        StatusCode::FORBIDDEN,
-        "You are not signed in",
-        "The way back works once, within ten minutes, and in the browser in which it was begun. Nothing was done. \
-         Begin again.",
-    )
-}
-
-fn no_issuer() -> (StatusCode, &'static str, &'static str) {
-    (
-        StatusCode::SERVICE_UNAVAILABLE,
-        "You cannot sign in that way now",
-        "Where you prove who you are does not answer as it should, which was reported. Nothing was done. Try again \
-         in a moment.",
-    )
 }
 
 fn message(around: Surroundings, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {

@@ -7,8 +7,8 @@ use storage::accounts::users::{Origin, SecretDigest};
 use storage::base::token::Environment;
 use storage::error::StorageError;
 
-use crate::handling::cookies::{CookieName, SecretCookie};
-use crate::handling::form::Form;
+use crate::request::cookies::{CookieName, SecretCookie};
+use crate::request::form::Form;
 use crate::state::{Audience, Surroundings};
 
 /// The path lacks a part, or the part has another form.
@@ -58,7 +58,7 @@ pub(crate) struct PageRequest {
     pub(crate) attempt: Option<SecretDigest>,
     /// The host of the issuer, where there is one.
     pub(crate) issuer: Option<String>,
-    /// Scheme and host by which the browser came here.
+    /// Scheme and host that the browser requested.
     pub(crate) own_site: String,
     /// Scheme and host of a link to the settings of an organisation.
     pub(crate) site: String,

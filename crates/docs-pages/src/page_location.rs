@@ -5,7 +5,7 @@ use askama::Template;
 
 /// Where a reader is, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum DocsLocation {
     /// The list of versions.
     Index,
     /// The page that rewrites a body.
@@ -20,7 +20,7 @@ pub(super) enum Place {
     Missing,
 }
 
-impl Place {
+impl DocsLocation {
     /// The version whose documents are read.
     pub(super) fn version(self) -> Option<Label> {
         match self {
@@ -29,7 +29,7 @@ impl Place {
         }
     }
 
-    /// Whether the page has a search of its own.
+    /// Whether the page itself is a search.
     pub(super) fn is_search(self) -> bool {
         matches!(self, Self::Search(_))
     }

@@ -5,14 +5,14 @@ use registry::import::RowProblem;
 use storage::accounts::users::SignedIn;
 
 /// A row: the identifier of the trainee and the action, or what is wrong with it.
-pub(crate) type Row = Result<(String, RegistryAction), RowProblem>;
-/// Rows with the lines on which they begin.
-pub(crate) type Rows = Vec<(u64, Row)>;
+pub(crate) type ActionRow = Result<(String, RegistryAction), RowProblem>;
+/// ActionRows with the lines on which they begin.
+pub(crate) type ActionRows = Vec<(u64, ActionRow)>;
 
 /// The rows of a file that was received, to be done for an operator.
 #[derive(Debug)]
 pub(crate) struct FileOfActions {
     pub(crate) signed_in: SignedIn,
     pub(crate) action: RegistryAction,
-    pub(crate) rows: Rows,
+    pub(crate) rows: ActionRows,
 }

@@ -5,8 +5,8 @@ use adapter_kit::Method;
 use storage::accounts::users::{Actor, SignedIn};
 use storage::session::{Provider, ProviderSession, Session};
 
-use crate::handling::page::{Frame, PageError, Place, Reply};
-use crate::handling::page_request::PageRequest;
+use crate::request::page::{Frame, PageError, Reply, SettingsSection};
+use crate::request::page_request::PageRequest;
 use crate::signing_in::openid::Step;
 use crate::state::Audience;
 
@@ -75,7 +75,7 @@ pub(crate) struct AdminContext<'a> {
 
 impl AdminContext<'_> {
     /// What stands around a page of the organisation.
-    pub(crate) fn frame(&self, request: &PageRequest, place: Place) -> Frame {
+    pub(crate) fn frame(&self, request: &PageRequest, place: SettingsSection) -> Frame {
         Frame::within(request, self.signed_in, self.organisation, place)
     }
 

@@ -3,7 +3,7 @@
 use gateway::state::GatewayState;
 use storage::session::Session;
 
-use crate::handling::page::PageError;
+use crate::request::page::PageError;
 use crate::state::SettingsPages;
 
 /// Runs a job that writes, beside few others.
