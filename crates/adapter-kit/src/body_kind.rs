@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use domain::nested_kinds;
 use serde::{Serialize, Serializer};
 
 /// A string that is not one of the accepted choices.
@@ -13,7 +14,7 @@ pub struct InvalidChoice {
 }
 
 macro_rules! choices {
-    ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $variant_doc:literal])+ $variant:ident = $choice:literal,)+ }) => {
+    ($(#[doc = $doc:literal])+ $name:ident { $($(#[doc = $variant_doc:expr])+ $variant:ident = $choice:expr,)+ }) => {
         $(#[doc = $doc])+
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name {
@@ -50,23 +51,28 @@ macro_rules! choices {
     };
 }
 
-choices! {
-    /// A record that a body can have.
-    RecordKind {
-        /// A trainee, with or without nested records.
-        Trainee = "trainee",
-        /// A placement by itself.
-        Placement = "placement",
-        /// A degree by itself.
-        Degree = "degree",
-        /// The input of withdraw.
-        Withdrawal = "withdrawal",
-        /// The input of defer.
-        Deferral = "deferral",
-        /// The input of a recommendation.
-        Recommendation = "recommendation",
-    }
+macro_rules! record_kinds {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        choices! {
+            /// A record that a body can have.
+            RecordKind {
+                /// A trainee, with or without nested records.
+                Trainee = "trainee",
+                $(
+                    #[doc = concat!("A ", stringify!($name), " by itself.")]
+                    $record = stringify!($name),
+                )+
+                /// The input of withdraw.
+                Withdrawal = "withdrawal",
+                /// The input of defer.
+                Deferral = "deferral",
+                /// The input of a recommendation.
+                Recommendation = "recommendation",
+            }
+        }
+    };
 }
+nested_kinds!([record_kinds]);
 
 choices! {
     /// Whether a client sends a body or receives it.
@@ -91,14 +97,37 @@ choices! {
 /// Calls a generic function for the type of a record.
 #[macro_export]
 macro_rules! for_record_kind {
-    ($kind:expr, $($function:ident)::+($($argument:expr),* $(,)?)) => {
+    (@kinds $kind:tt $call:tt
+        $( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
         match $kind {
-            $crate::body_kind::RecordKind::Trainee => $($function)::+::<::domain::Trainee>($($argument),*),
-            $crate::body_kind::RecordKind::Placement => $($function)::+::<::domain::Placement>($($argument),*),
-            $crate::body_kind::RecordKind::Degree => $($function)::+::<::domain::Degree>($($argument),*),
-            $crate::body_kind::RecordKind::Withdrawal => $($function)::+::<::domain::Withdrawal>($($argument),*),
-            $crate::body_kind::RecordKind::Deferral => $($function)::+::<::domain::Deferral>($($argument),*),
-            $crate::body_kind::RecordKind::Recommendation => $($function)::+::<::domain::Recommendation>($($argument),*),
+            $crate::body_kind::RecordKind::Trainee => ::domain::call_with_record!(::domain::Trainee, $call),
+            $( $crate::body_kind::RecordKind::$record => ::domain::call_with_record!(::domain::$record, $call), )+
+            $crate::body_kind::RecordKind::Withdrawal => ::domain::call_with_record!(::domain::Withdrawal, $call),
+            $crate::body_kind::RecordKind::Deferral => ::domain::call_with_record!(::domain::Deferral, $call),
+            $crate::body_kind::RecordKind::Recommendation => {
+                ::domain::call_with_record!(::domain::Recommendation, $call)
+            }
         }
+    };
+    ($kind:expr, $($call:tt)+) => {
+        ::domain::nested_kinds!([$crate::for_record_kind] @kinds ($kind) ($($call)+))
+    };
+}
+
+/// Calls a generic function for the type of a nested record; the value is `None` for a record that is not nested.
+#[macro_export]
+macro_rules! for_nested_kind {
+    (@kinds $kind:tt $call:tt
+        $( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        match $kind {
+            $( $crate::body_kind::RecordKind::$record => Some(::domain::call_with_record!(::domain::$record, $call)), )+
+            $crate::body_kind::RecordKind::Trainee
+            | $crate::body_kind::RecordKind::Withdrawal
+            | $crate::body_kind::RecordKind::Deferral
+            | $crate::body_kind::RecordKind::Recommendation => None,
+        }
+    };
+    ($kind:expr, $($call:tt)+) => {
+        ::domain::nested_kinds!([$crate::for_nested_kind] @kinds ($kind) ($($call)+))
     };
 }

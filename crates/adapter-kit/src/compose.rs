@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
-use domain::values::iso_8601;
-use domain::{Kind, Lists, Record, RecordField as _, Stored, TraineeField, Value};
-use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use domain::records::trainee::Borrowed;
+use domain::{Kind, Lists, NestedRecords, Record, RecordField as _, Stored, Trainee, Value, for_nested_list};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
+use crate::shape::{InputName, JsonType, group_of};
 use crate::version::ApiVersion;
-use crate::wire::WireRecord;
+use crate::wire::{WireNested, WireRecord};
+use crate::wire_form::word_of;
 
 /// A record as a request that would make it. Fields without a value, and fields that this version
 /// cannot set, are left out.
@@ -37,48 +39,109 @@ impl<R: WireRecord> Request<'_, R> {
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Data { data: self })
     }
-
-    fn nested<'b, N: Record>(&'b self, records: &[&'b dyn Stored<N>]) -> Vec<Request<'b, N>> {
-        records.iter().map(|record| Request { version: self.version, record: *record, lists: self.lists }).collect()
-    }
 }
 
 impl<R: WireRecord> Serialize for Request<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let inputs = R::inputs(self.version);
         let mut object = serializer.serialize_map(None)?;
         let nested = R::as_trainee(self.record).map(|trainee| trainee.nested());
-        for input in R::inputs(self.version).entries {
-            if let (Kind::Records, Some(nested)) = (input.field.info().kind, &nested) {
-                if input.field.info().name == TraineeField::placements.info().name {
-                    object.serialize_entry(input.name, &self.nested(&nested.placements))?;
-                } else {
-                    object.serialize_entry(input.name, &self.nested(&nested.degrees))?;
-                }
+        let mut groups: Vec<&str> = Vec::new();
+        for input in inputs.entries.iter().filter(|input| input.is_first_part()) {
+            if let (Some(nested), Some(list)) = (&nested, Trainee::field_of(input.field.into()))
+                && input.field.info().kind == Kind::Records
+            {
+                for_nested_list!(list, nested_entry<_>(self.version, self.lists, input.name, nested, &mut object))
+                    .transpose()?;
                 continue;
             }
-            let text = match R::shown(self.record, input.field, self.lists) {
-                Value::TextList(texts) => {
-                    object.serialize_entry(input.name, &texts)?;
-                    continue;
+            let Some(group) = group_of(input.name) else {
+                if let Some(value) = self.value(input) {
+                    object.serialize_entry(input.name, &value)?;
                 }
-                // A request carries a year as text (contract, section 4.8).
-                Value::Integer(number) if input.field.info().kind != Kind::Year => {
-                    object.serialize_entry(input.name, &number)?;
-                    continue;
-                }
-                Value::Boolean(flag) => {
-                    object.serialize_entry(input.name, &flag)?;
-                    continue;
-                }
-                Value::Integer(year) => Cow::Owned(year.to_string()),
-                Value::Text(text) => text,
-                Value::Date(date) => Cow::Owned(date.to_string()),
-                Value::Timestamp(timestamp) => Cow::Owned(iso_8601::timestamp(timestamp)),
-                Value::Uuid(uuid) => Cow::Owned(uuid.to_string()),
-                Value::Null | Value::Codes(_) | Value::Document(_) => continue,
+                continue;
             };
-            object.serialize_entry(input.name, &text)?;
+            if groups.contains(&group) {
+                continue;
+            }
+            groups.push(group);
+            let members = inputs.in_group(group).filter(|input| input.is_first_part());
+            let names = members.filter_map(|input| Some((input.name.get(group.len() + 1..)?, self.value(input)?)));
+            let members: Vec<(&str, Written<'_>)> = names.collect();
+            if !members.is_empty() {
+                object.serialize_entry(group, &Members(members))?;
+            }
         }
         object.end()
     }
+}
+
+/// A value of a request, as JSON.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum Written<'a> {
+    /// In place of a value that the version would put in.
+    Null,
+    Text(Cow<'a, str>),
+    Integer(i64),
+    Boolean(bool),
+    Texts(Vec<Cow<'a, str>>),
+}
+
+/// The fields of a group.
+struct Members<'a>(Vec<(&'a str, Written<'a>)>);
+
+impl Serialize for Members<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<R: WireRecord> Request<'_, R> {
+    /// The value of an input; `None` where the record has none.
+    fn value(&self, input: &InputName<R::Field>) -> Option<Written<'_>> {
+        if let Some(part) = input.part {
+            let parts = R::inputs(self.version).parts(input).iter();
+            let values: Vec<_> = parts.map(|part| R::shown(self.record, part.field, self.lists)).collect();
+            let has_value = values.iter().any(|value| *value != Value::Null);
+            let texts: Vec<_> = values.iter().map(|value| value.to_plain_text().unwrap_or_default()).collect();
+            return has_value.then(|| Written::Text(Cow::Owned(texts.join(part.separator))));
+        }
+        let info = input.field.info();
+        let value = R::shown(self.record, input.field, self.lists);
+        if let (Value::Text(code), Some(words)) = (&value, self.version.wire.words_of(info.codes)) {
+            return Some(Written::Text(Cow::Owned(word_of(words, code).to_owned())));
+        }
+        // A request carries a year as text (contract, section 4.8), unless the version accepts whole numbers alone.
+        let is_integer = input.accepts.map_or(info.kind != Kind::Year, |accepted| accepted == JsonType::Integer);
+        Some(match value {
+            Value::Integer(number) if is_integer => Written::Integer(number),
+            Value::Integer(number) => Written::Text(Cow::Owned(number.to_string())),
+            Value::Text(text) if input.accepts == Some(JsonType::Integer) => match text.parse() {
+                Ok(number) => Written::Integer(number),
+                Err(_) => Written::Text(text),
+            },
+            Value::Text(text) => Written::Text(text),
+            Value::Boolean(flag) => Written::Boolean(flag),
+            Value::TextList(texts) => Written::Texts(texts),
+            Value::Date(_) | Value::Timestamp(_) | Value::Uuid(_) => {
+                Written::Text(Cow::Owned(value.to_plain_text()?.into_owned()))
+            }
+            Value::Null if input.default.is_some() => Written::Null,
+            Value::Null | Value::Codes(_) | Value::Document(_) => return None,
+        })
+    }
+}
+
+/// A list of nested records as requests that would make them.
+fn nested_entry<N: WireNested, M: SerializeMap>(
+    version: &ApiVersion,
+    lists: &Lists,
+    name: &'static str,
+    nested: &NestedRecords<Borrowed<'_>>,
+    object: &mut M,
+) -> Result<(), M::Error> {
+    let records = N::in_nested(nested).iter();
+    let requests: Vec<_> = records.map(|record| Request { version, record: *record, lists }).collect();
+    object.serialize_entry(name, &requests)
 }

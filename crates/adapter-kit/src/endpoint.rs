@@ -90,10 +90,6 @@ pub enum ReplyBody {
     Trainee,
     TraineePage,
     Changes,
-    Placement,
-    Placements,
-    Degree,
-    Degrees,
     CodeLists,
     Account,
     Usage,
@@ -101,6 +97,10 @@ pub enum ReplyBody {
     Reset,
     /// The result of each item of a batch.
     BatchResults,
+    /// A nested record.
+    Nested(RecordKind),
+    /// Nested records of a kind.
+    NestedList(RecordKind),
     /// A list of objects that are no records of the dictionary.
     Entries(&'static [EntryProperty]),
 }
@@ -135,6 +135,10 @@ pub struct Row {
     pub reply: ReplyBody,
     /// That reply, in one sentence.
     pub description: &'static str,
+    /// What a client of this endpoint alone should know.
+    pub note: Option<&'static str>,
+    /// Whether an empty list is answered as missing.
+    pub is_missing_when_empty: bool,
     /// The names that a query can have.
     pub query_parameters: &'static [&'static str],
     /// Endpoints for the record that was created, or the trainee that was changed.
@@ -149,13 +153,13 @@ pub struct Row {
 
 impl Row {
     const fn get(tag: Tag, path: &'static str, reply: ReplyBody, description: &'static str) -> Self {
-        let (method, request, status, replaced_by) = (Method::Get, None, 200, None);
+        let (method, request, status, replaced_by, note) = (Method::Get, None, 200, None, None);
         let (query_parameters, next): (&[&str], &[Endpoint]) = (&[], &[]);
-        let (shadow_checked, sandbox_only) = (false, false);
+        let (is_missing_when_empty, shadow_checked, sandbox_only) = (false, false, false);
         #[rustfmt::skip]
         let row = Self {
-            path, method, tag, request, status, reply, description, query_parameters, next, replaced_by, shadow_checked,
-            sandbox_only,
+            path, method, tag, request, status, reply, description, note, is_missing_when_empty, query_parameters, next,
+            replaced_by, shadow_checked, sandbox_only,
         };
         row
     }
@@ -197,12 +201,11 @@ impl Row {
     #[must_use]
     pub fn shows_one(&self) -> bool {
         match self.reply {
-            ReplyBody::Trainee | ReplyBody::Placement | ReplyBody::Degree | ReplyBody::CodeLists => true,
+            ReplyBody::Trainee | ReplyBody::Nested(_) | ReplyBody::CodeLists => true,
             ReplyBody::ServiceStatus
             | ReplyBody::TraineePage
             | ReplyBody::Changes
-            | ReplyBody::Placements
-            | ReplyBody::Degrees
+            | ReplyBody::NestedList(_)
             | ReplyBody::Account
             | ReplyBody::Usage
             | ReplyBody::Readiness
@@ -338,27 +341,33 @@ endpoints! {
     /// Changes a trainee.
     UpdateTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee as changed.").changes(RecordKind::Trainee),
     /// Lists the placements of a trainee.
-    ListPlacements = Row::get(Placements, PLACEMENTS, Body::Placements, "The placements, oldest first."),
+    ListPlacements = Row::get(Placements, PLACEMENTS, Body::NestedList(RecordKind::Placement), "The placements, oldest first."),
     /// Adds a placement.
-    CreatePlacement = Row::get(Placements, PLACEMENTS, Body::Placement, "The placement is added.")
-        .creates(RecordKind::Placement, OF_PLACEMENT),
+    CreatePlacement = Row {
+        note: Some("The URN of a known school gives its name and postcode."),
+        ..Row::get(Placements, PLACEMENTS, Body::Nested(RecordKind::Placement), "The placement is added.")
+            .creates(RecordKind::Placement, OF_PLACEMENT)
+    },
     /// Reads a placement.
-    ShowPlacement = Row::get(Placements, PLACEMENT, Body::Placement, "The placement."),
+    ShowPlacement = Row::get(Placements, PLACEMENT, Body::Nested(RecordKind::Placement), "The placement."),
     /// Changes a placement.
     UpdatePlacement =
-        Row::get(Placements, PLACEMENT, Body::Placement, "The placement as changed.").changes(RecordKind::Placement),
+        Row::get(Placements, PLACEMENT, Body::Nested(RecordKind::Placement), "The placement as changed.").changes(RecordKind::Placement),
     /// Removes a placement.
     DeletePlacement = Row::get(Placements, PLACEMENT, Body::Trainee, "The trainee without the placement.").deletes(),
     /// Lists the degrees of a trainee.
-    ListDegrees = Row::get(Degrees, DEGREES, Body::Degrees, "The degrees, by year of graduation."),
+    ListDegrees = Row {
+        is_missing_when_empty: true,
+        ..Row::get(Degrees, DEGREES, Body::NestedList(RecordKind::Degree), "The degrees, by year of graduation.")
+    },
     /// Adds a degree.
     CreateDegree =
-        Row::get(Degrees, DEGREES, Body::Degrees, "The degree is added; it is the only one in the list.")
+        Row::get(Degrees, DEGREES, Body::NestedList(RecordKind::Degree), "The degree is added; it is the only one in the list.")
             .creates(RecordKind::Degree, OF_DEGREE),
     /// Reads a degree.
-    ShowDegree = Row::get(Degrees, DEGREE, Body::Degree, "The degree."),
+    ShowDegree = Row::get(Degrees, DEGREE, Body::Nested(RecordKind::Degree), "The degree."),
     /// Changes a degree.
-    UpdateDegree = Row::get(Degrees, DEGREE, Body::Degree, "The degree as changed.").changes(RecordKind::Degree),
+    UpdateDegree = Row::get(Degrees, DEGREE, Body::Nested(RecordKind::Degree), "The degree as changed.").changes(RecordKind::Degree),
     /// Removes a degree.
     DeleteDegree = Row::get(Degrees, DEGREE, Body::Trainee, "The trainee without the degree.").deletes(),
     /// Defers a trainee.

@@ -44,6 +44,7 @@ pub mod version;
 pub mod versions;
 pub mod view;
 pub mod wire;
+pub mod wire_form;
 
 pub use endpoint::{Endpoint, Method};
 pub use label::{Label, Stage};
@@ -51,8 +52,9 @@ pub use names::known_names::changed_names;
 pub use names::other_names::FormerName;
 pub use shape::{Entry, InputName, Inputs, Shape, Source, VersionField};
 pub use version::{
-    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedVisibility, Publication, Shapes, Status,
-    Vocabulary, date,
+    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedShapes, NestedVisibility, Publication, Shapes,
+    Status, Vocabulary, date,
 };
 pub use versions::{Served, UnknownVersion, Versions};
 pub use wire::WireRecord;
+pub use wire_form::{Envelope, PageMember, ProblemForm, Wire};

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Field, Path, Problem, ProblemKind, RecordField as _, TraineeField};
+use domain::{Field, Kind, Path, Problem, ProblemKind, RecordField as _, TraineeField, for_each_nested};
 
 use crate::read::client_text::truncated;
+use crate::shape::{JsonType, Part};
 use crate::version::ApiVersion;
-use crate::wire::{WireRecord, for_each_record};
+use crate::wire::{WireNested, WireRecord, for_each_record};
 
 pub mod known_names;
 pub mod other_names;
@@ -18,16 +19,18 @@ pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
         let inputs = R::inputs(version).entries.iter().map(|input| input.name);
         inputs.chain(R::shape(version).into_iter().flat_map(|shape| shape.entries).map(|entry| entry.name)).collect()
     }
-    let nested = version.shapes.placement_nested.entries.iter().map(|entry| entry.name);
-    for_each_record!(of(version)).into_iter().flatten().chain(nested).collect()
+    fn of_nested<R: WireNested>(version: &ApiVersion) -> Vec<&'static str> {
+        R::shapes(version).in_trainee.entries.iter().map(|entry| entry.name).collect()
+    }
+    for_each_record!(of(version)).into_iter().chain(for_each_nested!(of_nested(version))).flatten().collect()
 }
 
 /// The name of a field in this version: that of requests, else that of responses, else the canonical one.
 #[must_use]
 pub fn field(version: &ApiVersion, field: Field) -> &'static str {
     // A nested list has another name in requests; see `list`.
-    let lists = [TraineeField::placements, TraineeField::degrees];
-    if let Some(nested) = field.of_record().filter(|nested| lists.contains(nested)) {
+    let is_list = |field: &TraineeField| field.info().kind == Kind::Records;
+    if let Some(nested) = field.of_record().filter(is_list) {
         return version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name);
     }
     list(version, field)
@@ -41,6 +44,25 @@ pub fn list(version: &ApiVersion, field: Field) -> &'static str {
         R::inputs(version).name_of(field).or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
     }
     for_each_record!(name(version, field)).into_iter().flatten().next().unwrap_or(field.info().name)
+}
+
+/// What a version says of the value of a field in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct InputForm {
+    /// The one JSON type that it accepts.
+    pub accepts: Option<JsonType>,
+    /// The part of a text that the field is.
+    pub part: Option<Part>,
+}
+
+/// What a version says of the value of a field in a request.
+#[must_use]
+pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
+    fn form<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<InputForm> {
+        let input = R::inputs(version).of_field(R::field_of(field)?)?;
+        Some(InputForm { accepts: input.accepts, part: input.part })
+    }
+    for_each_record!(form(version, field)).into_iter().flatten().next().unwrap_or_default()
 }
 
 /// The path as a message begins with it: positions count from 1.

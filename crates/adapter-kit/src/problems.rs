@@ -3,26 +3,31 @@
 //! A message begins with the name of the field in that version, then one space, then the problem
 //! (contract, section 7).
 
+use std::borrow::Cow;
+
 use domain::fields::field::Codes;
 use domain::lifecycle::states_before;
 use domain::problem::{NameHint, NoticeKind};
 use domain::rules::funding::ELIGIBLE;
 use domain::values::academic_year;
-use domain::{Action, Field, Kind, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField};
+use domain::{Action, Field, Kind, List, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField};
 use serde::Serialize;
 
-use crate::compose::Data;
 use crate::endpoint::Endpoint;
-use crate::names::{field, path, path_in_message};
+use crate::names::{self, field, path, path_in_message};
 use crate::read::MAX_KEY_CHARS;
 use crate::read::client_text::{header_text, is_printable, truncated};
 use crate::reference;
+use crate::shape::{JsonType, Part};
 use crate::version::ApiVersion;
 use crate::versions::Served;
+use crate::wire_form::{Words, word_of};
 
 mod by_field;
+mod error_body;
 
 pub use by_field::{ErrorsByField, FieldErrors};
+pub use error_body::{ErrorBody, ParameterErrors, pointer};
 
 /// How many accepted codes a message lists when there are more.
 const CODES_LISTED: usize = 10;
@@ -77,17 +82,6 @@ impl Errors {
     }
 }
 
-/// The body of a reply that names existing records next to the error: `{errors: [...], data: [...]}`.
-#[derive(Debug, Serialize)]
-pub struct Conflict<T> {
-    /// What is wrong.
-    #[serde(flatten)]
-    pub errors: Errors,
-    /// The existing records.
-    #[serde(flatten)]
-    pub existing: Data<T>,
-}
-
 fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
     let version = served.version;
     let error = if problem.kind.is_transition() { TRANSITION } else { UNPROCESSABLE };
@@ -105,7 +99,15 @@ fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
 #[must_use]
 pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
     let name = |other: &Field| field(version, *other);
-    let route = |code: &str| lists.entry(domain::List::TrainingRoute, code).map_or(code.to_owned(), |r| r.name.clone());
+    let code = |list: List, code: &str| version.wire.written(list, code).to_owned();
+    let named = |list: List, of: &str| {
+        let entry = lists.entry(list, of);
+        entry.map_or(code(list, of), |entry| format!("{} ({})", code(list, of), entry.name))
+    };
+    let route = |of: &str| {
+        let name = lists.entry(List::TrainingRoute, of).map_or(of, |entry| entry.name.as_str());
+        format!("{} ({name})", code(List::TrainingRoute, of))
+    };
     match &problem.kind {
         ProblemKind::UseEndpoint => "is not changed here; use the endpoints of its records".to_owned(),
         ProblemKind::Blank => "cannot be blank".to_owned(),
@@ -114,10 +116,16 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
             format!("is invalid: {day} is no day of the calendar")
         }
         ProblemKind::WrongType { expected, impossible_date: None } => {
-            let codes = field_of(&problem.at).and_then(|field| accepted_codes(version, lists, field));
-            let expected = match codes {
-                Some(codes) => format!("text; {}", accepted_message(&codes)),
-                None => expected_message(*expected).to_owned(),
+            let at = field_of(&problem.at);
+            let codes = at.and_then(|field| accepted_codes(version, lists, field));
+            let form = at.map(|field| names::input_form(version, field)).unwrap_or_default();
+            let expected = match (form.part, codes) {
+                (Some(Part { count, separator, .. }), _) => {
+                    format!("text of {count} values with \"{separator}\" between them")
+                }
+                (None, Some(codes)) => format!("text; {}", accepted_message(&codes)),
+                (None, None) if form.accepts == Some(JsonType::Text) => "text".to_owned(),
+                (None, None) => expected_message(*expected).to_owned(),
             };
             format!("is invalid: it must be {expected}")
         }
@@ -132,7 +140,8 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::MalformedKey => format!("must be text of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
         ProblemKind::TooMany { max } => format!("can have {max} items at most"),
         ProblemKind::UnknownCode { value, accepted } => {
-            format!("{} is not in the list; {}", quoted(value), accepted_message(accepted))
+            let words = field_of(&problem.at).and_then(|field| version.wire.words_of(field.info().codes));
+            format!("{} is not in the list; {}", quoted(value), accepted_message(&in_words(accepted, words)))
         }
         ProblemKind::WrongLength { lengths } => {
             let lengths: Vec<String> = lengths.iter().map(ToString::to_string).collect();
@@ -155,18 +164,22 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::Before { field } => format!("cannot be earlier than {}", name(field)),
         ProblemKind::SameAs { field } => format!("must differ from {}", name(field)),
         ProblemKind::SubjectForPhase { phase, subject } => {
-            format!("must be {subject} when the course is for the {phase} phase")
+            format!("must be {} when the course is for the {phase} phase", code(List::CourseSubject, subject))
         }
-        ProblemKind::RequiredOnRoute { route: code } => {
-            format!("cannot be blank when {} is {code} ({})", name(&TraineeField::training_route.into()), route(code))
+        ProblemKind::RequiredOnRoute { route: of } => {
+            format!("cannot be blank when {} is {}", name(&TraineeField::training_route.into()), route(of))
         }
-        ProblemKind::NotOnRoute { route: code } => {
-            format!("must be blank when {} is {code} ({})", name(&TraineeField::training_route.into()), route(code))
+        ProblemKind::NotOnRoute { route: of } => {
+            format!("must be blank when {} is {}", name(&TraineeField::training_route.into()), route(of))
         }
-        ProblemKind::EarlyYearsOnly { code } => format!("can be {code} on early years routes only"),
-        ProblemKind::EarlyYearsDemand { code } => format!("must be {code} on an early years route"),
-        ProblemKind::RouteNotInYear { route: code, from } => {
-            format!("can be {code} ({}) for a start from August {from} only", route(code))
+        ProblemKind::EarlyYearsOnly { code: range } => {
+            format!("can be {} on early years routes only", code(List::CourseAgeRange, range))
+        }
+        ProblemKind::EarlyYearsDemand { code: range } => {
+            format!("must be {} on an early years route", code(List::CourseAgeRange, range))
+        }
+        ProblemKind::RouteNotInYear { route: of, from } => {
+            format!("can be {} for a start from August {from} only", route(of))
         }
         ProblemKind::NoSuchSchool { urn } => format!("{} is not the URN of a known school", quoted(urn)),
         ProblemKind::NoSuchPartnerUrn { urn } => {
@@ -177,24 +190,30 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         }
         ProblemKind::NoStudentFinance { year } => {
             format!(
-                "cannot be {ELIGIBLE}: there is no student finance for this route and age range in {}",
+                "cannot be {}: there is no student finance for this route and age range in {}",
+                code(List::FundCode, ELIGIBLE),
                 academic_year::label(*year)
             )
         }
         ProblemKind::FundingNeedsFinance { method } => {
-            format!("cannot be {method} unless {} is {ELIGIBLE}", name(&TraineeField::fund_code.into()))
+            format!(
+                "cannot be {} unless {} is {}",
+                code(List::FundingMethod, method),
+                name(&TraineeField::fund_code.into()),
+                code(List::FundCode, ELIGIBLE)
+            )
         }
         ProblemKind::NoSuchFunding { method, year, available } => format!(
-            "{method} is not available for this {} and {} in {}; {}",
+            "{} is not available for this {} and {} in {}; {}",
+            code(List::FundingMethod, method),
             name(&TraineeField::training_route.into()),
             name(&TraineeField::course_subject_1.into()),
             academic_year::label(*year),
-            accepted_message(available)
+            accepted_message(&in_words(available, version.wire.words_of_list(List::FundingMethod)))
         ),
         ProblemKind::InitiativeNotInYear { initiative, year } => {
-            let entry = lists.entry(domain::List::TrainingInitiative, initiative);
-            let name = entry.map_or(String::new(), |entry| format!(" ({})", entry.name));
-            format!("{initiative}{name} is not available in {}", academic_year::label(*year))
+            let initiative = named(List::TrainingInitiative, initiative);
+            format!("{initiative} is not available in {}", academic_year::label(*year))
         }
         ProblemKind::RepeatsPosition { position } => format!("repeats item {}", position + 1),
         ProblemKind::WrongReasons { reasons, accepted } => {
@@ -250,7 +269,8 @@ fn field_of(at: &Path) -> Option<Field> {
 fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<Vec<String>> {
     Some(match field.info().codes? {
         Codes::Listed(list) => {
-            lists.codes(list).filter(|code| version.accepted_codes.accepts(list, code)).map(str::to_owned).collect()
+            let accepted = lists.codes(list).filter(|code| version.accepted_codes.accepts(list, code));
+            accepted.map(|code| version.wire.written(list, code).to_owned()).collect()
         }
         Codes::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
     })
@@ -278,7 +298,10 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
             crate::names::field(version, *field)
         ),
         NoticeKind::ReadOnly => format!("{at} has read-only fields alone: nothing is changed"),
-        NoticeKind::Dropped { code } => format!("{at} {code} is left out: another subject had to come first"),
+        NoticeKind::Dropped { code } => {
+            let code = version.wire.written(List::CourseSubject, code);
+            format!("{at} {code} is left out: another subject had to come first")
+        }
         NoticeKind::NotInList { value, listed } => {
             let hint = listed.as_ref().map_or(String::new(), |listed| format!(" (did you mean {listed}?)"));
             format!("{at} {} is not in the list, and is recorded as another UK institution{hint}", header_text(value))
@@ -314,6 +337,14 @@ fn expected_message(kind: Kind) -> &'static str {
         Kind::Document => "an object",
         Kind::Uuid => "a UUID",
         Kind::Records => "an array of objects",
+    }
+}
+
+/// Codes as the version writes them.
+fn in_words(codes: &[String], words: Option<Words>) -> Cow<'_, [String]> {
+    match words {
+        Some(words) => codes.iter().map(|code| word_of(words, code).to_owned()).collect(),
+        None => Cow::Borrowed(codes),
     }
 }
 

@@ -17,6 +17,7 @@ mod keys;
 mod limits;
 mod long_integers;
 mod record;
+mod values;
 
 pub use batch::{BatchError, BatchForm, BatchItem, IDEMPOTENCY_KEY, is_idempotency_key, read_batch};
 use json::At;

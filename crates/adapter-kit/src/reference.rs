@@ -10,39 +10,47 @@ use serde_json::{Value, json};
 
 use crate::version::{ApiVersion, capitalised};
 use crate::wire::{WireRecord, for_each_record};
+use crate::wire_form::Wire;
 
 /// The name of the list of withdrawal reasons, which has its own form.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
 /// The name of the list of the funding that exists, which is in no field: a rule reads it.
 pub const FUNDING_RULES: &str = "funding_rules";
 
-/// All lists, by name.
+/// All lists, by name, as a version writes them.
 #[derive(Debug)]
-pub struct AllLists<'a>(pub &'a Lists);
+pub struct AllLists<'a>(pub &'a Lists, pub &'a Wire);
 
-/// One list.
+/// One list, as a version writes it.
 #[derive(Debug)]
-pub enum OneList<'a> {
+pub struct OneList<'a> {
+    kind: ListKind<'a>,
+    lists: &'a Lists,
+    wire: &'a Wire,
+}
+
+#[derive(Debug)]
+enum ListKind<'a> {
     /// A list of codes.
-    Codes(List, &'a Lists),
+    Codes(List),
     /// The reasons of a withdrawal, which go with a trigger.
     WithdrawalReasons(&'a [WithdrawalReason]),
     /// The funding that exists, which goes with an academic year, a training route and a funding subject.
-    FundingRules(&'a Lists),
+    FundingRules,
 }
 
 impl<'a> OneList<'a> {
     /// The list of that name.
     #[must_use]
-    pub fn named(name: &str, lists: &'a Lists) -> Option<Self> {
-        if name == WITHDRAWAL_REASONS {
-            return Some(Self::WithdrawalReasons(lists.withdrawal_reasons()));
-        }
-        if name == FUNDING_RULES {
-            return Some(Self::FundingRules(lists));
-        }
-        let list = List::ALL.iter().copied().find(|list| list.name() == name)?;
-        Some(Self::Codes(list, lists))
+    pub fn named(name: &str, lists: &'a Lists, wire: &'a Wire) -> Option<Self> {
+        let kind = if name == WITHDRAWAL_REASONS {
+            ListKind::WithdrawalReasons(lists.withdrawal_reasons())
+        } else if name == FUNDING_RULES {
+            ListKind::FundingRules
+        } else {
+            ListKind::Codes(List::ALL.iter().copied().find(|list| list.name() == name)?)
+        };
+        Some(Self { kind, lists, wire })
     }
 }
 
@@ -118,7 +126,7 @@ impl Serialize for AllLists<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         for name in names() {
-            object.serialize_entry(name, &OneList::named(name, self.0))?;
+            object.serialize_entry(name, &OneList::named(name, self.0, self.1))?;
         }
         object.end()
     }
@@ -135,24 +143,25 @@ impl Serialize for OneList<'_> {
                 "requires_safeguarding_concern_reasons": reason.requires_safeguarding_concern_reasons,
             })
         };
-        let list = match self {
-            Self::Codes(list, lists) => json!({
+        let Self { kind, lists, wire } = self;
+        let list = match kind {
+            ListKind::Codes(list) => json!({
                 "metadata": {
                     "name": list.name(),
                     "display_name": display_name(list.name()),
                     "description": list.meaning(),
                 },
-                "entries": lists.entries(*list).iter().map(|entry| code(*list, entry, lists)).collect::<Vec<_>>(),
+                "entries": lists.entries(*list).iter().map(|entry| code(*list, entry, lists, wire)).collect::<Vec<_>>(),
             }),
-            Self::FundingRules(lists) => json!({
+            ListKind::FundingRules => json!({
                 "metadata": {
                     "name": FUNDING_RULES,
                     "display_name": display_name(FUNDING_RULES),
                     "description": "Which funding exists, by academic year, training route and funding subject.",
                 },
-                "entries": funding_rules(lists),
+                "entries": funding_rules(lists, wire),
             }),
-            Self::WithdrawalReasons(reasons) => {
+            ListKind::WithdrawalReasons(reasons) => {
                 let sorted = WITHDRAWAL_TRIGGERS
                     .iter()
                     .flat_map(|trigger| reasons.iter().filter(move |one| one.trigger == **trigger));
@@ -169,9 +178,9 @@ impl Serialize for OneList<'_> {
 }
 
 /// A code, with what follows from it for the funding.
-fn code(list: List, entry: &Entry, lists: &Lists) -> Value {
+fn code(list: List, entry: &Entry, lists: &Lists, wire: &Wire) -> Value {
     let mut code = json!({
-        "code": entry.code,
+        "code": wire.written(list, &entry.code),
         "display_name": entry.name,
         "start_year": entry.start_year,
         "end_year": entry.end_year,
@@ -188,7 +197,7 @@ fn code(list: List, entry: &Entry, lists: &Lists) -> Value {
 }
 
 /// The funding rules, in the form of codes: each has a code of its own, and a name.
-fn funding_rules(lists: &Lists) -> Vec<Value> {
+fn funding_rules(lists: &Lists, wire: &Wire) -> Vec<Value> {
     let mut rules: Vec<_> = lists.funding().collect();
     rules.sort_unstable();
     let rule = |(year, funding_type, route, subject): (i32, &str, &str, &str)| {
@@ -199,7 +208,7 @@ fn funding_rules(lists: &Lists) -> Vec<Value> {
             "start_year": year,
             "end_year": year,
             "funding_type": funding_type,
-            "training_route": route,
+            "training_route": wire.written(List::TrainingRoute, route),
             "funding_subject": subject,
         })
     };

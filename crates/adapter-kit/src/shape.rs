@@ -6,6 +6,9 @@
 
 use domain::{Kind, Lists, Record, RecordField, Stored, Value};
 
+#[doc(hidden)]
+pub mod declare;
+
 /// A field that only one version has: computed by a function of the version's crate, so that it goes
 /// with the crate.
 #[derive(Debug)]
@@ -39,18 +42,59 @@ pub enum Source<R: Record> {
     Own(&'static VersionField<R>),
 }
 
-/// One field of a response.
-#[derive(Debug)]
-pub struct Entry<R: Record> {
-    /// The name in this version.
+// Written out, because a derive would ask the same of `R`.
+impl<R: Record> Clone for Source<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Record> Copy for Source<R> {}
+
+/// An object in a record that groups some of its fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Group {
+    /// The name.
     pub name: &'static str,
     /// The name as the key of a JSON object, with its quotes and colon.
+    pub key: &'static str,
+}
+
+/// Which part of a text a field is, where a version joins several fields into one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part {
+    /// Its place among the parts, from 0.
+    pub index: usize,
+    /// How many parts there are.
+    pub count: usize,
+    /// What stands between two parts. No value of a part has it.
+    pub separator: &'static str,
+}
+
+/// One field of a response. The fields of a group follow each other, and so do the parts of a text.
+#[derive(Debug)]
+pub struct Entry<R: Record> {
+    /// The name in this version; a field in a group has the path to it, such as `withdrawal.date`.
+    pub name: &'static str,
+    /// The last name of that path as the key of a JSON object, with its quotes and colon.
     pub key: &'static str,
     /// Where the value comes from.
     pub source: Source<R>,
     /// Whether the field is left out while it has no value.
     pub when_set: bool,
+    /// Whether the contract says that no request sets the field.
+    pub read_only: bool,
+    /// The group that has the field.
+    pub group: Option<Group>,
+    /// The part of the text that the field is.
+    pub part: Option<Part>,
 }
+
+impl<R: Record> Clone for Entry<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Record> Copy for Entry<R> {}
 
 impl<R: Record> Entry<R> {
     /// The kind of its value.
@@ -61,6 +105,30 @@ impl<R: Record> Entry<R> {
             Source::Own(own) => own.kind,
         }
     }
+
+    /// The field of the dictionary; `None` for one of this version alone.
+    #[must_use]
+    pub fn field(&self) -> Option<R::Field> {
+        match self.source {
+            Source::Field(field) => Some(field),
+            Source::Own(_) => None,
+        }
+    }
+
+    /// The value of the field or of its part, before the version writes it.
+    #[must_use]
+    pub fn value<'a>(&self, record: &'a dyn Stored<R>, lists: &'a Lists) -> Value<'a> {
+        match &self.source {
+            Source::Field(field) => R::shown(record, *field, lists),
+            Source::Own(own) => (own.value)(record, lists),
+        }
+    }
+
+    /// Whether this is the name of the field, and not a further part of a text that has one already.
+    #[must_use]
+    pub fn is_first_part(&self) -> bool {
+        self.part.is_none_or(|part| part.index == 0)
+    }
 }
 
 /// The fields of a record in the responses of a version, in order.
@@ -70,6 +138,8 @@ pub struct Shape<R: Record> {
     pub entries: &'static [Entry<R>],
     /// The names, sorted.
     pub names: &'static [InputName<()>],
+    /// Whether any field is in a group.
+    pub has_groups: bool,
 }
 
 // Written out, because a derive would ask the same of `R`.
@@ -81,10 +151,19 @@ impl<R: Record> Clone for Shape<R> {
 impl<R: Record> Copy for Shape<R> {}
 
 impl<R: Record> Shape<R> {
-    /// Whether a response has a field of that name.
+    /// No fields.
+    pub const EMPTY: Self = Self { entries: &[], names: &[], has_groups: false };
+
+    /// Whether a response has a field, or a group, of that name.
     #[must_use]
     pub fn shows(&self, name: &str) -> bool {
-        look_up(self.names, name).is_some()
+        look_up(self.names, name).is_some() || self.has_groups && self.group(name).is_some()
+    }
+
+    /// The group of that name.
+    #[must_use]
+    pub fn group(&self, name: &str) -> Option<Group> {
+        self.entries.iter().filter_map(|entry| entry.group).find(|group| group.name == name)
     }
 
     /// The lists of nested records, by their names.
@@ -103,13 +182,42 @@ impl<R: Record> Shape<R> {
     }
 }
 
-/// One field of a request.
+/// A type of JSON values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonType {
+    /// A whole number.
+    Integer,
+    /// A string.
+    Text,
+}
+
+/// One field of a request. The fields of a group follow each other, and so do the parts of a text.
 #[derive(Debug, Clone, Copy)]
 pub struct InputName<F> {
-    /// The name in this version.
+    /// The name in this version; a field in a group has the path to it, such as `withdrawal.date`.
     pub name: &'static str,
     /// The field of the dictionary.
     pub field: F,
+    /// The one type that the version accepts; without one, all that the field can be read from.
+    pub accepts: Option<JsonType>,
+    /// The canonical value of the field in a new record whose request has no key for it.
+    pub default: Option<&'static str>,
+    /// The part of the text that the field is.
+    pub part: Option<Part>,
+}
+
+impl<F> InputName<F> {
+    /// A name of a field, without any of what a version can say besides.
+    #[must_use]
+    pub const fn new(name: &'static str, field: F) -> Self {
+        Self { name, field, accepts: None, default: None, part: None }
+    }
+
+    /// Whether this is the name of the field, and not a further part of a text that has one already.
+    #[must_use]
+    pub fn is_first_part(&self) -> bool {
+        self.part.is_none_or(|part| part.index == 0)
+    }
 }
 
 /// The fields of a record that a request of a version can set, in order.
@@ -119,6 +227,8 @@ pub struct Inputs<R: Record> {
     pub entries: &'static [InputName<R::Field>],
     /// The same, sorted by name.
     pub by_name: &'static [InputName<R::Field>],
+    /// Whether any field is in a group.
+    pub has_groups: bool,
 }
 
 // As for a shape.
@@ -130,10 +240,46 @@ impl<R: Record> Clone for Inputs<R> {
 impl<R: Record> Copy for Inputs<R> {}
 
 impl<R: Record> Inputs<R> {
-    /// The field that a name stands for.
+    /// No fields.
+    pub const EMPTY: Self = Self { entries: &[], by_name: &[], has_groups: false };
+
+    /// The field that a name stands for; the first part of a text.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<R::Field> {
-        look_up(self.by_name, name).map(|input| input.field)
+        self.input(name).map(|input| input.field)
+    }
+
+    /// The input of that name; the first part of a text.
+    #[must_use]
+    pub fn input(&self, name: &str) -> Option<&'static InputName<R::Field>> {
+        let found = look_up(self.by_name, name)?;
+        if found.is_first_part() { Some(found) } else { self.parts(found).first() }
+    }
+
+    /// All parts of the text that has this one; the input alone where it is no part.
+    #[must_use]
+    pub fn parts(&self, input: &InputName<R::Field>) -> &'static [InputName<R::Field>] {
+        let same = |other: &InputName<R::Field>| other.name == input.name;
+        let start = self.entries.iter().position(same).unwrap_or_default();
+        self.entries.get(start..start + input.part.map_or(1, |part| part.count)).unwrap_or_default()
+    }
+
+    /// The inputs in the group of that name.
+    pub fn in_group<'a>(&self, group: &'a str) -> impl Iterator<Item = &'static InputName<R::Field>> + 'a {
+        let is_member = move |input: &&InputName<R::Field>| group_of(input.name) == Some(group);
+        self.entries.iter().filter(is_member)
+    }
+
+    /// Whether a name is that of a group.
+    #[must_use]
+    pub fn is_group(&self, name: &str) -> bool {
+        self.has_groups && self.in_group(name).next().is_some()
+    }
+
+    /// The input that sets a field.
+    #[must_use]
+    pub fn of_field(&self, field: R::Field) -> Option<&'static InputName<R::Field>> {
+        self.entries.iter().find(|input| input.field == field)
     }
 
     /// The name of a field.
@@ -147,90 +293,8 @@ fn look_up<'a, F>(sorted: &'a [InputName<F>], name: &str) -> Option<&'a InputNam
     sorted.binary_search_by(|input| input.name.cmp(name)).ok().and_then(|at| sorted.get(at))
 }
 
-/// Sorts names at build time.
-#[doc(hidden)]
+/// The group in the path of a field.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
-pub const fn sorted<F: Copy, const N: usize>(mut names: [InputName<F>; N]) -> [InputName<F>; N] {
-    let mut end = 1;
-    while end < N {
-        let mut at = end;
-        while at > 0 && precedes(names[at].name, names[at - 1].name) {
-            names.swap(at, at - 1);
-            at -= 1;
-        }
-        end += 1;
-    }
-    names
-}
-
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
-const fn precedes(one: &str, other: &str) -> bool {
-    let (one, other) = (one.as_bytes(), other.as_bytes());
-    let mut at = 0;
-    while at < one.len() && at < other.len() {
-        if one[at] != other[at] {
-            return one[at] < other[at];
-        }
-        at += 1;
-    }
-    one.len() < other.len()
-}
-
-/// Lists the fields of a record in a version's responses.
-///
-/// A changed name is written next to the canonical one, and a field can be shown under a second name, as a copy; `when_set` shows a field only with a value; a
-/// field of this version alone names its [`VersionField`].
-///
-/// ```
-/// use adapter_kit::{Shape, shape};
-/// use domain::{Degree, DegreeField};
-///
-/// const DEGREE: Shape<Degree> = shape! { Degree, DegreeField: degree_id, uk_degree, topic = subject };
-/// assert!(DEGREE.shows("topic") && !DEGREE.shows("subject"));
-/// ```
-#[macro_export]
-macro_rules! shape {
-    ($record:ty, $field:ident: $($name:ident $(= $canonical:ident)? $(=> $own:ident)? $($modifier:ident)?),+ $(,)?) => {
-        $crate::shape::Shape::<$record> {
-            entries: &[$($crate::shape::Entry {
-                name: stringify!($name),
-                key: concat!("\"", stringify!($name), "\":"),
-                source: $crate::shape!(@source $field $name [$($canonical)?] [$($own)?]),
-                when_set: $crate::shape!(@modifier $($modifier)?),
-            }),+],
-            names: &$crate::shape::sorted([$($crate::shape::InputName { name: stringify!($name), field: () }),+]),
-        }
-    };
-    (@source $field:ident $name:ident [] []) => { $crate::shape::Source::Field($field::$name) };
-    (@source $field:ident $name:ident [$canonical:ident] []) => { $crate::shape::Source::Field($field::$canonical) };
-    (@source $field:ident $name:ident [] [$own:ident]) => { $crate::shape::Source::Own(&$own) };
-    (@modifier) => { false };
-    (@modifier when_set) => { true };
-}
-
-/// Lists the fields of a record that a version's requests can set. A changed name is written next to the
-/// canonical one.
-///
-/// ```
-/// use adapter_kit::{Inputs, inputs};
-/// use domain::{Deferral, DeferralField};
-///
-/// const DEFERRAL: Inputs<Deferral> = inputs! { Deferral, DeferralField: defer_date, why = defer_reason };
-/// assert_eq!(DEFERRAL.field("why"), Some(DeferralField::defer_reason));
-/// assert_eq!(DEFERRAL.field("defer_reason"), None);
-/// ```
-#[macro_export]
-macro_rules! inputs {
-    ($record:ty, $field:ident: $($name:ident $(= $canonical:ident)?),+ $(,)?) => {
-        $crate::shape::Inputs::<$record> {
-            entries: &[$($crate::inputs!(@name $field $name [$($canonical)?])),+],
-            by_name: &$crate::shape::sorted([$($crate::inputs!(@name $field $name [$($canonical)?])),+]),
-        }
-    };
-    (@name $field:ident $name:ident []) => { $crate::inputs!(@name $field $name [$name]) };
-    (@name $field:ident $name:ident [$canonical:ident]) => {{
-        const { assert!($field::$canonical.definition().input, "a request cannot set this field") };
-        $crate::shape::InputName { name: stringify!($name), field: $field::$canonical }
-    }};
+pub fn group_of(name: &str) -> Option<&str> {
+    name.split_once('.').map(|(group, _)| group)
 }

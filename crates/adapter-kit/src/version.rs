@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use chrono::NaiveDate;
 use domain::fields::accepted_codes::AcceptedCodes;
 use domain::rules::Rules;
-use domain::{Deferral, Degree, Kind, Placement, Recommendation, Trainee, Withdrawal};
+use domain::{Deferral, Kind, Recommendation, Record, Trainee, Withdrawal, nested_kinds};
 
 use crate::endpoint::Endpoint;
 use crate::label::Label;
 use crate::shape::{Inputs, Shape};
+use crate::wire_form::Wire;
 
 /// Everything that a version of the API is.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +36,8 @@ pub struct ApiVersion {
     pub nested_errors: NestedErrors,
     /// Its terms, where versions differ.
     pub vocabulary: Vocabulary,
+    /// How it writes what it has.
+    pub wire: Wire,
     /// What a client should know, one sentence each.
     pub notes: &'static [&'static str],
 }
@@ -62,20 +65,99 @@ pub enum Status {
     SandboxOnly,
 }
 
-/// What the responses of a version look like.
-#[derive(Debug, Clone, Copy)]
-pub struct Shapes {
-    /// A trainee.
-    pub trainee: Shape<Trainee>,
-    /// Whether a trainee in a list has nested records.
-    pub nested_in_lists: NestedVisibility,
-    /// A placement from its endpoints.
-    pub placement: Shape<Placement>,
-    /// A placement nested in a trainee.
-    pub placement_nested: Shape<Placement>,
-    /// A degree.
-    pub degree: Shape<Degree>,
+/// What the responses of a version show of a kind of nested record.
+#[derive(Debug)]
+pub struct NestedShapes<R: Record> {
+    /// A record from its endpoints.
+    pub alone: Shape<R>,
+    /// A record in its trainee.
+    pub in_trainee: Shape<R>,
 }
+
+// Written out, because a derive would ask the same of `R`.
+impl<R: Record> Clone for NestedShapes<R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: Record> Copy for NestedShapes<R> {}
+
+impl<R: Record> NestedShapes<R> {
+    /// The same fields in both places.
+    #[must_use]
+    pub const fn from_shape(shape: Shape<R>) -> Self {
+        Self { alone: shape, in_trainee: shape }
+    }
+
+    /// Whether a trainee shows other fields of its records than their endpoints do.
+    #[must_use]
+    pub fn differ(&self) -> bool {
+        let fields =
+            |shape: &Shape<R>| shape.entries.iter().map(|entry| (entry.name, entry.when_set)).collect::<Vec<_>>();
+        fields(&self.alone) != fields(&self.in_trainee)
+    }
+
+    /// Whether the version has records of this kind.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.alone.entries.is_empty()
+    }
+}
+
+macro_rules! declare {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        /// What the responses of a version look like.
+        #[derive(Debug, Clone, Copy)]
+        pub struct Shapes {
+            /// A trainee.
+            pub trainee: Shape<Trainee>,
+            /// Whether a trainee in a list has nested records.
+            pub nested_in_lists: NestedVisibility,
+            $(
+                #[doc = concat!("A ", stringify!($name), ".")]
+                pub $name: NestedShapes<domain::$record>,
+            )+
+        }
+
+        impl Shapes {
+            /// No fields: the rest of what a version lists, so that it lists nothing for a kind of record that it does not have.
+            pub const NONE: Self = Self {
+                trainee: Shape::EMPTY,
+                nested_in_lists: NestedVisibility::Hidden,
+                $( $name: NestedShapes::from_shape(Shape::EMPTY), )+
+            };
+        }
+
+        /// What the requests of a version can set.
+        #[derive(Debug, Clone, Copy)]
+        pub struct AllInputs {
+            /// On a trainee.
+            pub trainee: Inputs<Trainee>,
+            $(
+                #[doc = concat!("On a ", stringify!($name), ".")]
+                pub $name: Inputs<domain::$record>,
+            )+
+            /// To withdraw.
+            pub withdrawal: Inputs<Withdrawal>,
+            /// To defer.
+            pub deferral: Inputs<Deferral>,
+            /// To recommend.
+            pub recommendation: Inputs<Recommendation>,
+        }
+
+        impl AllInputs {
+            /// No fields; see [`Shapes::NONE`].
+            pub const NONE: Self = Self {
+                trainee: Inputs::EMPTY,
+                $( $name: Inputs::EMPTY, )+
+                withdrawal: Inputs::EMPTY,
+                deferral: Inputs::EMPTY,
+                recommendation: Inputs::EMPTY,
+            };
+        }
+    };
+}
+nested_kinds!([declare]);
 
 /// Whether a response has the records nested in a trainee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,23 +173,6 @@ impl NestedVisibility {
     pub fn shows(self, kind: Kind) -> bool {
         self == Self::Shown || kind != Kind::Records
     }
-}
-
-/// What the requests of a version can set.
-#[derive(Debug, Clone, Copy)]
-pub struct AllInputs {
-    /// On a trainee.
-    pub trainee: Inputs<Trainee>,
-    /// On a placement.
-    pub placement: Inputs<Placement>,
-    /// On a degree.
-    pub degree: Inputs<Degree>,
-    /// To withdraw.
-    pub withdrawal: Inputs<Withdrawal>,
-    /// To defer.
-    pub deferral: Inputs<Deferral>,
-    /// To recommend.
-    pub recommendation: Inputs<Recommendation>,
 }
 
 /// The endpoints of a version. Besides those that it lists it has the additions of this service

@@ -1,14 +1,16 @@
 //! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
 
+use std::borrow::Cow;
+
 use domain::records::record::{NestedLists, StoredJson};
-use domain::{
-    Degree, FieldSet, Kind, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value,
-};
+use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Stored, Trainee, TraineeField, Value, for_nested_list};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::shape::{Shape, Source};
+use crate::shape::{Entry, Group, Part, Shape, Source};
 use crate::version::{ApiVersion, NestedVisibility};
+use crate::wire::WireNested;
+use crate::wire_form::{Words, word_of};
 
 mod json;
 
@@ -34,24 +36,16 @@ type NestedOf<'a, R> = <<R as Record>::Nested as NestedLists>::Stored<'a>;
 type WriteNested<'a, R> =
     fn(&View<'a, R>, <R as Record>::Field, &NestedOf<'_, R>, &mut Vec<u8>) -> Result<(), serde_json::Error>;
 
-impl<'a> View<'a, Placement> {
-    /// The placement as an endpoint of its own shows it.
+impl<'a, R: WireNested> View<'a, R> {
+    /// The nested record as its endpoints show it.
     #[must_use]
-    pub fn placement(version: &'a ApiVersion, record: &'a dyn Stored<Placement>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.placement, record, lists, write_nested: None, only: None }
-    }
-}
-
-impl<'a> View<'a, Degree> {
-    /// The degree.
-    #[must_use]
-    pub fn degree(version: &'a ApiVersion, record: &'a dyn Stored<Degree>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.degree, record, lists, write_nested: None, only: None }
+    pub fn new(version: &'a ApiVersion, record: &'a dyn Stored<R>, lists: &'a Lists) -> Self {
+        Self { version, shape: &R::shapes(version).alone, record, lists, write_nested: None, only: None }
     }
 }
 
 impl<'a> View<'a, Trainee> {
-    /// The trainee with placements and degrees.
+    /// The trainee with all nested records.
     #[must_use]
     pub fn trainee(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
         Self { version, shape: &version.shapes.trainee, record, lists, write_nested: Some(Self::nested), only: None }
@@ -82,52 +76,96 @@ impl<R: Record> View<'_, R> {
     ///
     /// When an imported document is not JSON; the buffer then ends somewhere in the record.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        let start = out.len();
+        let record_start = out.len();
+        let mut start = record_start;
+        let mut group: Option<OpenGroup> = None;
         let mut nested = None;
         for entry in self.shape.entries {
-            let key = |out: &mut Vec<u8>| {
-                out.push(if out.len() == start { b'{' } else { b',' });
-                out.extend_from_slice(entry.key.as_bytes());
-            };
+            if entry.group != group.map(|open| open.group) {
+                group.take().into_iter().for_each(|open| open.close(out));
+                start = record_start;
+                if let Some(next) = entry.group {
+                    push_key(out, record_start, next.key);
+                    start = out.len();
+                    group = Some(OpenGroup { group: next, start, has_value: false });
+                }
+            }
             if let (Kind::Records, Source::Field(field)) = (entry.kind(), &entry.source) {
                 let is_shown = self.only.is_none_or(|only| only.contains(*field));
                 if let Some(write_nested) = self.write_nested.filter(|_| is_shown) {
-                    key(out);
+                    push_key(out, start, entry.key);
                     write_nested(self, *field, nested.get_or_insert_with(|| self.record.nested()), out)?;
                 }
                 continue;
             }
-            let stored_json = match &entry.source {
-                Source::Field(field) if field.is_shown_as_stored() => self.record.json(*field),
-                Source::Field(_) | Source::Own(_) => StoredJson::Unavailable,
-            };
-            let value = match (stored_json, &entry.source) {
-                (StoredJson::Text(json), _) => {
-                    key(out);
-                    out.extend_from_slice(json.as_bytes());
-                    continue;
-                }
-                (StoredJson::Null, _) => {
-                    if !entry.when_set {
-                        key(out);
-                        out.extend_from_slice(b"null");
-                    }
-                    continue;
-                }
-                (StoredJson::Unavailable, Source::Field(field)) => R::shown(self.record, *field, self.lists),
-                (StoredJson::Unavailable, Source::Own(own)) => (own.value)(self.record, self.lists),
-            };
-            if entry.when_set && value == Value::Null {
+            if !entry.is_first_part() {
                 continue;
             }
-            key(out);
-            self.write_value(&value, out)?;
+            let has_value = self.write_entry(entry, start, out)?;
+            if let Some(open) = &mut group {
+                open.has_value |= has_value;
+            }
         }
-        if out.len() == start {
+        group.take().into_iter().for_each(|open| open.close(out));
+        if out.len() == record_start {
             out.push(b'{');
         }
         out.push(b'}');
         Ok(())
+    }
+
+    /// Writes a field of the object that begins at `start`, and returns whether it has a value.
+    fn write_entry(&self, entry: &Entry<R>, start: usize, out: &mut Vec<u8>) -> Result<bool, serde_json::Error> {
+        let words = self.words(entry);
+        let stored_json = match &entry.source {
+            Source::Field(field) if words.is_none() && entry.part.is_none() && field.is_shown_as_stored() => {
+                self.record.json(*field)
+            }
+            Source::Field(_) | Source::Own(_) => StoredJson::Unavailable,
+        };
+        let value = match stored_json {
+            StoredJson::Text(json) => {
+                push_key(out, start, entry.key);
+                out.extend_from_slice(json.as_bytes());
+                return Ok(true);
+            }
+            StoredJson::Null => Value::Null,
+            StoredJson::Unavailable => self.value(entry, words),
+        };
+        if entry.when_set && value == Value::Null {
+            return Ok(false);
+        }
+        push_key(out, start, entry.key);
+        self.write_value(&value, out)?;
+        Ok(value != Value::Null)
+    }
+
+    /// The words for the codes of a field.
+    fn words(&self, entry: &Entry<R>) -> Option<Words> {
+        let wire = &self.version.wire;
+        if wire.words.is_empty() { None } else { wire.words_of(entry.field()?.info().codes) }
+    }
+
+    /// The value of a field as the version writes it.
+    fn value<'b>(&'b self, entry: &Entry<R>, words: Option<Words>) -> Value<'b> {
+        if let Some(part) = entry.part {
+            return self.joined(entry, part);
+        }
+        match (entry.value(self.record, self.lists), words) {
+            (Value::Text(code), Some(words)) => Value::Text(Cow::Owned(word_of(words, &code).to_owned())),
+            (value, _) => value,
+        }
+    }
+
+    /// The text that joins fields; null where none of them has a value.
+    fn joined<'b>(&'b self, first: &Entry<R>, part: Part) -> Value<'b> {
+        let entries = self.shape.entries.iter().filter(|entry| entry.name == first.name);
+        let values: Vec<_> = entries.map(|entry| entry.value(self.record, self.lists)).collect();
+        if values.iter().all(|value| *value == Value::Null) {
+            return Value::Null;
+        }
+        let texts: Vec<_> = values.iter().map(|value| value.to_plain_text().unwrap_or_default()).collect();
+        Value::Text(Cow::Owned(texts.join(part.separator)))
     }
 
     /// Writes one value as JSON, nested records in the shapes of the version.
@@ -176,18 +214,47 @@ impl View<'_, Trainee> {
         nested: &NestedOf<'_, Trainee>,
         out: &mut Vec<u8>,
     ) -> Result<(), serde_json::Error> {
-        let Self { version, lists, .. } = *self;
-        if list == TraineeField::placements {
-            let shape = &version.shapes.placement_nested;
-            write_each(nested.placements.iter().copied(), out, |record, out| {
-                View { version, shape, record, lists, write_nested: None, only: None }.write(out)
-            })
+        for_nested_list!(list, write_nested_list(self, nested, out)).unwrap_or(Ok(()))
+    }
+}
+
+fn write_nested_list<R: WireNested>(
+    trainee: &View<'_, Trainee>,
+    nested: &NestedOf<'_, Trainee>,
+    out: &mut Vec<u8>,
+) -> Result<(), serde_json::Error> {
+    let View { version, lists, .. } = *trainee;
+    let shape = &R::shapes(version).in_trainee;
+    write_each(R::in_nested(nested).iter().copied(), out, |record, out| {
+        View { version, shape, record, lists, write_nested: None, only: None }.write(out)
+    })
+}
+
+/// A group of fields that is being written.
+#[derive(Clone, Copy)]
+struct OpenGroup {
+    group: Group,
+    /// Where its object begins.
+    start: usize,
+    has_value: bool,
+}
+
+impl OpenGroup {
+    /// Ends the object; it is null where none of its fields has a value.
+    fn close(self, out: &mut Vec<u8>) {
+        if self.has_value {
+            out.push(b'}');
         } else {
-            write_each(nested.degrees.iter().copied(), out, |record, out| {
-                View::degree(version, record, lists).write(out)
-            })
+            out.truncate(self.start);
+            out.extend_from_slice(b"null");
         }
     }
+}
+
+/// Writes a key of the object that begins at `start`.
+fn push_key(out: &mut Vec<u8>, start: usize, key: &str) {
+    out.push(if out.len() == start { b'{' } else { b',' });
+    out.extend_from_slice(key.as_bytes());
 }
 
 /// Writes records as a JSON array to the end of a buffer.

@@ -1,11 +1,12 @@
 //! What a version says of a record, by the type of the record.
 
 use domain::rules::Rule;
-use domain::{Deferral, Degree, Field, Placement, Recommendation, Record, Stored, Trainee, Withdrawal};
+use domain::{Deferral, Field, NestedRecord, Recommendation, Record, Stored, Trainee, Withdrawal, nested_kinds};
 
+use crate::body_kind::RecordKind;
 use crate::names::other_names::{OtherNames, OtherVersionsNames};
 use crate::shape::{Inputs, Shape};
-use crate::version::ApiVersion;
+use crate::version::{ApiVersion, NestedShapes};
 
 /// A record that requests and responses of a version carry.
 pub trait WireRecord: Record {
@@ -31,8 +32,17 @@ pub trait WireRecord: Record {
     }
 }
 
+/// A nested record that requests and responses of a version carry.
+pub trait WireNested: WireRecord + NestedRecord {
+    /// What a body with one is.
+    const KIND: RecordKind;
+
+    /// What responses show.
+    fn shapes(version: &ApiVersion) -> &NestedShapes<Self>;
+}
+
 macro_rules! wire_records {
-    ($($record:ident: $name:ident, $shape:expr $(, as $trainee:ident)?;)+) => {$(
+    ($($record:ty: $name:ident, $shape:expr $(, as $trainee:ty)?;)+) => {$(
         impl WireRecord for $record {
             fn inputs(version: &ApiVersion) -> &Inputs<Self> {
                 &version.inputs.$name
@@ -63,25 +73,41 @@ macro_rules! wire_records {
 }
 wire_records! {
     Trainee: trainee, |version| Some(&version.shapes.trainee), as Trainee;
-    Placement: placement, |version| Some(&version.shapes.placement);
-    Degree: degree, |version| Some(&version.shapes.degree);
     Withdrawal: withdrawal, |_| None;
     Deferral: deferral, |_| None;
     Recommendation: recommendation, |_| None;
 }
 
+macro_rules! nested_wire_records {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {$(
+        wire_records! { domain::$record: $name, |version| Some(&version.shapes.$name.alone); }
+
+        impl WireNested for domain::$record {
+            const KIND: RecordKind = RecordKind::$record;
+
+            fn shapes(version: &ApiVersion) -> &NestedShapes<Self> {
+                &version.shapes.$name
+            }
+        }
+    )+};
+}
+nested_kinds!([nested_wire_records]);
+
 /// Calls a generic function for the type of each record; gives an array of the results, in the order of the contract.
 #[macro_export]
 macro_rules! for_each_record {
-    ($function:ident($($argument:expr),* $(,)?)) => {
+    (@kinds $call:tt
+        $( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
         [
-            $function::<::domain::Trainee>($($argument),*),
-            $function::<::domain::Placement>($($argument),*),
-            $function::<::domain::Degree>($($argument),*),
-            $function::<::domain::Withdrawal>($($argument),*),
-            $function::<::domain::Deferral>($($argument),*),
-            $function::<::domain::Recommendation>($($argument),*),
+            ::domain::call_with_record!(::domain::Trainee, $call),
+            $( ::domain::call_with_record!(::domain::$record, $call), )+
+            ::domain::call_with_record!(::domain::Withdrawal, $call),
+            ::domain::call_with_record!(::domain::Deferral, $call),
+            ::domain::call_with_record!(::domain::Recommendation, $call),
         ]
+    };
+    ($($call:tt)+) => {
+        ::domain::nested_kinds!([$crate::for_each_record] @kinds ($($call)+))
     };
 }
 #[doc(inline)]

@@ -5,10 +5,12 @@
 use std::borrow::Cow;
 
 use adapter_kit::view::{View, write_list};
-use adapter_kit::{ApiVersion, Shape, Shapes, Source, VersionField, WireRecord, shape};
+use adapter_kit::wire::WireNested;
+use adapter_kit::{ApiVersion, NestedShapes, Shape, Shapes, Source, VersionField, WireRecord, shape};
 use chrono::{DateTime, SecondsFormat};
 use conformance::sample_version::SAMPLE_VERSION;
-use domain::{Degree, Kind, Lists, Placement, Stored, Trainee, TraineeField, Value};
+use domain::records::trainee::Borrowed;
+use domain::{Degree, Kind, Lists, NestedRecords, Placement, Stored, Trainee, Value, for_nested_list};
 use fixtures::example;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -33,13 +35,8 @@ fn object<R: WireRecord>(shape: &Shape<R>, record: &dyn Stored<R>, lists: &Lists
     let mut members = Map::new();
     for entry in shape.entries {
         if let (Kind::Records, Some(trainee)) = (entry.kind(), R::as_trainee(record)) {
-            let (shapes, nested) = (&SAMPLE_VERSION.shapes, trainee.nested());
-            let records: Json = if Some(entry.name) == shapes.trainee.name_of(TraineeField::placements) {
-                let shape = &shapes.placement_nested;
-                nested.placements.iter().map(|record| object(shape, *record, lists)).collect()
-            } else {
-                nested.degrees.iter().map(|record| object(&shapes.degree, *record, lists)).collect()
-            };
+            let list = Trainee::field_of(entry.field().unwrap().into()).unwrap();
+            let records = for_nested_list!(list, objects(&trainee.nested(), lists)).unwrap();
             members.insert(entry.name.to_owned(), records);
             continue;
         }
@@ -52,6 +49,11 @@ fn object<R: WireRecord>(shape: &Shape<R>, record: &dyn Stored<R>, lists: &Lists
         }
     }
     Json::Object(members)
+}
+
+fn objects<R: WireNested>(nested: &NestedRecords<Borrowed<'_>>, lists: &Lists) -> Json {
+    let shape = &R::shapes(&SAMPLE_VERSION).in_trainee;
+    R::in_nested(nested).iter().map(|record| object(shape, *record, lists)).collect()
 }
 
 fn written(value: &Value<'_>) -> String {
@@ -149,8 +151,11 @@ fn record_without_a_shown_field_is_an_empty_object() {
     const NOTHING: VersionField<Degree> = VersionField::new("Nothing.", Kind::Text, |_, _| Value::Null);
     const SHAPE: Shape<Degree> = shape! { Degree, DegreeField: nothing => NOTHING when_set };
     let record = Degree::default();
-    let version = ApiVersion { shapes: Shapes { degree: SHAPE, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION };
-    let view = View::degree(&version, &record, Lists::embedded());
+    let version = ApiVersion {
+        shapes: Shapes { degree: NestedShapes::from_shape(SHAPE), ..SAMPLE_VERSION.shapes },
+        ..SAMPLE_VERSION
+    };
+    let view = View::new(&version, &record, Lists::embedded());
     let mut out = Vec::new();
     view.write(&mut out).unwrap();
     assert_eq!(out, b"{}");

@@ -27,7 +27,7 @@
 //!    and `the_committed_contracts_are_what_is_served`). Snapshots of a released version change
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.
 
-use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date};
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, Wire, date};
 use domain::{AcceptedCodes, List};
 
 mod names;
@@ -58,6 +58,7 @@ pub static V2025_0: ApiVersion = ApiVersion {
     refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Flat,
     vocabulary: Vocabulary { training_partner: "lead partner" },
+    wire: Wire::COMMON,
     notes: &[
         "A primary course gets 100511 as its first subject by itself.",
         "The four fields expected_end_date, bursary_level, agency_disabilities and withdraw_reasons_dfe_details leave with the next version.",

@@ -26,7 +26,7 @@
 //!    and `the_committed_contracts_are_what_is_served`). Snapshots of a released version change
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.
 
-use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date};
+use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, Wire, date};
 use domain::{AcceptedCodes, List};
 
 mod names;
@@ -56,6 +56,7 @@ pub static V2026_0: ApiVersion = ApiVersion {
     refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Nested,
     vocabulary: Vocabulary { training_partner: "training partner" },
+    wire: Wire::COMMON,
     notes: &[
         "A primary course needs 100511 as its first subject.",
     ],

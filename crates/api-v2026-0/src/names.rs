@@ -1,6 +1,6 @@
 //! What the fields are called in this version.
 
-use adapter_kit::{AllInputs, NestedVisibility, Shapes, inputs, shape};
+use adapter_kit::{AllInputs, NestedShapes, NestedVisibility, Shapes, inputs, shape};
 use domain::{
     Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation, RecommendationField,
     Trainee, TraineeField, Withdrawal, WithdrawalField,
@@ -32,16 +32,19 @@ pub(crate) const SHAPES: Shapes = Shapes {
         placements, degrees,
     },
     nested_in_lists: NestedVisibility::Hidden,
-    placement: shape! { Placement, PlacementField:
-        placement_id, urn, name, address, postcode, school_id, created_at, updated_at,
+    placement: NestedShapes {
+        alone: shape! { Placement, PlacementField:
+            placement_id, urn, name, address, postcode, school_id, created_at, updated_at,
+        },
+        in_trainee: shape! { Placement, PlacementField:
+            placement_id, urn, name, address, postcode, created_at, updated_at,
+        },
     },
-    placement_nested: shape! { Placement, PlacementField:
-        placement_id, urn, name, address, postcode, created_at, updated_at,
-    },
-    degree: shape! { Degree, DegreeField:
+    degree: NestedShapes::from_shape(shape! { Degree, DegreeField:
         degree_id, uk_degree, non_uk_degree, subject, institution, graduation_year, grade, other_grade, country,
         institution_uuid, uk_degree_uuid, subject_uuid, grade_uuid, created_at, updated_at,
-    },
+    }),
+    ..Shapes::NONE
 };
 
 /// What its requests can set.
@@ -67,4 +70,5 @@ pub(crate) const INPUTS: AllInputs = AllInputs {
     },
     deferral: inputs! { Deferral, DeferralField: defer_date, defer_reason },
     recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
+    ..AllInputs::NONE
 };

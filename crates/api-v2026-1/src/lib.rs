@@ -26,7 +26,7 @@
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.
 
 use adapter_kit::{
-    ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, date,
+    ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, Wire, date,
 };
 use domain::{AcceptedCodes, List};
 
@@ -61,6 +61,7 @@ pub static V2026_1: ApiVersion = ApiVersion {
     refuses_names_up_to: Label::release(2026, 1),
     nested_errors: NestedErrors::Nested,
     vocabulary: Vocabulary { training_partner: "training partner" },
+    wire: Wire::COMMON,
     notes: &[
         "A trainee who is recommended, withdrawn or awarded cannot be changed.",
         "Use update-qts-or-eyts-status instead of recommend-for-qts.",

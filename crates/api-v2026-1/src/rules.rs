@@ -40,4 +40,5 @@ pub(crate) const RULES: Rules = Rules {
         recommendation::DEGREE, recommendation::PLACEMENTS, recommendation::EMPLOYING_SCHOOL, recommendation::STATE,
     ],
     gates: &[gates::FINISHED_RECORDS],
+    ..Rules::NONE
 };

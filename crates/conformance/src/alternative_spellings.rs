@@ -2,23 +2,22 @@
 //! date, digits as a number.
 
 use adapter_kit::version::ApiVersion;
-use adapter_kit::wire::WireRecord;
-use domain::{Degree, Kind, Placement, RecordField as _, Trainee, TraineeField};
+use adapter_kit::wire::{WireNested, WireRecord};
+use domain::{Kind, RecordField as _, Trainee, for_each_nested};
 use fixtures::random::Random;
 use serde_json::{Map, Value};
 
 /// Rewrites some values of a request for a trainee.
 pub(super) fn vary(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
     vary_object::<Trainee>(object, version, random);
-    for input in Trainee::inputs(version).entries {
-        for record in object.get_mut(input.name).and_then(Value::as_array_mut).into_iter().flatten() {
-            let Some(object) = record.as_object_mut() else { continue };
-            if input.field == TraineeField::placements {
-                vary_object::<Placement>(object, version, random);
-            } else {
-                vary_object::<Degree>(object, version, random);
-            }
-        }
+    for_each_nested!(vary_nested(object, version, random));
+}
+
+fn vary_nested<R: WireNested>(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
+    let Some(list) = Trainee::inputs(version).name_of(R::LIST) else { return };
+    for record in object.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+        let Some(object) = record.as_object_mut() else { continue };
+        vary_object::<R>(object, version, random);
     }
 }
 

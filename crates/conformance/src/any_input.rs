@@ -6,18 +6,18 @@ use adapter_kit::compose::Request as Composed;
 use adapter_kit::read::{NestedLists, UnknownNames};
 use adapter_kit::versions::{Served, Versions};
 use adapter_kit::view::View;
-use adapter_kit::wire::WireRecord;
+use adapter_kit::wire::{WireNested, WireRecord};
 use chrono::NaiveDate;
 use domain::commands::{CreationContext, Decision};
 use domain::problem::Problem;
 use domain::{
-    Deferral, Degree, FieldSet, Lists, ParsedRecord, Placement, Recommendation, Record, Trainee, TraineeField,
-    Withdrawal, commands, invariants,
+    Deferral, FieldSet, Lists, NestedRecord, ParsedRecord, Recommendation, Record, Trainee, TraineeField, Withdrawal,
+    commands, for_each_nested, invariants,
 };
 use fixtures::random::Random;
 
 use crate::any_input::request::BodyCheck;
-use crate::case::{Case, CheckFailure};
+use crate::case::{Case, CheckFailure, NestedCase};
 use crate::own_names::Names;
 use crate::sample::Sample;
 use crate::{round_trip, serialisation, untouched_fields};
@@ -83,28 +83,26 @@ fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
 enum Request {
     Create,
     Update,
-    AddPlacement,
-    UpdatePlacement,
-    AddDegree,
-    UpdateDegree,
+    /// Adds a nested record of the kind with this position.
+    Add(usize),
+    /// Changes one.
+    Change(usize),
     Withdraw,
     Defer,
     Recommend,
 }
 
 impl Request {
-    const ALL: [Self; 9] = [
-        Self::Create,
-        Self::Update,
-        Self::AddPlacement,
-        Self::UpdatePlacement,
-        Self::AddDegree,
-        Self::UpdateDegree,
-        Self::Withdraw,
-        Self::Defer,
-        Self::Recommend,
-    ];
+    /// All of them, in order.
+    fn all() -> Vec<Self> {
+        let kinds = for_each_nested!(one()).len();
+        let nested = (0..kinds).flat_map(|kind| [Self::Add(kind), Self::Change(kind)]);
+        let trainee = [Self::Create, Self::Update].into_iter();
+        trainee.chain(nested).chain([Self::Withdraw, Self::Defer, Self::Recommend]).collect()
+    }
 }
+
+fn one<R: NestedRecord>() {}
 
 /// Every body that a version can be sent, as bytes of which the first chooses the request, how strictly it is read and
 /// the record that it is about.
@@ -154,8 +152,10 @@ impl<'a> Bodies<'a> {
             let Some((request, _, trainee)) = self.chosen(choice) else { continue };
             let body = match request {
                 Request::Create | Request::Update => self.body(Some(trainee))?,
-                Request::AddPlacement | Request::UpdatePlacement => self.body(trainee.placements.first())?,
-                Request::AddDegree | Request::UpdateDegree => self.body(trainee.degrees.first())?,
+                Request::Add(kind) | Request::Change(kind) => {
+                    let bodies = for_each_nested!(first_body(self, trainee));
+                    bodies.into_iter().nth(kind).unwrap_or(Ok(None))?
+                }
                 Request::Withdraw => self.body(Withdrawal::of(trainee).as_ref())?,
                 Request::Defer => self.body(Deferral::of(trainee).as_ref())?,
                 Request::Recommend => self.body(Recommendation::of(trainee).as_ref())?,
@@ -175,10 +175,11 @@ impl<'a> Bodies<'a> {
     }
 
     fn chosen(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
-        let (rest, request) = (usize::from(choice) / Request::ALL.len(), usize::from(choice) % Request::ALL.len());
+        let all = Request::all();
+        let (rest, request) = (usize::from(choice) / all.len(), usize::from(choice) % all.len());
         let unknown = if rest.is_multiple_of(2) { UnknownNames::Warn } else { UnknownNames::Reject };
         let stored = &self.case.sample.stored;
-        Some((*Request::ALL.get(request)?, unknown, stored.get(rest / 2 % stored.len().max(1))?))
+        Some((*all.get(request)?, unknown, stored.get(rest / 2 % stored.len().max(1))?))
     }
 
     /// A body is read where it is JSON, and else refused without repeating it. A refusal reports each problem once, at a
@@ -195,8 +196,6 @@ impl<'a> Bodies<'a> {
         let asked = BodyCheck { bodies: self, body, unknown };
         let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
         let origin = CreationContext { now, ukprn: "", next_id: &|| None };
-        let with_placement = |placement| Trainee { placements: vec![placement], ..trainee.clone() };
-        let with_degree = |degree| Trainee { degrees: vec![degree], ..trainee.clone() };
         match request {
             Request::Create => asked.run(
                 NestedLists::Read,
@@ -215,22 +214,10 @@ impl<'a> Bodies<'a> {
                     self.keeps(trainee, &updated)
                 },
             ),
-            Request::AddPlacement | Request::UpdatePlacement => asked.run::<Placement, _>(
-                NestedLists::Read,
-                |sent| match trainee.placements.first().filter(|_| request == Request::UpdatePlacement) {
-                    Some(stored) => commands::update(stored, sent, rules, &context, now),
-                    None => commands::add(sent, rules, &context, &origin),
-                },
-                |placement| self.keeps(trainee, &with_placement(placement)),
-            ),
-            Request::AddDegree | Request::UpdateDegree => asked.run::<Degree, _>(
-                NestedLists::Read,
-                |sent| match trainee.degrees.first().filter(|_| request == Request::UpdateDegree) {
-                    Some(stored) => commands::update(stored, sent, rules, &context, now),
-                    None => commands::add(sent, rules, &context, &origin),
-                },
-                |degree| self.keeps(trainee, &with_degree(degree)),
-            ),
+            Request::Add(kind) | Request::Change(kind) => {
+                let mut checks = for_each_nested!(nested_check()).into_iter();
+                checks.nth(kind).map_or(Ok(()), |check| check(self, &asked, request, trainee))
+            }
             Request::Withdraw => asked.run(
                 NestedLists::Read,
                 |sent| commands::transition::<domain::Withdrawal>(trainee, sent, rules, &context, now),
@@ -284,6 +271,37 @@ impl<'a> Bodies<'a> {
             }
         }
         Ok(())
+    }
+}
+
+/// The request for the first nested record of a kind.
+fn first_body<R: WireNested>(bodies: &Bodies<'_>, trainee: &Trainee) -> Result<Option<Vec<u8>>, CheckFailure> {
+    bodies.body(R::of(trainee).first())
+}
+
+/// Checks a body for a nested record.
+type NestedCheck = fn(&Bodies<'_>, &BodyCheck<'_>, Request, &Trainee) -> Result<(), CheckFailure>;
+
+/// The check for a kind of nested record.
+fn nested_check<R: NestedCase>() -> NestedCheck {
+    |bodies, asked, request, trainee| {
+        let case = bodies.case;
+        let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
+        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
+        let is_change = matches!(request, Request::Change(_));
+        let stored = R::of(trainee).first().filter(|_| is_change);
+        asked.run::<R, _>(
+            NestedLists::Read,
+            |sent| match stored {
+                Some(stored) => commands::update(stored, sent, rules, &context, now),
+                None => commands::add(sent, rules, &context, &origin),
+            },
+            |record| {
+                let mut after = trainee.clone();
+                *R::of_mut(&mut after) = vec![record];
+                bodies.keeps(trainee, &after)
+            },
+        )
     }
 }
 

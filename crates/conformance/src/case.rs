@@ -4,12 +4,19 @@ use std::fmt;
 
 use adapter_kit::compose::{Data, Request};
 use adapter_kit::read::{NestedLists, ReadableRecord, Reader, UnknownNames};
+use adapter_kit::wire::WireNested;
 use adapter_kit::{ApiVersion, Label, Served, WireRecord};
+use domain::commands::Editable;
 use domain::{Context, Lists, ParsedRecord, Trainee};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::sample::Sample;
+
+/// A kind of nested record on which checks are tried.
+pub(crate) trait NestedCase: WireNested + ReadableRecord + Editable {}
+
+impl<R: WireNested + ReadableRecord + Editable> NestedCase for R {}
 
 /// A case that a check does not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]

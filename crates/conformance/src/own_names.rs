@@ -6,12 +6,10 @@ use adapter_kit::versions::Versions;
 use adapter_kit::wire::WireRecord;
 use domain::commands::{CreationContext, Decision};
 use domain::problem::{Notice, Problem};
-use domain::{
-    Context, Deferral, Degree, ParsedRecord, Placement, Recommendation, Trainee, TraineeField, Withdrawal, commands,
-};
+use domain::{Context, Deferral, ParsedRecord, Recommendation, Trainee, Withdrawal, commands, for_each_nested};
 use serde_json::{Map, Value};
 
-use crate::case::{Case, CheckFailure};
+use crate::case::{Case, CheckFailure, NestedCase};
 use crate::mutation;
 use crate::sample::Sample;
 
@@ -59,10 +57,9 @@ impl Attempt<'_> {
             self.ask(&object, Reject, |sent| outcome(commands::create(sent, rules, &context, &origin)))?;
             self.ask(&object, Warn, |sent| outcome(commands::update(self.trainee, sent, rules, &context, now)))?;
         }
-        self.nested::<Placement>(&whole, TraineeField::placements, &context, &origin)?;
-        self.nested::<Degree>(&whole, TraineeField::degrees, &context, &origin)?;
-        self.by_itself(&self.trainee.placements, |sent| outcome(commands::add(sent, rules, &context, &origin)))?;
-        self.by_itself(&self.trainee.degrees, |sent| outcome(commands::add(sent, rules, &context, &origin)))?;
+        for checked in for_each_nested!(nested(self, &whole, &context, &origin)) {
+            checked?;
+        }
         self.by_itself(&[Withdrawal::default()], |sent| {
             outcome(commands::transition::<domain::Withdrawal>(self.trainee, sent, rules, &context, now))
         })?;
@@ -78,29 +75,6 @@ impl Attempt<'_> {
     fn share(&self) -> impl Iterator<Item = usize> + use<> {
         let at = self.case.record.unwrap_or_default();
         (at..mutation::count::<Trainee>(self.case.served)).step_by(self.case.sample.stored.len().max(1))
-    }
-
-    /// A spoilt record in a nested list, and the same record twice.
-    fn nested<R: ReadableRecord>(
-        &self,
-        whole: &Map<String, Value>,
-        list: TraineeField,
-        context: &Context<'_>,
-        origin: &CreationContext<'_>,
-    ) -> Result<(), CheckFailure> {
-        let Some(list) = Trainee::inputs(self.case.version()).name_of(list) else { return Ok(()) };
-        let Some(Value::Array(records)) = whole.get(list) else { return Ok(()) };
-        let mut mutated = records.clone();
-        if let Some(Value::Object(record)) = records.first() {
-            let mut record = record.clone();
-            self.mutate::<R>(&mut record);
-            mutated.push(Value::Object(record));
-            mutated.extend(records.first().cloned());
-        }
-        let mut object = whole.clone();
-        object.insert(list.to_owned(), Value::Array(mutated));
-        let rules = &self.case.version().rules;
-        self.ask(&object, Warn, |sent| outcome(commands::create(sent, rules, context, origin)))
     }
 
     /// Spoilt records by themselves.
@@ -138,6 +112,29 @@ impl Attempt<'_> {
     }
 }
 
+/// A spoilt record in a nested list, and the same record twice; then spoilt records by themselves.
+fn nested<R: NestedCase>(
+    attempt: &Attempt<'_>,
+    whole: &Map<String, Value>,
+    context: &Context<'_>,
+    origin: &CreationContext<'_>,
+) -> Result<(), CheckFailure> {
+    let rules = &attempt.case.version().rules;
+    attempt.by_itself(R::of(attempt.trainee), |sent| outcome(commands::add(sent, rules, context, origin)))?;
+    let Some(list) = Trainee::inputs(attempt.case.version()).name_of(R::LIST) else { return Ok(()) };
+    let Some(Value::Array(records)) = whole.get(list) else { return Ok(()) };
+    let mut mutated = records.clone();
+    if let Some(Value::Object(record)) = records.first() {
+        let mut record = record.clone();
+        attempt.mutate::<R>(&mut record);
+        mutated.push(Value::Object(record));
+        mutated.extend(records.first().cloned());
+    }
+    let mut object = whole.clone();
+    object.insert(list.to_owned(), Value::Array(mutated));
+    attempt.ask(&object, Warn, |sent| outcome(commands::create(sent, rules, context, origin)))
+}
+
 pub(super) fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
     decided.map(|decision| decision.notices)
 }
@@ -146,6 +143,8 @@ pub(super) fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome 
 mod tests {
     use domain::ProblemKind;
     use domain::rules::{Rule, Run, found};
+
+    use domain::TraineeField;
 
     use super::*;
     use crate::sample_version::{check_version, with_rules};

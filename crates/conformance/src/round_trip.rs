@@ -3,13 +3,14 @@
 use adapter_kit::names::path_in_message;
 use adapter_kit::read::{ReadableRecord, UnknownNames};
 use adapter_kit::versions::Versions;
-use adapter_kit::wire::WireRecord;
-use domain::commands::CreationContext;
+use adapter_kit::wire::{WireNested, WireRecord};
+use domain::commands::{CreationContext, Editable};
 use domain::records::record::Changes as _;
+use domain::records::trainee::Sent;
 use domain::rules::{Rule, Stage, apply};
 use domain::{
-    Candidate, Deferral, Kind, Lists, ParsedRecord, Recommendation, Record, RecordField as _, Trainee, TraineeField,
-    Value, Withdrawal, commands,
+    Candidate, Deferral, Kind, Lists, NestedRecords, ParsedRecord, Recommendation, Record, RecordField as _, Trainee,
+    Value, Withdrawal, commands, for_each_nested,
 };
 
 use crate::case::{Case, CheckFailure};
@@ -61,29 +62,23 @@ pub(super) fn read_back<R: ReadableRecord>(case: Case<'_>, record: &R) -> Result
     case.read(&case.request(record)?, UnknownNames::Reject)
 }
 
-/// The request asks for the values of the trainee and of its placements and degrees.
+/// The request asks for the values of the trainee and of its nested records.
 pub(super) fn asks_for_trainee(
     case: Case<'_>,
     sent: &ParsedRecord<Trainee>,
     trainee: &Trainee,
 ) -> Result<(), CheckFailure> {
     asks_for(case, sent, trainee)?;
-    let inputs = Trainee::inputs(case.version());
-    if let Some(list) = inputs.name_of(TraineeField::placements) {
-        each_asks_for(case, list, &sent.nested.placements, &trainee.placements)?;
-    }
-    if let Some(list) = inputs.name_of(TraineeField::degrees) {
-        each_asks_for(case, list, &sent.nested.degrees, &trainee.degrees)?;
-    }
-    Ok(())
+    for_each_nested!(each_asks_for(case, &sent.nested, trainee)).into_iter().collect()
 }
 
-fn each_asks_for<R: WireRecord>(
+fn each_asks_for<R: WireNested>(
     case: Case<'_>,
-    list: &str,
-    sent: &[ParsedRecord<R>],
-    records: &[R],
+    sent: &NestedRecords<Sent>,
+    trainee: &Trainee,
 ) -> Result<(), CheckFailure> {
+    let Some(list) = Trainee::inputs(case.version()).name_of(R::LIST) else { return Ok(()) };
+    let (sent, records) = (R::in_nested(sent), R::of(trainee));
     if sent.len() != records.len() {
         return case.fail(list, format!("has {} records instead of {}", sent.len(), records.len()));
     }
@@ -125,24 +120,27 @@ fn becomes(case: Case<'_>, sent: ParsedRecord<Trainee>, trainee: &Trainee) -> Re
     let expected = normal_form::as_stored(trainee, &case.sample.organisations, context.lists);
     let record = &decision.record;
     agrees(case, record, &expected, version.rules.trainee, ADJUSTMENTS.trainee)?;
-    let lists = [
-        (TraineeField::placements, record.placements.len(), expected.placements.len()),
-        (TraineeField::degrees, record.degrees.len(), expected.degrees.len()),
-    ];
-    for (list, stored, sent) in lists {
-        if let Some(name) = Trainee::inputs(version).name_of(list)
-            && stored != sent
-        {
-            return case.fail(name, format!("becomes {stored} records instead of {sent}"));
-        }
-    }
-    for (record, expected) in record.placements.iter().zip(&expected.placements) {
-        agrees(case, record, expected, version.rules.placement, ADJUSTMENTS.placement)?;
-    }
-    for (record, expected) in record.degrees.iter().zip(&expected.degrees) {
-        agrees(case, record, expected, version.rules.degree, ADJUSTMENTS.degree)?;
+    for agreement in for_each_nested!(nested_agree(case, record, &expected)) {
+        agreement?;
     }
     Ok(true)
+}
+
+/// The nested records of a kind are as expected.
+fn nested_agree<R: WireNested + Editable>(
+    case: Case<'_>,
+    record: &Trainee,
+    expected: &Trainee,
+) -> Result<(), CheckFailure> {
+    let version = case.version();
+    let (stored, sent) = (R::of(record), R::of(expected));
+    if let Some(name) = Trainee::inputs(version).name_of(R::LIST)
+        && stored.len() != sent.len()
+    {
+        return case.fail(name, format!("becomes {} records instead of {}", stored.len(), sent.len()));
+    }
+    let rules = (<R as Editable>::rules(&version.rules), <R as Editable>::rules(&ADJUSTMENTS));
+    stored.iter().zip(sent).try_for_each(|(record, expected)| agrees(case, record, expected, rules.0, rules.1))
 }
 
 /// The record is as expected in the fields that the version can set, except for what adjustments of the
@@ -195,6 +193,8 @@ mod tests {
     use adapter_kit::shape::{InputName, Inputs};
     use adapter_kit::version::{AllInputs, ApiVersion};
 
+    use domain::TraineeField;
+
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, check_version};
 
@@ -202,10 +202,10 @@ mod tests {
     fn a_name_that_is_read_as_another_field_than_it_is_written_is_found() {
         const ONE_WAY: Inputs<Trainee> = inputs! { Trainee, TraineeField: last_name, previous_last_name };
         const OTHER_WAY: &[InputName<TraineeField>] = &[
-            InputName { name: "last_name", field: TraineeField::previous_last_name },
-            InputName { name: "previous_last_name", field: TraineeField::last_name },
+            InputName::new("last_name", TraineeField::previous_last_name),
+            InputName::new("previous_last_name", TraineeField::last_name),
         ];
-        const CROSSED: Inputs<Trainee> = Inputs { entries: ONE_WAY.entries, by_name: OTHER_WAY };
+        const CROSSED: Inputs<Trainee> = Inputs { by_name: OTHER_WAY, ..ONE_WAY };
         let version = ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION };
         let failure = check_version(round_trip_is_lossless, version).unwrap_err();
         assert_eq!((failure.check, failure.field.as_str()), ("round_trip_is_lossless", "last_name"));

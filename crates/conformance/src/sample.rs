@@ -30,9 +30,7 @@ pub(super) const ADJUSTMENTS: Rules = Rules {
     placement: &[placement::SCHOOL],
     degree: &[degree::KIND, degree::GRADE_RECORDED],
     withdrawal: &[withdrawal::REASONS_ONCE],
-    deferral: &[],
-    recommendation: &[],
-    gates: &[],
+    ..Rules::NONE
 };
 
 /// Invented records on which the checks are run.

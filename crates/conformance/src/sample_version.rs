@@ -3,9 +3,10 @@
 #[cfg(test)]
 use adapter_kit::Versions;
 use adapter_kit::version::{
-    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedVisibility, Publication, Shapes, Status, Vocabulary, date,
+    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedShapes, NestedVisibility, Publication, Shapes, Status,
+    Vocabulary, date,
 };
-use adapter_kit::{Inputs, Label, Shape, inputs, shape};
+use adapter_kit::{Inputs, Label, Shape, Wire, inputs, shape};
 use domain::rules::{Rule, Rules, course, dates, degree, required};
 use domain::{
     AcceptedCodes, Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation,
@@ -32,9 +33,12 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     shapes: Shapes {
         trainee: TRAINEE,
         nested_in_lists: NestedVisibility::Hidden,
-        placement: shape! { Placement, PlacementField: placement_id, urn, name, postcode, school_id },
-        placement_nested: shape! { Placement, PlacementField: urn, name, postcode },
-        degree: DEGREE,
+        placement: NestedShapes {
+            alone: shape! { Placement, PlacementField: placement_id, urn, name, postcode, school_id },
+            in_trainee: shape! { Placement, PlacementField: urn, name, postcode },
+        },
+        degree: NestedShapes::from_shape(DEGREE),
+        ..Shapes::NONE
     },
     inputs: AllInputs {
         trainee: TRAINEE_INPUTS,
@@ -48,6 +52,7 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
         },
         deferral: inputs! { Deferral, DeferralField: defer_date, defer_reason },
         recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
+        ..AllInputs::NONE
     },
     rules: Rules { trainee: RULES, degree: DEGREE_RULES, ..ADJUSTMENTS },
     accepted_codes: AcceptedCodes { accepted: &[], funding_exception_years: &[] },
@@ -55,6 +60,7 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     refuses_names_up_to: Label::release(2002, 0),
     nested_errors: NestedErrors::Nested,
     vocabulary: Vocabulary { training_partner: "partner" },
+    wire: Wire::COMMON,
     notes: &[],
 };
 

@@ -6,7 +6,8 @@ use adapter_kit::shape::{Inputs, Shape, Source};
 use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
-use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Trainee, TraineeField, Value};
+use adapter_kit::wire::WireNested;
+use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Trainee, Value, for_each_nested, for_nested_list};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -26,18 +27,11 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
         one_name_each(case)?;
-        let shapes = &case.version().shapes;
         for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
             written(case, trainee)?;
             written_in_list(case, trainee)?;
-            let lists = Lists::embedded();
-            for record in &trainee.placements {
-                let view = View::placement(case.version(), record, lists);
-                has_keys(case, &shapes.placement, record, NestedVisibility::Shown, &json(case, &view)?)?;
-            }
-            for record in &trainee.degrees {
-                let view = View::degree(case.version(), record, lists);
-                has_keys(case, &shapes.degree, record, NestedVisibility::Shown, &json(case, &view)?)?;
+            for written in for_each_nested!(written_alone(case, trainee)) {
+                written?;
             }
         }
     }
@@ -48,9 +42,23 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
 fn one_name_each(case: Case<'_>) -> Result<(), CheckFailure> {
     let ApiVersion { inputs, shapes, .. } = case.version();
     names_agree(case, &inputs.trainee, &shapes.trainee)?;
-    names_agree(case, &inputs.placement, &shapes.placement)?;
-    names_agree(case, &inputs.placement, &shapes.placement_nested)?;
-    names_agree(case, &inputs.degree, &shapes.degree)
+    for_each_nested!(nested_names_agree(case)).into_iter().collect()
+}
+
+fn nested_names_agree<R: WireNested>(case: Case<'_>) -> Result<(), CheckFailure> {
+    let (inputs, shapes) = (R::inputs(case.version()), R::shapes(case.version()));
+    names_agree(case, inputs, &shapes.alone)?;
+    names_agree(case, inputs, &shapes.in_trainee)
+}
+
+/// The nested records of a kind are written by themselves.
+fn written_alone<R: WireNested>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+    for record in R::of(trainee) {
+        let view = View::new(case.version(), record, Lists::embedded());
+        let shape = &R::shapes(case.version()).alone;
+        has_keys(case, shape, record, NestedVisibility::Shown, &json(case, &view)?)?;
+    }
+    Ok(())
 }
 
 fn names_agree<R: Record>(case: Case<'_>, inputs: &Inputs<R>, shape: &Shape<R>) -> Result<(), CheckFailure> {
@@ -89,16 +97,16 @@ fn has_view_keys(
     let json = json(case, view)?;
     has_keys(case, &version.shapes.trainee, trainee, nested, &json)?;
     for (key, records) in parsed::<Pairs<'_>>(case, &json)?.0 {
-        if version.shapes.trainee.name_of(TraineeField::placements) == Some(key.as_str()) {
-            each_has_keys(case, &version.shapes.placement_nested, &trainee.placements, records.get())?;
-        } else if version.shapes.trainee.name_of(TraineeField::degrees) == Some(key.as_str()) {
-            each_has_keys(case, &version.shapes.degree, &trainee.degrees, records.get())?;
+        let list = version.shapes.trainee.nested_lists().find(|(name, _)| *name == key);
+        if let Some((_, list)) = list {
+            for_nested_list!(list, each_has_keys(case, trainee, records.get())).unwrap_or(Ok(()))?;
         }
     }
     Ok(())
 }
 
-fn each_has_keys<R: Record>(case: Case<'_>, shape: &Shape<R>, records: &[R], json: &str) -> Result<(), CheckFailure> {
+fn each_has_keys<R: WireNested>(case: Case<'_>, trainee: &Trainee, json: &str) -> Result<(), CheckFailure> {
+    let (shape, records) = (&R::shapes(case.version()).in_trainee, R::of(trainee));
     let written = parsed::<Vec<&RawValue>>(case, json)?;
     if written.len() != records.len() {
         return case.fail(R::NAME, format!("is written {} times instead of {}", written.len(), records.len()));
@@ -176,6 +184,8 @@ impl<'de> Deserialize<'de> for Pairs<'de> {
 mod tests {
     use adapter_kit::shape;
     use adapter_kit::version::Shapes;
+
+    use domain::TraineeField;
 
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, check_version};

@@ -1,9 +1,11 @@
 //! Translation there and back is the identity, except for the declared losses.
 
+use adapter_kit::ApiVersion;
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::versions::{Served, Versions};
 use adapter_kit::view::View;
-use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal};
+use adapter_kit::wire::WireNested;
+use domain::{Deferral, Lists, Recommendation, Trainee, Withdrawal, for_each_nested};
 use fixtures::random::Random;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -90,10 +92,7 @@ fn bodies(case: Case<'_>, trainee: &Trainee, loosely: Option<&Random>) -> Result
         request(RecordKind::Trainee, data(object)),
         reply(RecordKind::Trainee, data(View::trainee(version, trainee, lists))),
     ];
-    let placements = trainee.placements.iter().map(|placement| View::placement(version, placement, lists));
-    bodies.extend(placements.map(|view| reply(RecordKind::Placement, data(view))));
-    let degrees = trainee.degrees.iter().map(|degree| View::degree(version, degree, lists));
-    bodies.extend(degrees.map(|view| reply(RecordKind::Degree, data(view))));
+    bodies.extend(for_each_nested!(nested_replies(version, trainee)).into_iter().flatten());
     if let Some(withdrawal) = Withdrawal::of(trainee) {
         bodies.push(request(RecordKind::Withdrawal, data(case.request(&withdrawal)?)));
     }
@@ -104,6 +103,12 @@ fn bodies(case: Case<'_>, trainee: &Trainee, loosely: Option<&Random>) -> Result
         bodies.push(request(RecordKind::Recommendation, data(case.request(&recommendation)?)));
     }
     Ok(bodies)
+}
+
+/// The replies that show a nested record of a kind.
+fn nested_replies<R: WireNested>(version: &ApiVersion, trainee: &Trainee) -> Vec<Body> {
+    let views = R::of(trainee).iter().map(|record| View::new(version, record, Lists::embedded()));
+    views.map(|view| Body { kind: R::KIND, direction: Direction::Reply, data: data(view), varied: false }).collect()
 }
 
 /// A case, and the version into which it is translated.

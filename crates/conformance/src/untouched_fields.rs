@@ -8,10 +8,12 @@ use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
 use domain::rules::Stage;
-use domain::{FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands};
+use domain::{
+    FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands, for_each_nested,
+};
 use serde_json::{Map, Value as Json};
 
-use crate::case::{Case, CheckFailure};
+use crate::case::{Case, CheckFailure, NestedCase};
 use crate::sample::Sample;
 
 const CHECK: &str = "updates_touch_only_what_was_sent";
@@ -90,22 +92,22 @@ pub(super) fn only_seen(
     }
 }
 
-/// The record, each of its placements and each of its degrees are sent back as they are shown.
+/// The record and each of its nested records are sent back as they are shown.
 pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
     let (rules, context) = (&version.rules, case.context());
     let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Reject)?;
     let decision = commands::update(trainee, sent, rules, &context, now);
     unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
-    for placement in &trainee.placements {
-        let sent = case.read(&View::placement(version, placement, lists), UnknownNames::Reject)?;
-        let decision = commands::update(placement, sent, rules, &context, now);
-        unchanged(case, placement, decision.map(|decision| (decision.record, decision.notices)))?;
-    }
-    for degree in &trainee.degrees {
-        let sent = case.read(&View::degree(version, degree, lists), UnknownNames::Reject)?;
-        let decision = commands::update(degree, sent, rules, &context, now);
-        unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
+    for_each_nested!(nested_sent_back(case, trainee)).into_iter().collect()
+}
+
+fn nested_sent_back<R: NestedCase>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+    let (version, context, now) = (case.version(), case.context(), case.sample.now());
+    for record in R::of(trainee) {
+        let sent = case.read(&View::new(version, record, context.lists), UnknownNames::Reject)?;
+        let decision = commands::update(record, sent, &version.rules, &context, now);
+        unchanged(case, record, decision.map(|decision| (decision.record, decision.notices)))?;
     }
     Ok(())
 }

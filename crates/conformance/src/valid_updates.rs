@@ -12,14 +12,17 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireRecord;
-use domain::commands::CreationContext;
+use domain::commands::{CreationContext, Editable};
 use domain::invariants::violations;
 use domain::rules::{Rule, Stage};
-use domain::{Degree, Kind, Path, Problem, Record, RecordField as _, Trainee, TraineeField, commands};
+use domain::{
+    Degree, Field, Kind, Path, Problem, Record, RecordField as _, Rules, Trainee, TraineeField, commands,
+    for_each_nested,
+};
 use fixtures::random::Random;
 use serde_json::{Map, Value as Json};
 
-use crate::case::{Case, CheckFailure};
+use crate::case::{Case, CheckFailure, NestedCase};
 use crate::sample::Sample;
 use crate::untouched_fields::unchanged;
 
@@ -59,7 +62,7 @@ pub fn updates_keep_records_valid(versions: &Versions, sample: &Sample) -> Resul
 /// A record after an update, with the body of the update.
 type Updated = (Trainee, Json);
 
-/// The record after updates of its fields and of those of its placements and degrees, with values of another record.
+/// The record after updates of its fields and of those of its nested records, with values of another record.
 fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -> Result<Vec<Updated>, CheckFailure> {
     let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
     let mut updated = Vec::new();
@@ -70,23 +73,28 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
             updated.push((decision.record, body));
         }
     }
-    for (at, placement) in before.placements.iter().enumerate() {
-        let Some(other) = random.pick(&other.placements) else { continue };
-        let body = body(case, random, rules.placement, other)?;
-        let sent = case.read(&body, UnknownNames::Reject)?;
-        if let Ok(decision) = commands::update(placement, sent, rules, &context, now) {
-            let mut after = before.clone();
-            after.placements.splice(at..=at, [decision.record]);
-            updated.push((after, body));
-        }
+    for nested in for_each_nested!(nested_updated(case, random, before, other)) {
+        updated.extend(nested?);
     }
-    for (at, degree) in before.degrees.iter().enumerate() {
-        let Some(other) = random.pick(&other.degrees) else { continue };
-        let body = body(case, random, rules.degree, other)?;
+    Ok(updated)
+}
+
+/// The record after updates of its nested records of a kind.
+fn nested_updated<R: NestedCase>(
+    case: Case<'_>,
+    random: &Random,
+    before: &Trainee,
+    other: &Trainee,
+) -> Result<Vec<Updated>, CheckFailure> {
+    let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
+    let mut updated = Vec::new();
+    for (at, record) in R::of(before).iter().enumerate() {
+        let Some(other) = random.pick(R::of(other)) else { continue };
+        let body = body(case, random, <R as Editable>::rules(rules), other)?;
         let sent = case.read(&body, UnknownNames::Reject)?;
-        if let Ok(decision) = commands::update(degree, sent, rules, &context, now) {
+        if let Ok(decision) = commands::update(record, sent, rules, &context, now) {
             let mut after = before.clone();
-            after.degrees.splice(at..=at, [decision.record]);
+            R::of_mut(&mut after).splice(at..=at, [decision.record]);
             updated.push((after, body));
         }
     }
@@ -205,8 +213,11 @@ fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else { return false };
     let rules = &case.version().rules;
     field.of_record().is_some_and(|field| reads(rules.trainee, field))
-        || field.of_record().is_some_and(|field| reads(rules.placement, field))
-        || field.of_record().is_some_and(|field| reads(rules.degree, field))
+        || for_each_nested!(nested_reads(rules, *field)).contains(&true)
+}
+
+fn nested_reads<R: NestedCase>(rules: &Rules, field: Field) -> bool {
+    field.of_record().is_some_and(|field| reads(<R as Editable>::rules(rules), field))
 }
 
 fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
@@ -226,7 +237,7 @@ fn between_kinds(degree: &Degree) -> [Degree; 3] {
 /// A degree between the kinds can be sent back as it is, and is whole after any change.
 fn completed(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
-    let sent = case.read(&View::degree(version, degree, context.lists), UnknownNames::Reject)?;
+    let sent = case.read(&View::new(version, degree, context.lists), UnknownNames::Reject)?;
     let decision = commands::update(degree, sent, &version.rules, &context, now);
     unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     let Some(other) = random.pick(&other.degrees) else { return Ok(()) };

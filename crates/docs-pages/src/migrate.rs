@@ -5,7 +5,7 @@ use actix_web::http::header::HeaderName;
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::{self, Payload};
 use actix_web::{HttpRequest, HttpResponse, Resource};
-use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::body_kind::{Direction, Purpose};
 use adapter_kit::read::client_text::truncated;
 use adapter_kit::{Label, Versions};
 use askama::Template;
@@ -266,14 +266,7 @@ impl<T> Rows<T> {
 
 /// What a body was taken for, in words.
 fn taken_for(body_kind: &BodyKind) -> Option<String> {
-    let record = match body_kind.record? {
-        RecordKind::Trainee => "trainee",
-        RecordKind::Placement => "placement",
-        RecordKind::Degree => "degree",
-        RecordKind::Withdrawal => "withdrawal",
-        RecordKind::Deferral => "deferral",
-        RecordKind::Recommendation => "recommendation",
-    };
+    let record = body_kind.record?.name();
     let what = match (body_kind.direction?, body_kind.purpose) {
         (Direction::Reply, _) => "a reply with the fields of a",
         (Direction::Request, Some(Purpose::Create)) => "a request for a new",

@@ -9,5 +9,5 @@ pub mod registry;
 mod transition;
 
 pub use decision::{CreationContext, Decision};
-pub use edit::{AuditFields, Editable, NestedRecord, add, check_gates, create, sort_nested, update};
+pub use edit::{AuditFields, Editable, add, check_gates, create, sort_nested, update};
 pub use transition::{Transition, transition};

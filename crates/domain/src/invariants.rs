@@ -9,12 +9,12 @@ use thiserror::Error;
 use crate::fields::accepted_codes::AcceptedCodes;
 use crate::fields::field::{InvalidValue, RecordField as _};
 use crate::fields::value::{Date, Kind, TextList, Timestamp, Value};
+use crate::for_each_nested;
 use crate::lifecycle::State;
 use crate::lists::Lists;
 use crate::records::degree::{self, Degree, DegreeField, DegreeKind};
-use crate::records::placement::PlacementField;
 use crate::records::record::{Record, Stored};
-use crate::records::trainee::{Trainee, TraineeField};
+use crate::records::trainee::{Borrowed, NestedRecord, NestedRecords, Trainee, TraineeField};
 use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 
 /// What cannot be so in a stored record. It names fields and states, never a value.
@@ -95,20 +95,9 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
     let mut violations = Vec::new();
     check_fields(trainee, "", lists, &mut violations);
     let nested = trainee.nested();
-    for (record, position) in nested.placements.into_iter().zip(1..) {
-        let within = format!("placement {position}: ");
-        check_fields(record, &within, lists, &mut violations);
-        let [created_at, updated_at] =
-            [PlacementField::created_at, PlacementField::updated_at].map(|field| record.get(field));
-        check_order(&within, created_at, updated_at, &mut violations);
-    }
-    for (record, position) in nested.degrees.into_iter().zip(1..) {
-        let within = format!("degree {position}: ");
-        check_fields(record, &within, lists, &mut violations);
-        check_kind(record, &within, lists, &mut violations);
-        let [created_at, updated_at] =
-            [DegreeField::created_at, DegreeField::updated_at].map(|field| record.get(field));
-        check_order(&within, created_at, updated_at, &mut violations);
+    for_each_nested!(check_nested(&nested, lists, &mut violations));
+    for (degree, position) in nested.degrees.into_iter().zip(1..) {
+        check_kind(degree, &within::<Degree>(position), lists, &mut violations);
     }
     // The requests of transitions are stored in fields of the trainee, whose definitions are less strict.
     if let Some(record) = Deferral::of(trainee) {
@@ -138,6 +127,21 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
         violations.push(out_of_order("", TraineeField::outcome_date, TraineeField::awarded_at));
     }
     violations
+}
+
+/// How the field of a nested record begins. Positions count from 1.
+fn within<R: NestedRecord>(position: usize) -> String {
+    format!("{} {position}: ", R::NAME)
+}
+
+/// What holds for nested records of each kind.
+fn check_nested<R: NestedRecord>(nested: &NestedRecords<Borrowed<'_>>, lists: &Lists, violations: &mut Vec<Violation>) {
+    for (record, position) in R::in_nested(nested).iter().zip(1..) {
+        let within = within::<R>(position);
+        check_fields(*record, &within, lists, violations);
+        let [created_at, updated_at] = [R::CREATED_AT, R::UPDATED_AT].map(|field| record.get(field));
+        check_order(&within, created_at, updated_at, violations);
+    }
 }
 
 /// Each value fits its field, and what every record has is there.

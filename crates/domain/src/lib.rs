@@ -58,7 +58,7 @@ pub use records::degree::{Degree, DegreeField};
 pub use records::history::FieldChange;
 pub use records::placement::{Placement, PlacementField};
 pub use records::record::{Change, Record, Stored};
-pub use records::trainee::{Trainee, TraineeField};
+pub use records::trainee::{NestedRecord, NestedRecords, Trainee, TraineeField};
 pub use records::transition::{
     Deferral, DeferralField, Recommendation, RecommendationField, Withdrawal, WithdrawalField,
 };

@@ -7,11 +7,10 @@
 use crate::fields::named_enum::named_enum;
 use crate::fields::value::Value;
 use crate::lifecycle::Action;
+use crate::nested_kinds;
 use crate::problem::{Path, Problem, ProblemKind};
 use crate::records::candidate::Candidate;
 use crate::records::context::Context;
-use crate::records::degree::Degree;
-use crate::records::placement::Placement;
 use crate::records::record::Record;
 use crate::records::trainee::Trainee;
 use crate::records::transition::{Deferral, Recommendation, Withdrawal};
@@ -195,24 +194,41 @@ pub struct Gate {
     pub refuses: fn(&Trainee, Action) -> bool,
 }
 
-/// The rules that bind a version, by the record that they validate.
-#[derive(Debug, Clone, Copy)]
-pub struct Rules {
-    /// On trainees.
-    pub trainee: &'static [Rule<Trainee>],
-    /// On placements.
-    pub placement: &'static [Rule<Placement>],
-    /// On degrees.
-    pub degree: &'static [Rule<Degree>],
-    /// On withdrawals.
-    pub withdrawal: &'static [Rule<Withdrawal>],
-    /// On deferrals.
-    pub deferral: &'static [Rule<Deferral>],
-    /// On recommendations.
-    pub recommendation: &'static [Rule<Recommendation>],
-    /// On actions.
-    pub gates: &'static [Gate],
+macro_rules! declare {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        /// The rules that bind a version, by the record that they validate.
+        #[derive(Debug, Clone, Copy)]
+        pub struct Rules {
+            /// On trainees.
+            pub trainee: &'static [Rule<Trainee>],
+            $(
+                #[doc = concat!("On ", stringify!($list), ".")]
+                pub $name: &'static [Rule<crate::$record>],
+            )+
+            /// On withdrawals.
+            pub withdrawal: &'static [Rule<Withdrawal>],
+            /// On deferrals.
+            pub deferral: &'static [Rule<Deferral>],
+            /// On recommendations.
+            pub recommendation: &'static [Rule<Recommendation>],
+            /// On actions.
+            pub gates: &'static [Gate],
+        }
+
+        impl Rules {
+            /// No rules: the rest of what a version lists, so that it lists nothing for a kind of record that it does not have.
+            pub const NONE: Self = Self {
+                trainee: &[],
+                $( $name: &[], )+
+                withdrawal: &[],
+                deferral: &[],
+                recommendation: &[],
+                gates: &[],
+            };
+        }
+    };
 }
+nested_kinds!([declare]);
 
 /// Runs the rules on a candidate, except those that read nested records: adjustments first, then checks, each in the order
 /// of the list.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use domain::invariants::violations;
-use domain::records::trainee::NestedRecords;
+use domain::records::trainee::{Borrowed, NestedRecords};
 use domain::{Degree, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value};
 use fixtures::example;
 
@@ -33,7 +33,7 @@ impl Stored<Trainee> for Decoded<'_> {
         decoded(self.record.stored(field))
     }
 
-    fn nested(&self) -> NestedRecords<&dyn Stored<Placement>, &dyn Stored<Degree>> {
+    fn nested(&self) -> NestedRecords<Borrowed<'_>> {
         NestedRecords {
             placements: self.placements.iter().map(|record| record as _).collect(),
             degrees: self.degrees.iter().map(|record| record as _).collect(),

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::StatusCode;
-use actix_web::http::header::WARNING;
-use adapter_kit::Endpoint;
+use actix_web::http::header::{CONTENT_TYPE, WARNING};
 use adapter_kit::read::BatchItem;
+use adapter_kit::{Endpoint, ProblemForm};
 use futures_util::stream::{self, StreamExt as _};
 use http_kit::limits::rate_limit::RemainingQuota;
 use http_kit::metrics;
@@ -214,6 +214,13 @@ impl ItemReply {
         }
         if values(IDEMPOTENT_REPLAYED).next().is_some() {
             body.extend_from_slice(b",\"replayed\":true");
+        }
+        // Problem details have a status themselves.
+        if values(CONTENT_TYPE.as_str()).any(|(_, media_type)| media_type == ProblemForm::Details.media_type()) {
+            body.extend_from_slice(b",\"problem\":");
+            body.extend_from_slice(&reply.body);
+            body.push(b'}');
+            return Ok(());
         }
         // The body of every reply is an object.
         match reply.body.strip_prefix(b"{").filter(|members| members.len() > 1) {

@@ -14,12 +14,10 @@ use crate::response::ApiResponse;
 
 mod account;
 mod changes;
-mod degrees;
 mod info;
 mod listing;
 mod nested;
 pub mod openapi;
-mod placements;
 pub mod reference_data;
 mod sandbox;
 mod trainees;

@@ -10,6 +10,7 @@ use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope, RemainingQuota
 use http_kit::requests::authentication::AuthenticationError;
 use http_kit::requests::body::BodyError;
 use http_kit::responses::response_stream::NoMemory;
+use serde_json::value::RawValue;
 use storage::error::{JobError, StorageError};
 use usage::request_log::problems::RequestProblems;
 
@@ -50,10 +51,8 @@ pub enum Missing {
     Trainee,
     /// Any trainee on a page of a list.
     Trainees,
-    /// A placement of the trainee.
-    Placement,
-    /// A degree of the trainee.
-    Degree,
+    /// A nested record of the trainee, by its name.
+    Nested(&'static str),
     /// A code list of that name.
     List(String),
     /// A version, where one is requested by name.
@@ -162,8 +161,10 @@ pub enum ApiError {
     /// The record is there already.
     #[error("record is there already")]
     Duplicate {
-        /// The body of the reply, with the existing records.
-        body: Vec<u8>,
+        /// What is reported.
+        message: String,
+        /// The existing records, as a JSON array.
+        existing: Box<RawValue>,
     },
 
     // The operator can act, or we.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use adapter_kit::reference::{self, AllLists, OneList};
+use adapter_kit::{ApiVersion, Versions, Wire};
 use domain::Lists;
 use http_kit::responses::shared_content::SharedContent;
 use serde::Serialize;
@@ -17,40 +18,54 @@ use crate::error::ApiError;
 #[derive(Debug, Clone)]
 pub struct RenderedLists {
     lists: &'static Lists,
-    kept: Arc<Kept>,
+    /// The lists in each of the ways in which versions write codes.
+    kept: Arc<Vec<Kept>>,
 }
 
 #[derive(Debug)]
 struct Kept {
+    wire: &'static Wire,
     all: OnceLock<SharedContent>,
     each: BTreeMap<&'static str, OnceLock<SharedContent>>,
 }
 
 impl RenderedLists {
-    /// Those of a register with these code lists.
+    /// The lists of a register, as these versions write them.
     #[must_use]
-    pub fn of(lists: &'static Lists) -> Self {
-        let each = reference::names().map(|name| (name, OnceLock::new())).collect();
-        Self { lists, kept: Arc::new(Kept { all: OnceLock::new(), each }) }
+    pub fn new(lists: &'static Lists, versions: &Versions) -> Self {
+        let mut kept: Vec<Kept> = Vec::new();
+        for wire in versions.iter().map(|served| &served.version.wire) {
+            if kept.iter().all(|known| known.wire.words != wire.words) {
+                let each = reference::names().map(|name| (name, OnceLock::new())).collect();
+                kept.push(Kept { wire, all: OnceLock::new(), each });
+            }
+        }
+        Self { lists, kept: Arc::new(kept) }
     }
 
-    /// All lists.
+    fn kept(&self, version: &ApiVersion) -> Option<&Kept> {
+        self.kept.iter().find(|kept| kept.wire.words == version.wire.words)
+    }
+
+    /// All lists; `None` for a version that is not among those of the register.
     ///
     /// # Errors
     ///
     /// [`ApiError::Unwritable`] when a value cannot be JSON.
-    pub fn all(&self) -> Result<SharedContent, ApiError> {
-        written_once(&self.kept.all, &AllLists(self.lists))
+    pub fn all(&self, version: &ApiVersion) -> Result<Option<SharedContent>, ApiError> {
+        let Some(kept) = self.kept(version) else { return Ok(None) };
+        written_once(&kept.all, &AllLists(self.lists, kept.wire)).map(Some)
     }
 
-    /// The list of a name; nothing when no list has it.
+    /// The list of a name; `None` when no list has it.
     ///
     /// # Errors
     ///
     /// As [`RenderedLists::all`].
-    pub fn named(&self, name: &str) -> Result<Option<SharedContent>, ApiError> {
-        let Some(kept) = self.kept.each.get(name) else { return Ok(None) };
-        OneList::named(name, self.lists).map(|list| written_once(kept, &list)).transpose()
+    pub fn named(&self, version: &ApiVersion, name: &str) -> Result<Option<SharedContent>, ApiError> {
+        let Some(kept) = self.kept(version) else { return Ok(None) };
+        let Some(of_name) = kept.each.get(name) else { return Ok(None) };
+        OneList::named(name, self.lists, kept.wire).map(|list| written_once(of_name, &list)).transpose()
     }
 }
 
@@ -69,16 +84,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_written_once_for_all_who_ask() {
-        let lists = RenderedLists::of(Lists::embedded());
-        let other = lists.clone();
-        let pairs = [(lists.all().unwrap(), other.all().unwrap())].into_iter();
-        let named = |name| (lists.named(name).unwrap().unwrap(), other.named(name).unwrap().unwrap());
-        for (one, again) in pairs.chain(reference::names().map(named)) {
+    fn list_is_written_once_for_all_requests() {
+        let lists = RenderedLists::new(Lists::embedded(), versions::all());
+        let (other, version) = (lists.clone(), versions::all().newest().unwrap().version);
+        let all = |lists: &RenderedLists| lists.all(version).unwrap().unwrap();
+        let named = |lists: &RenderedLists, name| lists.named(version, name).unwrap().unwrap();
+        let each = reference::names().map(|name| (named(&lists, name), named(&other, name)));
+        for (one, again) in [(all(&lists), all(&other))].into_iter().chain(each) {
             assert!(!one.plain().is_empty());
             assert_eq!(one.plain().as_ptr(), again.plain().as_ptr());
             assert_eq!(one.entity_tag(), again.entity_tag());
         }
-        assert!(lists.named("shoe_size").unwrap().is_none());
+        assert!(lists.named(version, "shoe_size").unwrap().is_none());
     }
 }

@@ -12,7 +12,7 @@ use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::Payload;
 use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
-use domain::{Lists, ParsedRecord};
+use domain::{Lists, NestedRecord, ParsedRecord, RecordField as _, TraineeField, for_each_nested};
 use http_kit::cursor::CursorKey;
 use http_kit::limits::memory_budget::BudgetOwner;
 use http_kit::metrics;
@@ -41,16 +41,20 @@ pub mod query;
 #[derive(Debug, Clone)]
 pub struct PathIds {
     trainee: String,
-    placement: String,
-    degree: String,
+    nested: String,
 }
 
 impl PathIds {
     /// The identifiers that stand for these names in the pattern of a path.
     pub fn of<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
         let id = |name| named(name).unwrap_or_default().to_owned();
-        Self { trainee: id("trainee_id"), placement: id("placement_id"), degree: id("degree_id") }
+        Self { trainee: id(TraineeField::trainee_id.info().name), nested: for_each_nested!(id_name()).map(id).concat() }
     }
+}
+
+/// What stands for the identifier of a nested record in the pattern of a path.
+fn id_name<R: NestedRecord>() -> &'static str {
+    R::ID.info().name
 }
 
 /// A request for an endpoint of a version.
@@ -74,7 +78,8 @@ pub struct ApiRequest {
     pub wait: Option<Duration>,
     /// Who asks.
     pub token: TokenDigest,
-    endpoint: Endpoint,
+    /// The endpoint.
+    pub endpoint: Endpoint,
     request_id: Option<RequestId>,
     ids: PathIds,
     query: String,
@@ -198,22 +203,16 @@ impl ApiRequest {
         &self.ids.trainee
     }
 
-    /// The identifier of the placement in the path.
+    /// The identifier of the nested record in the path.
     #[must_use]
-    pub fn placement_id(&self) -> &str {
-        &self.ids.placement
-    }
-
-    /// The identifier of the degree in the path.
-    #[must_use]
-    pub fn degree_id(&self) -> &str {
-        &self.ids.degree
+    pub fn nested_id(&self) -> &str {
+        &self.ids.nested
     }
 
     /// Records what is observed of the request, as one for the endpoint.
     #[must_use]
     pub fn recorder(&self, endpoint: Endpoint) -> UsageRecorder {
-        let part_id = [self.placement_id(), self.degree_id()].concat();
+        let part_id = self.nested_id().to_owned();
         UsageRecorder { served: self.served, endpoint, request_id: self.id(), part_id }
     }
 
@@ -388,6 +387,21 @@ impl<'a> HandlerContext<'a> {
         let endpoint = self.endpoint.row().batch_of().unwrap_or(self.endpoint);
         // The table of endpoints has no number that is not a status.
         StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
+    }
+
+    /// The address of a record at an endpoint, where the version shows addresses. `ids` are the identifiers in the path of
+    /// the endpoint, by their names; `None` for a record that is only tried out.
+    #[must_use]
+    pub fn address(
+        &self,
+        endpoint: Endpoint,
+        ids: impl FnOnce() -> Option<Vec<(&'static str, String)>>,
+    ) -> Option<String> {
+        if !self.version().wire.envelope.record_links {
+            return None;
+        }
+        let path = self.version().label.base_path() + endpoint.path();
+        Some(ids()?.iter().fold(path, |path, (name, id)| path.replace(&format!("{{{name}}}"), id)))
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.

@@ -8,9 +8,9 @@ use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::Bytes;
-use adapter_kit::ApiVersion;
 use adapter_kit::problems::{UNKNOWN, warning};
 use adapter_kit::view::{View, write_list};
+use adapter_kit::{ApiVersion, ProblemForm};
 use domain::{Notice, Record};
 use serde::Serialize;
 
@@ -82,6 +82,16 @@ impl ApiResponse {
         Self { status, headers: Vec::new(), body: body.into(), source: Source::Request, has_changes: true }
     }
 
+    /// A reply with an error in a form.
+    #[must_use]
+    pub fn error(status: StatusCode, body: Vec<u8>, form: ProblemForm) -> Self {
+        let reply = Self::of(status, body);
+        match form {
+            ProblemForm::Errors => reply,
+            ProblemForm::Details => reply.with(CONTENT_TYPE.as_str(), form.media_type()),
+        }
+    }
+
     /// A reply with JSON that is the same for everyone.
     #[must_use]
     pub fn shared(status: StatusCode, content: SharedContent) -> Self {
@@ -100,15 +110,25 @@ impl ApiResponse {
         Ok(Self::of(status, body))
     }
 
-    /// A reply with `{"data": ...}` around a record.
+    /// A reply with `{"data": ...}` around a record, and with its address where the version shows that.
     ///
     /// # Errors
     ///
     /// [`Unwritable`] when a value cannot be JSON.
-    pub fn record<R: Record>(status: StatusCode, view: &View<'_, R>) -> Result<Self, Unwritable> {
+    pub fn record<R: Record>(
+        status: StatusCode,
+        view: &View<'_, R>,
+        address: Option<&str>,
+    ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES, |body| {
             body.extend_from_slice(DATA);
-            view.write(body)
+            view.write(body)?;
+            if let Some(address) = address {
+                body.extend_from_slice(b",\"links\":{\"self\":");
+                serde_json::to_writer(&mut *body, address)?;
+                body.push(b'}');
+            }
+            Ok(())
         })
     }
 
@@ -127,7 +147,7 @@ impl ApiResponse {
         })
     }
 
-    /// A reply with `{"data": [...], "meta": ...}` around records.
+    /// A reply with `{"data": [...], "meta": ...}` around records. `name` is what the version calls `meta`.
     ///
     /// # Errors
     ///
@@ -135,18 +155,18 @@ impl ApiResponse {
     pub fn page<'a, R: Record>(
         status: StatusCode,
         views: impl ExactSizeIterator<Item = View<'a, R>>,
-        meta: &impl Serialize,
+        (name, meta): (&str, &impl Serialize),
     ) -> Result<Self, Unwritable> {
         Self::written(status, RECORD_BYTES * views.len(), |body| {
             body.extend_from_slice(DATA);
             write_list(views, body)?;
-            body.extend_from_slice(b",\"meta\":");
+            push_member(body, name);
             serde_json::to_writer(body, meta)
         })
     }
 
     /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes: the first one, and others as long as
-    /// the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` is what to say of so many of them.
+    /// the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` is what to say of so many of them, under `name`.
     ///
     /// # Errors
     ///
@@ -155,6 +175,7 @@ impl ApiResponse {
         status: StatusCode,
         entries: &[T],
         write: impl Fn(&T, &mut Vec<u8>) -> Result<(), E>,
+        name: &str,
         meta: impl FnOnce(usize) -> Result<M, E>,
     ) -> Result<Self, E> {
         let mut body = Vec::with_capacity(RECORD_BYTES * entries.len());
@@ -173,7 +194,8 @@ impl ApiResponse {
             }
             written += 1;
         }
-        body.extend_from_slice(b"],\"meta\":");
+        body.push(b']');
+        push_member(&mut body, name);
         serde_json::to_writer(&mut body, &meta(written)?).map_err(Unwritable)?;
         body.push(b'}');
         body.shrink_to_fit();
@@ -258,6 +280,13 @@ impl ApiResponse {
     }
 }
 
+/// Begins a further member of an object. The name is one of a version, in which nothing needs an escape.
+fn push_member(body: &mut Vec<u8>, name: &str) {
+    body.extend_from_slice(b",\"");
+    body.extend_from_slice(name.as_bytes());
+    body.extend_from_slice(b"\":");
+}
+
 impl From<ApiResponse> for HttpResponse {
     fn from(reply: ApiResponse) -> Self {
         let mut response = Self::build(reply.status);
@@ -271,8 +300,8 @@ impl From<ApiResponse> for HttpResponse {
             .insert_header((REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
             .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
         for (name, value) in &reply.headers {
-            if name == CACHE_CONTROL.as_str() {
-                response.insert_header((CACHE_CONTROL, value.as_str()));
+            if [CACHE_CONTROL.as_str(), CONTENT_TYPE.as_str()].contains(&name.as_ref()) {
+                response.insert_header((name.as_ref(), value.as_str()));
             } else {
                 response.append_header((name.as_ref(), value.as_str()));
             }

@@ -9,7 +9,7 @@ use actix_web::http::header::{ALLOW, LOCATION};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{Payload, ServiceConfig};
 use actix_web::{Error, FromRequest, Handler, HttpRequest, HttpResponse, Resource, Responder, web};
-use adapter_kit::Method;
+use adapter_kit::{Method, ProblemForm};
 use http_kit::limits::rate_limit::by_address::AddressRateLimit;
 use http_kit::metrics::requests::RequestMetrics;
 use http_kit::paths::{self, OpenApiDocument};
@@ -45,7 +45,9 @@ pub fn configure_descriptions(config: &mut ServiceConfig, state: &GatewayState) 
 /// Configures the reply to every other path.
 pub fn configure_not_found(config: &mut ServiceConfig, state: &GatewayState) {
     let state = Rc::new(state.clone());
-    config.default_service(web::to(move |request: HttpRequest| std::future::ready(not_found(&state, &request))));
+    config.default_service(web::to(move |request: HttpRequest| {
+        std::future::ready(not_found(&state, &request, ProblemForm::Errors))
+    }));
 }
 
 /// The address of a listener alone, which leads to the pages that it has.
@@ -103,7 +105,9 @@ where
 /// The same resource, which answers what it is not asked with what it can be asked.
 pub fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
     let allow = allow(allowed);
-    resource.default_service(web::to(move |request: HttpRequest| std::future::ready(refuse(request.method(), &allow))))
+    resource.default_service(web::to(move |request: HttpRequest| {
+        std::future::ready(refuse(request.method(), &allow, ProblemForm::Errors))
+    }))
 }
 
 /// The value of `Allow` for a path that takes these methods.
@@ -112,11 +116,11 @@ pub(crate) fn allow<'a>(methods: impl IntoIterator<Item = &'a HttpMethod>) -> St
 }
 
 /// The reply to a method that a path does not take, with what it takes.
-pub(crate) fn refuse(method: &HttpMethod, allow: &str) -> HttpResponse {
+pub(crate) fn refuse(method: &HttpMethod, allow: &str, form: ProblemForm) -> HttpResponse {
     if method == HttpMethod::OPTIONS {
         return HttpResponse::NoContent().insert_header((ALLOW, allow)).finish();
     }
-    ApiError::MethodNotAllowed { allow: allow.to_owned() }.response_without_version().into()
+    ApiError::MethodNotAllowed { allow: allow.to_owned() }.response(form).into()
 }
 
 /// Answers a request for a public page, unless its address has read too many. Requested work is counted where it is

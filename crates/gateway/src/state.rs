@@ -75,7 +75,7 @@ impl GatewayState {
             store,
             versions: versions::all(),
             lists: Lists::embedded(),
-            rendered_lists: RenderedLists::of(Lists::embedded()),
+            rendered_lists: RenderedLists::new(Lists::embedded(), versions::all()),
             environment,
             cursors: CursorKey::of_process(),
             key_digests: KeyDigests::of_process(),
@@ -109,7 +109,8 @@ impl GatewayState {
     /// The same with other code lists.
     #[must_use]
     pub fn with_lists(self, lists: &'static Lists) -> Self {
-        Self { lists, rendered_lists: RenderedLists::of(lists), contents: SharedContentCache::default(), ..self }
+        let rendered_lists = RenderedLists::new(lists, versions::all());
+        Self { lists, rendered_lists, contents: SharedContentCache::default(), ..self }
     }
 }
 

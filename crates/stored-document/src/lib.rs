@@ -24,9 +24,9 @@ use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::result::Error as DieselError;
 use domain::records::record::StoredJson;
-use domain::records::trainee::NestedRecords;
+use domain::records::trainee::Borrowed;
 use domain::values::iso_8601;
-use domain::{Degree, Placement, RecordField as _, State, Stored, Trainee, TraineeField, Value};
+use domain::{NestedRecords, RecordField as _, State, Stored, Trainee, TraineeField, Value};
 use serde::{Deserialize, Serialize};
 
 mod read;
@@ -70,7 +70,7 @@ pub struct Extra {
     pub withdrawals: Vec<Withdrawal>,
     /// Unknown keys of the trainee.
     trainee: Vec<UnknownKey>,
-    /// Unknown keys of placements and degrees, by identifier.
+    /// Unknown keys of nested records, by identifier.
     nested: Vec<(String, Vec<UnknownKey>)>,
 }
 
@@ -131,7 +131,7 @@ impl Extra {
 /// Whether the nested records of a trainee are read too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nested {
-    /// Placements and degrees are read.
+    /// They are read.
     With,
     /// They are left out.
     Without,
@@ -163,7 +163,7 @@ impl Stored<Trainee> for ReadTrainee<'_> {
         }
     }
 
-    fn nested(&self) -> NestedRecords<&dyn Stored<Placement>, &dyn Stored<Degree>> {
+    fn nested(&self) -> NestedRecords<Borrowed<'_>> {
         match &self.0 {
             Fields::Scanned(fields) => fields.nested(),
             Fields::Parsed(trainee) => trainee.nested(),

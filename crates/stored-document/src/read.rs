@@ -1,7 +1,7 @@
 //! Reads any document of a trainee, whatever the order of its keys, by serde_json.
 
 use domain::records::record::Record;
-use domain::{Degree, Placement, RecordField as _, Trainee};
+use domain::{NestedRecord, RecordField as _, Trainee, for_each_nested};
 use serde_json::{Map, Value as Json};
 
 use super::{Extra, UnknownKey, WITHDRAWALS, values};
@@ -23,34 +23,30 @@ pub fn parse(text: &str) -> Option<Parsed> {
     if let Some(withdrawals) = document.shift_remove(WITHDRAWALS) {
         extra.withdrawals = serde_json::from_value(withdrawals).ok()?;
     }
-    trainee.placements =
-        list(&mut document, "placements", &mut extra.nested, |placement: &Placement| &placement.placement_id)?;
-    trainee.degrees = list(&mut document, "degrees", &mut extra.nested, |degree: &Degree| &degree.degree_id)?;
+    for list in for_each_nested!(list(&mut document, &mut trainee, &mut extra.nested)) {
+        list?;
+    }
     extra.trainee = fields(&mut trainee, document)?;
     Some(Parsed { trainee, extra })
 }
 
-fn list<R: Record>(
+/// Reads the nested records of a kind; `None` when a field holds what it cannot hold.
+fn list<R: NestedRecord>(
     document: &mut Map<String, Json>,
-    name: &str,
+    trainee: &mut Trainee,
     unknown: &mut Vec<(String, Vec<UnknownKey>)>,
-    id: impl Fn(&R) -> &Option<String>,
-) -> Option<Vec<R>> {
-    let items: Vec<Map<String, Json>> = match document.shift_remove(name) {
-        Some(items) => serde_json::from_value(items).ok()?,
-        None => Vec::new(),
-    };
-    items
-        .into_iter()
-        .map(|item| {
-            let mut record = R::default();
-            let keys = fields(&mut record, item)?;
-            if let Some(id) = id(&record).as_ref().filter(|_| !keys.is_empty()) {
-                unknown.push((id.clone(), keys));
-            }
-            Some(record)
-        })
-        .collect()
+) -> Option<()> {
+    let Some(items) = document.shift_remove(R::LIST.info().name) else { return Some(()) };
+    let items: Vec<Map<String, Json>> = serde_json::from_value(items).ok()?;
+    for item in items {
+        let mut record = R::default();
+        let keys = fields(&mut record, item)?;
+        if let Some(id) = record.id().filter(|_| !keys.is_empty()) {
+            unknown.push((id.to_owned(), keys));
+        }
+        R::of_mut(trainee).push(record);
+    }
+    Some(())
 }
 
 /// Sets the record's fields, and returns the keys that are no field.

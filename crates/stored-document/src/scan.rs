@@ -4,10 +4,14 @@
 //! It takes keys in the order of the dictionary, no white space, and nothing unknown. Whatever else it meets ends the scan,
 //! and the document is read in the other way.
 
+use std::marker::PhantomData;
+
 use domain::fields::field_set::FieldSet;
 use domain::records::record::{Record, StoredJson};
-use domain::records::trainee::NestedRecords;
-use domain::{Degree, Kind, Placement, RecordField as _, Stored, Trainee, TraineeField, Value};
+use domain::records::trainee::{Borrowed, NestedForm};
+use domain::{
+    Kind, NestedRecord, NestedRecords, RecordField as _, Stored, Trainee, TraineeField, Value, for_each_nested,
+};
 
 pub use self::values::calendar_day;
 use self::values::{date, integer, read, texts, timestamp};
@@ -42,10 +46,17 @@ struct Place {
 #[derive(Debug)]
 pub(crate) struct ScannedTrainee<'a> {
     fields: Scanned<'a, Trainee>,
-    placements: Vec<Scanned<'a, Placement>>,
-    degrees: Vec<Scanned<'a, Degree>>,
+    nested: NestedRecords<InDocument<'a>>,
     /// The list of withdrawals, as JSON.
     withdrawals: Option<&'a str>,
+}
+
+/// Nested records as they stand in the document.
+#[derive(Debug)]
+struct InDocument<'a>(PhantomData<&'a str>);
+
+impl<'a> NestedForm for InDocument<'a> {
+    type Of<R: Record> = Scanned<'a, R>;
 }
 
 /// How a value is written.
@@ -89,11 +100,10 @@ impl Stored<Trainee> for ScannedTrainee<'_> {
         self.fields.stored(field)
     }
 
-    fn nested(&self) -> NestedRecords<&dyn Stored<Placement>, &dyn Stored<Degree>> {
-        NestedRecords {
-            placements: self.placements.iter().map(|record| record as _).collect(),
-            degrees: self.degrees.iter().map(|record| record as _).collect(),
-        }
+    fn nested(&self) -> NestedRecords<Borrowed<'_>> {
+        let mut nested = NestedRecords::default();
+        for_each_nested!(borrow(&self.nested, &mut nested));
+        nested
     }
 
     fn json(&self, field: TraineeField) -> StoredJson<'_> {
@@ -122,29 +132,50 @@ impl ScannedTrainee<'_> {
             extra.withdrawals = serde_json::from_str(withdrawals).ok()?;
         }
         let mut trainee = self.fields.to_record()?;
-        trainee.placements = self.placements.iter().map(Scanned::to_record).collect::<Option<_>>()?;
-        trainee.degrees = self.degrees.iter().map(Scanned::to_record).collect::<Option<_>>()?;
+        for list in for_each_nested!(copy(&self.nested, &mut trainee)) {
+            list?;
+        }
         Some(Parsed { trainee, extra })
     }
+}
+
+/// Borrows the records of a kind.
+fn borrow<'a, R: NestedRecord>(from: &'a NestedRecords<InDocument<'_>>, to: &mut NestedRecords<Borrowed<'a>>) {
+    *R::in_nested_mut(to) = R::in_nested(from).iter().map(|record| record as _).collect();
+}
+
+/// Copies the records of a kind into the trainee; `None` when a field holds what it cannot hold.
+fn copy<R: NestedRecord>(from: &NestedRecords<InDocument<'_>>, to: &mut Trainee) -> Option<()> {
+    *R::of_mut(to) = R::in_nested(from).iter().map(Scanned::to_record).collect::<Option<_>>()?;
+    Some(())
+}
+
+/// Reads the records of a kind, if their key is the one that was read last; then it becomes the key behind them.
+fn read_kind<'a, R: NestedRecord>(
+    input: &mut Input<'a>,
+    key: &mut Option<&'a str>,
+    nested: Nested,
+    records: &mut NestedRecords<InDocument<'a>>,
+) -> Option<()> {
+    if *key == Some(R::LIST.info().name) {
+        *R::in_nested_mut(records) = input.nested(nested)?;
+        *key = input.next_key()?;
+    }
+    Some(())
 }
 
 /// Reads a document; `None` when it is not one that this program wrote.
 pub(crate) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
     let mut input = Input { document: text, rest: text };
     let fields = Scanned::empty(text);
-    let mut trainee = ScannedTrainee { fields, placements: Vec::new(), degrees: Vec::new(), withdrawals: None };
+    let mut trainee = ScannedTrainee { fields, nested: NestedRecords::default(), withdrawals: None };
     let mut key = input.fields(&mut trainee.fields)?;
     if key == Some(WITHDRAWALS) {
         trainee.withdrawals = Some(input.array()?);
         key = input.next_key()?;
     }
-    if key == Some("placements") {
-        trainee.placements = input.nested(nested)?;
-        key = input.next_key()?;
-    }
-    if key == Some("degrees") {
-        trainee.degrees = input.nested(nested)?;
-        key = input.next_key()?;
+    for list in for_each_nested!(read_kind(&mut input, &mut key, nested, &mut trainee.nested)) {
+        list?;
     }
     // A key behind the lists, where some editors put new ones, is one that was not read.
     (key.is_none() && input.rest.is_empty()).then_some(trainee)

@@ -8,6 +8,8 @@ use domain::{Degree, Kind, Placement};
 use fixtures::example;
 use proptest::prelude::*;
 
+use domain::commands::sort_nested;
+
 use super::*;
 
 /// Compares a text with the snapshot of this name in the folder of all snapshots.
@@ -63,9 +65,10 @@ fn trainee() -> impl Strategy<Value = Trainee> {
     let placements = prop::collection::vec(record::<Placement>(), 0..3);
     let degrees = prop::collection::vec(record::<Degree>(), 0..3);
     (record::<Trainee>(), placements, degrees, prop::sample::select(State::ALL)).prop_map(
-        |(trainee, placements, mut degrees, state)| {
-            degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
-            Trainee { placements, degrees, state: Some(state), ..trainee }
+        |(trainee, placements, degrees, state)| {
+            let mut trainee = Trainee { placements, degrees, state: Some(state), ..trainee };
+            sort_nested(&mut trainee);
+            trainee
         },
     )
 }

@@ -1,8 +1,7 @@
 //! Writes a document.
 
-use domain::fields::value::Year;
 use domain::records::record::Record;
-use domain::{Degree, Kind, RecordField as _, Trainee, Value};
+use domain::{Kind, NestedRecord, RecordField as _, Trainee, Value, for_each_nested};
 use serde::Serialize;
 
 use super::values::StoredJson;
@@ -14,7 +13,7 @@ const USUAL_LENGTH: usize = 3_072;
 /// Why a document was not written.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The document of a trainee. Degrees are in the order in which they are shown: by year, those without one first.
+/// The document of a trainee. Nested records are in the order in which they are shown.
 pub(crate) fn document(trainee: &Trainee, extra: &Extra) -> Result<String, Failure> {
     let mut object = Object { text: Vec::with_capacity(USUAL_LENGTH), is_empty: true };
     object.text.push(b'{');
@@ -22,18 +21,21 @@ pub(crate) fn document(trainee: &Trainee, extra: &Extra) -> Result<String, Failu
     if !extra.withdrawals.is_empty() {
         object.entry(WITHDRAWALS, &extra.withdrawals)?;
     }
-    if !trainee.placements.is_empty() {
-        object.list("placements", trainee.placements.iter(), |placement| {
-            extra.of_nested(placement.placement_id.as_deref())
-        })?;
-    }
-    if !trainee.degrees.is_empty() {
-        let mut degrees: Vec<&Degree> = trainee.degrees.iter().collect();
-        degrees.sort_by_key(|degree| (degree.graduation_year.map(|Year(year)| year), degree.created_at));
-        object.list("degrees", degrees.into_iter(), |degree| extra.of_nested(degree.degree_id.as_deref()))?;
+    for list in for_each_nested!(nested_list(&mut object, trainee, extra)) {
+        list?;
     }
     object.text.push(b'}');
     Ok(String::from_utf8(object.text)?)
+}
+
+/// Writes the nested records of a kind, if there are any.
+fn nested_list<R: NestedRecord>(object: &mut Object, trainee: &Trainee, extra: &Extra) -> Result<(), Failure> {
+    if R::of(trainee).is_empty() {
+        return Ok(());
+    }
+    let mut records = R::of(trainee).clone();
+    R::sort(&mut records);
+    object.list(R::LIST.info().name, records.iter(), |record| extra.of_nested(record.id()))
 }
 
 /// An object that is being written.

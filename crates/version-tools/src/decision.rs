@@ -2,11 +2,11 @@
 
 use adapter_kit::body_kind::Purpose;
 use adapter_kit::read::ReadableRecord;
-use domain::commands::{CreationContext, Decision};
+use domain::commands::{CreationContext, Decision, Editable};
 use domain::fields::value::Timestamp;
 use domain::{
-    Context, Deferral, Degree, Notice, ParsedRecord, Placement, Problem, Recommendation, Rules, Trainee, Withdrawal,
-    commands,
+    Context, Deferral, NestedRecord, Notice, ParsedRecord, Problem, Recommendation, Rules, Trainee, Withdrawal,
+    commands, nested_kinds,
 };
 
 /// The record that a request is for.
@@ -16,7 +16,7 @@ pub(crate) struct Target<'a> {
     pub(crate) purpose: Option<Purpose>,
     /// The trainee before the request, unless the request creates it.
     pub(crate) trainee: Option<&'a Trainee>,
-    /// The identifier of the placement or degree that the request changes.
+    /// The identifier of the nested record that the request changes.
     pub(crate) nested_id: &'a str,
     /// When the request arrived.
     pub(crate) now: Timestamp,
@@ -49,24 +49,35 @@ impl DecidedRecord for Trainee {
     }
 }
 
+/// Decides on a request for a nested record.
+fn decide_nested<R: NestedRecord + Editable>(
+    sent: ParsedRecord<R>,
+    target: Target<'_>,
+    rules: &Rules,
+    context: &Context<'_>,
+) -> Option<Outcome> {
+    if target.purpose != Some(Purpose::Update) {
+        return Some(outcome(commands::add(sent, rules, context, &origin(target))));
+    }
+    let stored = R::of(target.trainee?).iter().find(|record| record.id() == Some(target.nested_id))?;
+    Some(outcome(commands::update(stored, sent, rules, context, target.now)))
+}
+
 macro_rules! nested_records {
-    ($($record:ident: $list:ident, $id:ident;)+) => {$(
-        impl DecidedRecord for $record {
-            fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
-                if target.purpose != Some(Purpose::Update) {
-                    return Some(outcome(commands::add(sent, rules, context, &origin(target))));
-                }
-                let mut records = target.trainee?.$list.iter();
-                let stored = records.find(|record| record.$id.as_deref() == Some(target.nested_id))?;
-                Some(outcome(commands::update(stored, sent, rules, context, target.now)))
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {$(
+        impl DecidedRecord for domain::$record {
+            fn decide(
+                sent: ParsedRecord<Self>,
+                target: Target<'_>,
+                rules: &Rules,
+                context: &Context<'_>,
+            ) -> Option<Outcome> {
+                decide_nested(sent, target, rules, context)
             }
         }
     )+};
 }
-nested_records! {
-    Placement: placements, placement_id;
-    Degree: degrees, degree_id;
-}
+nested_kinds!([nested_records]);
 
 macro_rules! transitions {
     ($($record:ident)+) => {$(

@@ -11,6 +11,7 @@ use adapter_kit::label::Label;
 use adapter_kit::versions::Served;
 use domain::Lists;
 use serde::Serialize;
+use serde_json::Value;
 
 mod accepted_codes;
 mod endpoints;
@@ -20,6 +21,7 @@ mod markdown;
 mod messages;
 mod read_only_names;
 mod rules;
+mod wire;
 
 pub use accepted_codes::{CodeName, CodeSuccessor, CodesChange, CodesChangeKind, YearsChange};
 pub use endpoints::{EndpointChange, EndpointChangeKind};
@@ -28,6 +30,7 @@ pub use lists::NestedInListsChange;
 pub use messages::{NestedErrorsChange, VocabularyChange};
 pub use read_only_names::ReadOnlyNamesChange;
 pub use rules::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
+pub use wire::{WireChange, WirePart};
 
 /// What is different in a version, for a client of another one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -53,9 +56,21 @@ pub struct Change {
     pub summary: String,
     /// What to do about it, in Markdown.
     pub advice: String,
+    /// The same JSON before and after, where that says more than words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub example: Option<Example>,
     /// What changed, as data.
     #[serde(flatten)]
     pub detail: ChangeDetail,
+}
+
+/// JSON before and after a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Example {
+    /// As the version had it that the client was written for.
+    pub before: String,
+    /// As the version has it that it moves to.
+    pub after: String,
 }
 
 /// The effect of a change on a client that stays as it is; the most breaking first.
@@ -114,6 +129,8 @@ pub enum ChangeDetail {
     NestedErrors(NestedErrorsChange),
     /// The nested records in lists of trainees.
     NestedInLists(NestedInListsChange),
+    /// A way of writing something.
+    Wire(WireChange),
     /// A committed contract.
     Contract {
         /// The name of a field, a path or a code.
@@ -129,7 +146,12 @@ impl Change {
         summary: String,
         advice: String,
     ) -> Self {
-        Self { effect, breaking: effect.is_breaking(), of: of.into(), summary, advice, detail }
+        Self { effect, breaking: effect.is_breaking(), of: of.into(), summary, advice, example: None, detail }
+    }
+
+    /// The change with JSON before and after it.
+    pub(crate) fn with_example(self, before: &Value, after: &Value) -> Self {
+        Self { example: Some(Example { before: before.to_string(), after: after.to_string() }), ..self }
     }
 
     /// What a change log names: a field, a path or a code of a contract, or what the change is about.
@@ -156,6 +178,7 @@ impl Difference {
         changes.extend(endpoints::changes(from.version, to.version));
         changes.extend(lists::changes(from.version, to.version));
         changes.extend(messages::changes(from.version, to.version));
+        changes.extend(wire::changes(from.version, to.version, lists));
         changes.sort_by_key(|change| change.effect);
         Self { from: from.version.label, to: to.version.label, changes }
     }

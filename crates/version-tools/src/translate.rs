@@ -14,6 +14,7 @@ use domain::Lists;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+mod cells;
 mod evaluate;
 mod findings;
 mod guess;

@@ -3,6 +3,8 @@
 //! A version refuses other versions' names for its own inputs up to a version that it states itself
 //! ([`ApiVersion::refuses_names_up_to`]), so a later version changes nothing for its clients.
 
+use domain::nested_kinds;
+
 use crate::label::{Label, Stage};
 use crate::names::other_names::{FormerName, IgnoredName, LaterName, OtherNames, OtherVersionsNames};
 use crate::version::{ApiVersion, Status};
@@ -34,17 +36,23 @@ pub(crate) struct KnownNames<'a> {
 /// A name for a field in requests of a version.
 type Input<R> = (Label, &'static str, <R as domain::Record>::Field);
 
+macro_rules! unknown_to {
+    ($known:ident, $version:ident;
+        $( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        OtherVersionsNames {
+            trainee: $known.of_record($version),
+            $( $name: $known.of_record($version), )+
+            withdrawal: $known.of_record($version),
+            deferral: $known.of_record($version),
+            recommendation: $known.of_record($version),
+        }
+    };
+}
+
 impl KnownNames<'_> {
     /// Those of them that are not names of this version.
     pub(crate) fn unknown_to(&self, version: &ApiVersion) -> OtherVersionsNames {
-        OtherVersionsNames {
-            trainee: self.of_record(version),
-            placement: self.of_record(version),
-            degree: self.of_record(version),
-            withdrawal: self.of_record(version),
-            deferral: self.of_record(version),
-            recommendation: self.of_record(version),
-        }
+        nested_kinds!([unknown_to] self, version;)
     }
 
     fn of_record<R: WireRecord>(&self, version: &ApiVersion) -> OtherNames<R> {

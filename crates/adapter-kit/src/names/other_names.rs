@@ -1,6 +1,6 @@
 //! What other versions call the fields of a version: names that it refuses, and names that it ignores with a `Warning`.
 
-use domain::{Deferral, Degree, Field, Placement, Recommendation, Record, Trainee, Withdrawal};
+use domain::{Deferral, Field, Recommendation, Record, Trainee, Withdrawal, nested_kinds};
 
 use crate::label::Label;
 
@@ -13,17 +13,21 @@ pub struct OtherNames<R: Record> {
     pub ignored: Vec<IgnoredName>,
 }
 
-/// Names of other versions, by record.
-#[derive(Debug)]
-#[expect(missing_docs, reason = "one field for each record")]
-pub struct OtherVersionsNames {
-    pub trainee: OtherNames<Trainee>,
-    pub placement: OtherNames<Placement>,
-    pub degree: OtherNames<Degree>,
-    pub withdrawal: OtherNames<Withdrawal>,
-    pub deferral: OtherNames<Deferral>,
-    pub recommendation: OtherNames<Recommendation>,
+macro_rules! declare {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        /// Names of other versions, by record.
+        #[derive(Debug)]
+        #[expect(missing_docs, reason = "one field for each record")]
+        pub struct OtherVersionsNames {
+            pub trainee: OtherNames<Trainee>,
+            $( pub $name: OtherNames<domain::$record>, )+
+            pub withdrawal: OtherNames<Withdrawal>,
+            pub deferral: OtherNames<Deferral>,
+            pub recommendation: OtherNames<Recommendation>,
+        }
+    };
 }
+nested_kinds!([declare]);
 
 /// A name that only other versions have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

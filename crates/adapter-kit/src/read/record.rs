@@ -1,30 +1,32 @@
 //! The changes that a JSON object asks for.
 
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
-use domain::fields::value::{DateOfText, impossible_date, text_as_date};
 use domain::problem::{NameHint, NoticeKind};
 use domain::records::record::Changes as _;
-use domain::values::text::is_blank;
 use domain::{
-    Deferral, Degree, FieldSet, Input, Kind, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
-    Recommendation, Record, RecordField as _, Trainee, TraineeField, UnrecognisedNames, Withdrawal,
+    Deferral, FieldSet, Input, Kind, NestedRecord, Notice, ParsedRecord, Path, Problem, ProblemKind, Recommendation,
+    Record, RecordField as _, Trainee, TraineeField, Withdrawal, for_nested_list, nested_kinds,
 };
 use serde::de::{MapAccess, SeqAccess};
 
 use super::json::{Elements, Pairs, Scalar, Skip, Target};
 use super::keys::{Keys, UnknownNames, nearest};
 use super::limits::MAX_RECORDS;
+use super::values::{Single, Strings, is_empty, reject, set, wrong_type};
+use crate::shape::InputName;
 use crate::versions::Served;
 use crate::wire::WireRecord;
 
-/// What becomes of nested lists.
+/// What becomes of nested lists, and of fields without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NestedLists {
-    /// They are read: their records are created together with the trainee.
+    /// The body makes a record. Lists are read: their records are created together with the trainee. Fields without a key
+    /// take the default of the version.
     #[default]
     Read,
-    /// They are unknown names: their records have endpoints of their own.
+    /// The body changes a record. Lists are unknown names: their records have endpoints of their own.
     Ignore,
 }
 
@@ -57,8 +59,6 @@ pub trait ReadableRecord: WireRecord {
     }
 }
 
-impl ReadableRecord for Placement {}
-impl ReadableRecord for Degree {}
 impl ReadableRecord for Withdrawal {}
 impl ReadableRecord for Deferral {}
 impl ReadableRecord for Recommendation {}
@@ -69,16 +69,8 @@ impl ReadableRecord for Trainee {
         pairs: &mut Pairs<'de, A>,
         reader: Reader<'_>,
     ) -> Result<(), A::Error> {
-        let rejected = if list == TraineeField::placements {
-            pairs
-                .value(List::new(reader))?
-                .map(|records| sent.nested.placements = counted(&mut sent.unrecognised, records))
-        } else {
-            pairs
-                .value(List::new(reader))?
-                .map(|records| sent.nested.degrees = counted(&mut sent.unrecognised, records))
-        };
-        if let Err(kind) = rejected {
+        let rejected = for_nested_list!(list, read_nested<_>(sent, pairs, reader)).transpose()?;
+        if let Some(Err(kind)) = rejected {
             sent.unread.insert(list);
             sent.problems.push(Problem::at(Path::List(list.into()), kind));
         }
@@ -86,10 +78,26 @@ impl ReadableRecord for Trainee {
     }
 }
 
-/// The records of a nested list, whose unrecognised names count with those of their trainee.
-fn counted<R: Record>(names: &mut UnrecognisedNames, records: Vec<ParsedRecord<R>>) -> Vec<ParsedRecord<R>> {
-    records.iter().for_each(|record| names.merge(&record.unrecognised));
-    records
+macro_rules! readable_kinds {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        $( impl ReadableRecord for domain::$record {} )+
+    };
+}
+nested_kinds!([readable_kinds]);
+
+/// Reads the records of a nested list, whose unrecognised names count with those of their trainee.
+fn read_nested<'de, R: ReadableRecord + NestedRecord, A: MapAccess<'de>>(
+    sent: &mut ParsedRecord<Trainee>,
+    pairs: &mut Pairs<'de, A>,
+    reader: Reader<'_>,
+) -> Result<Result<(), ProblemKind>, A::Error> {
+    let records = match pairs.value(List::<R>::new(reader))? {
+        Ok(records) => records,
+        Err(kind) => return Ok(Err(kind)),
+    };
+    records.iter().for_each(|record| sent.unrecognised.merge(&record.unrecognised));
+    *R::in_nested_mut(&mut sent.nested) = records;
+    Ok(Ok(()))
 }
 
 /// Reads the record in `{"data": {...}}`.
@@ -160,81 +168,199 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
     }
 
     fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<Self::Output, A::Error> {
-        let reader = self.reader;
-        let version = reader.served.version;
-        let (inputs, shape) = (R::inputs(version), R::shape(version));
-        let names = R::other_names(&reader.served.other_names);
-        let mut sent = ParsedRecord { is_strict: reader.unknown == UnknownNames::Reject, ..ParsedRecord::default() };
-        let (mut seen, mut repeated) = (FieldSet::new(), FieldSet::new());
-        let mut other_names = Vec::new();
-        let mut keys = Keys::default();
-        let (mut count, mut read_only) = (0_usize, 0_usize);
+        let mut record = RecordReader::new(self.reader);
+        let mut count = 0_usize;
         while let Some(key) = pairs.key()? {
             count += 1;
-            if let Some(field) = inputs.field(&key) {
-                let is_list = field.info().kind == Kind::Records;
-                if !seen.insert(field) {
-                    pairs.value(Skip)?;
-                    if repeated.insert(field) {
-                        reject(&mut sent, field, ProblemKind::RepeatedKey);
-                    }
-                } else if is_list && reader.nested == NestedLists::Ignore {
-                    pairs.value(Skip)?;
-                    keys.add_list(&key);
-                } else if is_list {
-                    R::read_list(&mut sent, field, &mut pairs, reader)?;
-                } else if field.info().kind == Kind::TextList {
-                    match pairs.value(Strings)? {
-                        Ok(None) => sent.changes.clear(field),
-                        Ok(Some(texts)) => drop(sent.changes.set(field, Input::TextList(texts))),
-                        Err(kind) => reject(&mut sent, field, kind),
-                    }
-                } else {
-                    set(&mut sent, field, pairs.value(Single)?);
-                }
-            } else if let Some((name, field)) = names.refused.iter().find(|(name, _)| *name == key) {
-                sent.unrecognised.add_of_other_version(name);
-                let value = pairs.value(Single)?;
-                if keys.add_known(&key) {
-                    other_names.push((key.into_owned(), *field, value));
-                }
-            } else if shape.is_some_and(|shape| shape.shows(&key)) {
-                pairs.value(Skip)?;
-                keys.add_known(&key);
-                read_only += 1;
-            } else {
-                pairs.value(Skip)?;
-                let ignored = names.ignored.iter().find(|ignored| ignored.name == key);
-                match ignored {
-                    Some(ignored) => sent.unrecognised.add_of_other_version(ignored.name),
-                    None => sent.unrecognised.unknown += 1,
-                }
-                if reader.unknown == UnknownNames::Ignore {
-                    keys.add_known(&key);
-                    continue;
-                }
-                keys.add_unknown(&key, |key| match ignored.and_then(|ignored| ignored.later) {
-                    Some(later) => NameHint::Later { version: later.version.to_string(), field: later.field },
-                    None => nearest(key, inputs.entries.iter().map(|input| input.name))
-                        .map_or(NameHint::None, NameHint::Nearest),
-                });
-            }
+            record.read_pair(key, &mut pairs)?;
         }
-        for (key, field, value) in other_names {
+        Ok((count > 0).then(|| record.finish(count)))
+    }
+}
+
+/// A record that is being read.
+struct RecordReader<'a, 'de, R: Record> {
+    reader: Reader<'a>,
+    sent: ParsedRecord<R>,
+    /// Fields with a key.
+    seen: FieldSet<R::Field>,
+    /// Fields with several keys.
+    repeated: FieldSet<R::Field>,
+    /// Names of other versions for fields, with their values.
+    other_names: Vec<(String, R::Field, Scalar<'de>)>,
+    /// Keys that are no inputs.
+    keys: Keys,
+    /// How many keys are those of read-only fields.
+    read_only: usize,
+}
+
+impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
+    fn new(reader: Reader<'a>) -> Self {
+        Self {
+            reader,
+            sent: ParsedRecord { is_strict: reader.unknown == UnknownNames::Reject, ..ParsedRecord::default() },
+            seen: FieldSet::new(),
+            repeated: FieldSet::new(),
+            other_names: Vec::new(),
+            keys: Keys::default(),
+            read_only: 0,
+        }
+    }
+
+    /// Reads the value of a key of the record.
+    fn read_pair<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, pairs: &mut Pairs<'de, A>) -> Result<(), A::Error> {
+        if !R::inputs(self.reader.served.version).is_group(&key) {
+            return self.read_field(key, pairs);
+        }
+        if !self.keys.add_known(&key) {
+            return pairs.value(Skip);
+        }
+        pairs.value(InGroup { record: self, group: &key })
+    }
+
+    /// Reads the value of a field, by the path to it.
+    fn read_field<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, pairs: &mut Pairs<'de, A>) -> Result<(), A::Error> {
+        let served = self.reader.served;
+        let (inputs, names) = (R::inputs(served.version), R::other_names(&served.other_names));
+        if let Some(input) = inputs.input(&key) {
+            return self.read_input(input, key, pairs);
+        }
+        if let Some((name, field)) = names.refused.iter().find(|(name, _)| *name == key) {
+            self.sent.unrecognised.add_of_other_version(name);
+            let value = pairs.value(Single)?;
+            if self.keys.add_known(&key) {
+                self.other_names.push((key.into_owned(), *field, value));
+            }
+            return Ok(());
+        }
+        pairs.value(Skip)?;
+        if R::shape(served.version).is_some_and(|shape| shape.shows(&key)) {
+            self.keys.add_known(&key);
+            self.read_only += 1;
+            return Ok(());
+        }
+        let ignored = names.ignored.iter().find(|ignored| ignored.name == key);
+        match ignored {
+            Some(ignored) => self.sent.unrecognised.add_of_other_version(ignored.name),
+            None => self.sent.unrecognised.unknown += 1,
+        }
+        if self.reader.unknown == UnknownNames::Ignore {
+            self.keys.add_known(&key);
+            return Ok(());
+        }
+        self.keys.add_unknown(&key, |key| match ignored.and_then(|ignored| ignored.later) {
+            Some(later) => NameHint::Later { version: later.version.to_string(), field: later.field },
+            None => {
+                nearest(key, inputs.entries.iter().map(|input| input.name)).map_or(NameHint::None, NameHint::Nearest)
+            }
+        });
+        Ok(())
+    }
+
+    fn read_input<A: MapAccess<'de>>(
+        &mut self,
+        input: &'static InputName<R::Field>,
+        key: Cow<'de, str>,
+        pairs: &mut Pairs<'de, A>,
+    ) -> Result<(), A::Error> {
+        let field = input.field;
+        let is_list = field.info().kind == Kind::Records;
+        if !self.seen.insert(field) {
+            pairs.value(Skip)?;
+            if self.repeated.insert(field) {
+                reject(&mut self.sent, field, ProblemKind::RepeatedKey);
+            }
+        } else if is_list && self.reader.nested == NestedLists::Ignore {
+            pairs.value(Skip)?;
+            self.keys.add_list(&key);
+        } else if is_list {
+            R::read_list(&mut self.sent, field, pairs, self.reader)?;
+        } else if field.info().kind == Kind::TextList {
+            match pairs.value(Strings)? {
+                Ok(None) => self.sent.changes.clear(field),
+                Ok(Some(texts)) => drop(self.sent.changes.set(field, Input::TextList(texts))),
+                Err(kind) => reject(&mut self.sent, field, kind),
+            }
+        } else {
+            let parts = R::inputs(self.reader.served.version).parts(input);
+            for part in parts {
+                self.seen.insert(part.field);
+            }
+            set(&mut self.sent, self.reader.served.version, input, pairs.value(Single)?);
+        }
+        Ok(())
+    }
+
+    /// Clears the fields of a group.
+    fn clear_group(&mut self, group: &str) {
+        for input in R::inputs(self.reader.served.version).in_group(group) {
+            self.seen.insert(input.field);
+            self.sent.changes.clear(input.field);
+        }
+    }
+
+    /// Reports that what was sent in place of a group is no object.
+    fn reject_group(&mut self, group: &str) {
+        for input in R::inputs(self.reader.served.version).in_group(group) {
+            self.sent.unread.insert(input.field);
+        }
+        self.sent.problems.push(Problem::at(Path::Key(group.to_owned()), wrong_type(Kind::Document)));
+    }
+
+    /// The changes that the record asks for. `count` is the number of its keys.
+    fn finish(mut self, count: usize) -> ParsedRecord<R> {
+        let version = self.reader.served.version;
+        let inputs = R::inputs(version);
+        for (key, field, value) in self.other_names {
             // Accepted next to the right name with the same value.
             let mut alone = ParsedRecord::<R>::default();
-            set(&mut alone, field, value);
-            let same = alone.problems.is_empty() && alone.changes.requested(field) == sent.changes.requested(field);
-            if !(seen.contains(field) && same) {
-                sent.unread.insert(field);
-                sent.problems.push(Problem::at(Path::Key(key), ProblemKind::OtherVersionsName { field: field.into() }));
+            if let Some(input) = inputs.of_field(field) {
+                set(&mut alone, version, input, value);
+            }
+            let same =
+                alone.problems.is_empty() && alone.changes.requested(field) == self.sent.changes.requested(field);
+            if !(self.seen.contains(field) && same) {
+                self.sent.unread.insert(field);
+                let kind = ProblemKind::OtherVersionsName { field: field.into() };
+                self.sent.problems.push(Problem::at(Path::Key(key), kind));
             }
         }
-        keys.report(&mut sent.problems, &mut sent.notices, reader.unknown);
-        if count == read_only && count > 0 {
-            sent.notices.push(Notice { at: Path::Data, kind: NoticeKind::ReadOnly });
+        if self.reader.nested == NestedLists::Read {
+            for (input, default) in inputs.entries.iter().filter_map(|input| Some((input, input.default?))) {
+                if !self.seen.contains(input.field) {
+                    self.sent.changes.set(input.field, Input::Text(Cow::Borrowed(default)));
+                }
+            }
         }
-        Ok((count > 0).then_some(sent))
+        self.keys.report(&mut self.sent.problems, &mut self.sent.notices, self.reader.unknown);
+        if count == self.read_only {
+            self.sent.notices.push(Notice { at: Path::Data, kind: NoticeKind::ReadOnly });
+        }
+        self.sent
+    }
+}
+
+/// Reads the fields of a group; null clears all of them.
+struct InGroup<'r, 'a, 'de, R: Record> {
+    record: &'r mut RecordReader<'a, 'de, R>,
+    group: &'r str,
+}
+
+impl<'de, R: ReadableRecord> Target<'de> for InGroup<'_, '_, 'de, R> {
+    type Output = ();
+
+    fn scalar(self, value: Scalar<'de>) {
+        match value {
+            Scalar::Null => self.record.clear_group(self.group),
+            Scalar::Text(_) | Scalar::Integer(_) | Scalar::Other => self.record.reject_group(self.group),
+        }
+    }
+
+    fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<(), A::Error> {
+        while let Some(key) = pairs.key()? {
+            self.record.read_field(Cow::Owned(format!("{}.{key}", self.group)), &mut pairs)?;
+        }
+        Ok(())
     }
 }
 
@@ -267,92 +393,4 @@ impl<'de, R: ReadableRecord> Target<'de> for List<'_, R> {
         let more = elements.skip_rest()? > 0;
         Ok(if more { Err(ProblemKind::TooMany { max: MAX_RECORDS }) } else { Ok(records) })
     }
-}
-
-/// Reads an array of strings; `None` for null and a blank string.
-struct Strings;
-
-impl<'de> Target<'de> for Strings {
-    type Output = Result<Option<Vec<String>>, ProblemKind>;
-
-    fn scalar(self, value: Scalar<'de>) -> Self::Output {
-        if is_empty(&value) { Ok(None) } else { Err(wrong_type(Kind::TextList)) }
-    }
-
-    fn array<A: SeqAccess<'de>>(self, mut elements: Elements<'de, A>) -> Result<Self::Output, A::Error> {
-        let mut strings = Vec::new();
-        while let Some(element) = elements.next(Single)? {
-            match element {
-                Scalar::Text(text) if !has_control_character(&text) => strings.push(text.into_owned()),
-                rejected @ (Scalar::Text(_) | Scalar::Null | Scalar::Integer(_) | Scalar::Other) => {
-                    elements.skip_rest()?;
-                    let is_text = matches!(rejected, Scalar::Text(_));
-                    return Ok(Err(if is_text { ProblemKind::ControlCharacter } else { wrong_type(Kind::TextList) }));
-                }
-            }
-        }
-        Ok(Ok(Some(strings)))
-    }
-}
-
-/// Reads a value as a scalar.
-struct Single;
-
-impl<'de> Target<'de> for Single {
-    type Output = Scalar<'de>;
-
-    fn scalar(self, value: Scalar<'de>) -> Self::Output {
-        value
-    }
-}
-
-fn wrong_type(expected: Kind) -> ProblemKind {
-    ProblemKind::WrongType { expected, impossible_date: None }
-}
-
-fn is_empty(value: &Scalar<'_>) -> bool {
-    matches!(value, Scalar::Null) || matches!(value, Scalar::Text(text) if is_blank(text))
-}
-
-/// Sets a field to the value, or reports why it cannot be read.
-fn set<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scalar<'_>) {
-    let expected = field.info().kind;
-    let (mut wrong_date, mut left_out) = (None, None);
-    let input = match value {
-        Scalar::Null => return sent.changes.clear(field),
-        Scalar::Text(text) if has_control_character(&text) => {
-            return reject(sent, field, ProblemKind::ControlCharacter);
-        }
-        Scalar::Text(text) if is_blank(&text) => return sent.changes.blank(field),
-        Scalar::Text(text) => {
-            if matches!(expected, Kind::Date | Kind::Year) {
-                wrong_date = impossible_date(&text).map(str::to_owned);
-            }
-            left_out = text_as_date(&text).filter(|date| expected == Kind::Date && date.leaves_out_time);
-            Some(Input::Text(text))
-        }
-        Scalar::Integer(number) => Some(Input::Integer(number)),
-        Scalar::Other => None,
-    };
-    if !input.is_some_and(|input| sent.changes.set(field, input)) {
-        return reject(sent, field, ProblemKind::WrongType { expected, impossible_date: wrong_date });
-    }
-    match left_out {
-        Some(_) if sent.is_strict => reject(sent, field, wrong_type(expected)),
-        Some(DateOfText { day, .. }) => {
-            sent.notices.push(Notice { at: field.into(), kind: NoticeKind::TimeLeftOut { day } });
-        }
-        None => {}
-    }
-}
-
-/// Whether the text has characters that no name, address or reason has.
-fn has_control_character(text: &str) -> bool {
-    text.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
-}
-
-/// Reports why a field cannot be read.
-fn reject<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, kind: ProblemKind) {
-    sent.unread.insert(field);
-    sent.problems.push(Problem::at(field, kind));
 }

@@ -6,6 +6,7 @@ pub(crate) mod contract;
 pub(crate) mod register;
 pub(crate) mod shown;
 pub(crate) mod versions;
+pub(crate) mod wire_values;
 
 pub(crate) use bodies::{Body, REQUIRED, record, requires};
 pub(crate) use client::{Page, Raw, Request, Response};

@@ -4,8 +4,8 @@
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::shape::{Entry, Shape, Source};
 use adapter_kit::version::ApiVersion;
-use adapter_kit::wire::WireRecord;
-use domain::{Trainee, TraineeField};
+use adapter_kit::wire::{WireNested, WireRecord};
+use domain::{Trainee, for_each_nested};
 
 /// A name that only the second version writes.
 #[derive(Debug, Clone, Copy)]
@@ -40,39 +40,46 @@ impl AddedNames {
 
     /// In requests: what only the second version can set.
     fn set_names(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
-        let placements = Trainee::inputs(to).name_of(TraineeField::placements);
-        let degrees = Trainee::inputs(to).name_of(TraineeField::degrees);
-        let placement: Vec<Name> = set_names::<domain::Placement>(from, to);
-        let degree: Vec<Name> = set_names::<domain::Degree>(from, to);
         let mut trainee = set_names::<Trainee>(from, to);
-        trainee.extend(placement.iter().map(|name| Name { list: placements, ..*name }));
-        trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
-        vec![
-            (RecordKind::Trainee, trainee),
-            (RecordKind::Placement, placement),
-            (RecordKind::Degree, degree),
+        let nested = for_each_nested!(nested_set_names(from, to, &mut trainee));
+        let mut names = vec![
             (RecordKind::Withdrawal, set_names::<domain::Withdrawal>(from, to)),
             (RecordKind::Deferral, set_names::<domain::Deferral>(from, to)),
             (RecordKind::Recommendation, set_names::<domain::Recommendation>(from, to)),
-        ]
+            (RecordKind::Trainee, trainee),
+        ];
+        names.extend(nested);
+        names
     }
 
     /// In replies: fields that only the second version shows, its own fields, and its copies.
     fn shown(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
-        let (one, other) = (&from.shapes, &to.shapes);
-        let placements = other.trainee.name_of(TraineeField::placements);
-        let degrees = other.trainee.name_of(TraineeField::degrees);
-        let nested = shown(&one.placement_nested, &other.placement_nested);
-        let degree = shown(&one.degree, &other.degree);
-        let mut trainee = shown(&one.trainee, &other.trainee);
-        trainee.extend(nested.iter().map(|name| Name { list: placements, ..*name }));
-        trainee.extend(degree.iter().map(|name| Name { list: degrees, ..*name }));
-        vec![
-            (RecordKind::Trainee, trainee),
-            (RecordKind::Placement, shown(&one.placement, &other.placement)),
-            (RecordKind::Degree, degree),
-        ]
+        let mut trainee = shown(&from.shapes.trainee, &to.shapes.trainee);
+        let mut names = for_each_nested!(nested_shown(from, to, &mut trainee)).to_vec();
+        names.push((RecordKind::Trainee, trainee));
+        names
     }
+}
+
+/// The names of a nested record, which are added to those of its trainee.
+fn nested_set_names<R: WireNested>(
+    from: &ApiVersion,
+    to: &ApiVersion,
+    trainee: &mut Vec<Name>,
+) -> (RecordKind, Vec<Name>) {
+    let names = set_names::<R>(from, to);
+    let list = Trainee::inputs(to).name_of(R::LIST);
+    trainee.extend(names.iter().map(|name| Name { list, ..*name }));
+    (R::KIND, names)
+}
+
+/// The same in replies.
+fn nested_shown<R: WireNested>(from: &ApiVersion, to: &ApiVersion, trainee: &mut Vec<Name>) -> (RecordKind, Vec<Name>) {
+    let (one, other) = (R::shapes(from), R::shapes(to));
+    let list = to.shapes.trainee.name_of(R::LIST);
+    let in_trainee = shown(&one.in_trainee, &other.in_trainee);
+    trainee.extend(in_trainee.iter().map(|name| Name { list, ..*name }));
+    (R::KIND, shown(&one.alone, &other.alone))
 }
 
 fn set_names<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {

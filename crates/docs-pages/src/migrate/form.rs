@@ -1,9 +1,12 @@
 //! The form: what was filled in, what it means, and what is wrong with it, in words for the page.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
+use adapter_kit::wire::WireNested;
 use adapter_kit::{ApiVersion, Label, Served, Versions, read};
+use domain::for_each_nested;
 use domain::values::text::is_absent;
 use serde_json::Value;
 use version_tools::translate::BodyKind;
@@ -18,18 +21,48 @@ pub(super) const MAX_FORM_BYTES: usize = 3 * MAX_BODY_BYTES + 1_024;
 /// The name of the button that gets an example.
 const EXAMPLE: &str = "example";
 
-/// What a body can be said to be: the value of the choice, its words, and its meaning.
-const KINDS: &[(&str, &str, BodyKind)] = &[
-    ("detect", "Find out from the body", BodyKind { record: None, direction: None, purpose: None }),
-    ("create", "Request: a new trainee", request(RecordKind::Trainee, Some(Purpose::Create))),
-    ("update", "Request: a change of a trainee", request(RecordKind::Trainee, Some(Purpose::Update))),
-    ("placement", "Request: a placement", request(RecordKind::Placement, None)),
-    ("degree", "Request: a degree", request(RecordKind::Degree, None)),
-    ("withdraw", "Request: withdraw a trainee", request(RecordKind::Withdrawal, None)),
-    ("defer", "Request: defer a trainee", request(RecordKind::Deferral, None)),
-    ("recommend", "Request: recommend a trainee for the award", request(RecordKind::Recommendation, None)),
-    ("reply", "A reply of the register", BodyKind { record: None, direction: Some(Direction::Reply), purpose: None }),
-];
+/// What a body can be said to be.
+struct KindChoice {
+    /// The value of the choice.
+    value: &'static str,
+    /// Its words.
+    label: String,
+    /// Its meaning.
+    body_kind: BodyKind,
+}
+
+impl KindChoice {
+    fn new(value: &'static str, label: impl Into<String>, body_kind: BodyKind) -> Self {
+        Self { value, label: label.into(), body_kind }
+    }
+
+    fn nested<R: WireNested>() -> Self {
+        Self::new(R::NAME, format!("Request: a {}", R::NAME), request(R::KIND, None))
+    }
+}
+
+/// All choices, in order.
+static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
+    let unknown = BodyKind { record: None, direction: None, purpose: None };
+    let trainee = |purpose| request(RecordKind::Trainee, Some(purpose));
+    let mut choices = vec![
+        KindChoice::new("detect", "Find out from the body", unknown),
+        KindChoice::new("create", "Request: a new trainee", trainee(Purpose::Create)),
+        KindChoice::new("update", "Request: a change of a trainee", trainee(Purpose::Update)),
+    ];
+    choices.extend(for_each_nested!(KindChoice::nested()));
+    choices.extend([
+        KindChoice::new("withdraw", "Request: withdraw a trainee", request(RecordKind::Withdrawal, None)),
+        KindChoice::new("defer", "Request: defer a trainee", request(RecordKind::Deferral, None)),
+        KindChoice::new(
+            "recommend",
+            "Request: recommend a trainee for the award",
+            request(RecordKind::Recommendation, None),
+        ),
+        KindChoice::new("reply", "A reply of the register", BodyKind { direction: Some(Direction::Reply), ..unknown }),
+    ]);
+    choices
+});
 
 const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
     BodyKind { record: Some(record), direction: Some(Direction::Request), purpose }
@@ -112,7 +145,7 @@ impl Form {
     /// What the body is said to be, if it is anything of the list.
     pub(super) fn body_kind(&self) -> Option<BodyKind> {
         let kind = self.value(FormField::Kind);
-        KINDS.iter().find(|(value, ..)| *value == kind || kind.is_empty()).map(|(.., body_kind)| *body_kind)
+        KINDS.iter().find(|choice| choice.value == kind || kind.is_empty()).map(|choice| choice.body_kind)
     }
 
     /// What is wrong with a field.
@@ -174,11 +207,11 @@ impl Form {
     /// The endpoints are those of a version.
     pub(super) fn kinds(&self, version: Option<&ApiVersion>) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
-        let choice = |(value, words, kind): &(&str, &str, BodyKind)| {
-            let endpoint =
-                version.filter(|_| kind.record.is_some()).and_then(|version| example::endpoint(version, *kind));
+        let choice = |KindChoice { value, label, body_kind }: &KindChoice| {
+            let version = version.filter(|_| body_kind.record.is_some());
+            let endpoint = version.and_then(|version| example::endpoint(version, *body_kind));
             let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
-            Choice { value: (*value).to_owned(), words: format!("{words}{endpoint}"), chosen: *value == chosen }
+            Choice { value: (*value).to_owned(), words: format!("{label}{endpoint}"), chosen: *value == chosen }
         };
         KINDS.iter().map(choice).collect()
     }

@@ -1,4 +1,4 @@
-//! Creating and updating trainees, placements and degrees.
+//! Creating and updating trainees and nested records.
 
 use super::decision::{CreationContext, Decision, decide, wrong_state};
 use crate::fields::parsed::ParsedRecord;
@@ -8,11 +8,10 @@ use crate::lifecycle::{Action, State, TransitionError};
 use crate::problem::{Notice, Path, Problem, ProblemKind};
 use crate::records::candidate::Candidate;
 use crate::records::context::Context;
-use crate::records::degree::Degree;
-use crate::records::placement::Placement;
 use crate::records::record::Record;
-use crate::records::trainee::{NestedRecords, Trainee, TraineeField};
+use crate::records::trainee::{NestedRecord, NestedRecords, Sent, Trainee};
 use crate::rules::{Rule, Rules, apply, apply_nested};
+use crate::{for_each_nested, nested_kinds};
 
 /// A record that a request can create and update.
 pub trait Editable: Record {
@@ -35,7 +34,7 @@ pub struct AuditFields<'a> {
 }
 
 macro_rules! editable {
-    ($($record:ident: $rules:ident, $id:ident;)+) => {$(
+    ($($record:ty: $rules:ident, $id:ident;)+) => {$(
         impl Editable for $record {
             fn rules(rules: &Rules) -> &'static [Rule<Self>] {
                 rules.$rules
@@ -48,52 +47,21 @@ macro_rules! editable {
         }
     )+};
 }
-editable! { Trainee: trainee, trainee_id; Placement: placement, placement_id; Degree: degree, degree_id; }
+editable! { Trainee: trainee, trainee_id; }
 
-/// A record that is nested in a trainee, and can be added, changed and removed by itself.
-pub trait NestedRecord: Editable<Owner = ()> {
-    /// The records of a trainee.
-    fn of(trainee: &Trainee) -> &Vec<Self>;
-
-    /// The records of a trainee, to be changed.
-    fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self>;
-
-    /// The identifier.
-    fn id(&self) -> Option<&str>;
-
-    /// Whether the trainee must not have both records.
-    fn duplicates(&self, other: &Self) -> bool;
+macro_rules! editable_kinds {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
+        $( editable! { crate::$record: $name, $id; } )+
+    };
 }
+nested_kinds!([editable_kinds]);
 
-macro_rules! nested_record {
-    ($($record:ident: $list:ident, $id:ident, $duplicates:expr;)+) => {$(
-        impl NestedRecord for $record {
-            fn of(trainee: &Trainee) -> &Vec<Self> {
-                &trainee.$list
-            }
-
-            fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self> {
-                &mut trainee.$list
-            }
-
-            fn id(&self) -> Option<&str> {
-                self.$id.as_deref()
-            }
-
-            fn duplicates(&self, other: &Self) -> bool {
-                $duplicates(self, other)
-            }
-        }
-    )+};
-}
-nested_record! { Placement: placements, placement_id, |_, _| false; Degree: degrees, degree_id, Degree::duplicates; }
-
-/// A new placement or degree (contract, sections 4.9 and 4.10).
+/// A new nested record, such as a placement or a degree (contract, sections 4.9 and 4.10).
 ///
 /// # Errors
 ///
-/// All problems of the record. Whether a degree repeats another one is for the caller to check.
-pub fn add<R: NestedRecord>(
+/// All problems of the record. Whether it repeats another one is for the caller to check.
+pub fn add<R: NestedRecord + Editable>(
     sent: ParsedRecord<R>,
     rules: &Rules,
     context: &Context<'_>,
@@ -114,8 +82,8 @@ fn stamp<R: Editable>(record: &mut R, creation: &CreationContext<'_>) {
 ///
 /// # Errors
 ///
-/// All problems of the merged record that a field of the request has a part in. Whether a degree repeats another one is for
-/// the caller to check.
+/// All problems of the merged record that a field of the request has a part in. Whether a nested record repeats another one
+/// is for the caller to check.
 pub fn update<R: Editable<Owner = ()>>(
     stored: &R,
     sent: ParsedRecord<R>,
@@ -130,7 +98,7 @@ pub fn update<R: Editable<Owner = ()>>(
     Ok(decision)
 }
 
-/// A new trainee with placements and degrees (contract, section 4.8).
+/// A new trainee with nested records (contract, section 4.8).
 ///
 /// # Errors
 ///
@@ -141,18 +109,13 @@ pub fn create(
     context: &Context<'_>,
     creation: &CreationContext<'_>,
 ) -> Result<Decision<Trainee>, Vec<Problem>> {
-    let nested = std::mem::take(&mut sent.nested);
+    let mut sent_nested = std::mem::take(&mut sent.nested);
     let mut candidate = Candidate::new((), None, sent, context);
     apply(&mut candidate, rules.trainee, context);
     let (mut problems, mut notices) = (Vec::new(), Vec::new());
-    let mut add_each = Nested { rules, context, creation, problems: &mut problems, notices: &mut notices };
-    let placements = add_each.add(nested.placements, TraineeField::placements);
-    let degrees = add_each.add(nested.degrees, TraineeField::degrees);
-    problems.extend(repeated(&degrees));
-    let nested = NestedRecords {
-        placements: placements.into_iter().flatten().collect(),
-        degrees: degrees.into_iter().flatten().collect(),
-    };
+    let mut adding = Adding { rules, context, creation, problems: &mut problems, notices: &mut notices };
+    let mut nested = NestedRecords::default();
+    for_each_nested!(add_all(&mut adding, &mut sent_nested, &mut nested));
     if problems.is_empty() {
         apply_nested(&mut candidate, &nested, rules.trainee, context);
     }
@@ -176,7 +139,7 @@ pub fn create(
 }
 
 /// What the nested records of a new trainee need and report.
-struct Nested<'a> {
+struct Adding<'a> {
     rules: &'a Rules,
     context: &'a Context<'a>,
     creation: &'a CreationContext<'a>,
@@ -184,10 +147,21 @@ struct Nested<'a> {
     notices: &'a mut Vec<Notice>,
 }
 
-impl Nested<'_> {
+/// Adds the nested records of a kind.
+fn add_all<R: NestedRecord + Editable>(
+    adding: &mut Adding<'_>,
+    sent: &mut NestedRecords<Sent>,
+    nested: &mut NestedRecords,
+) {
+    let records = adding.add(std::mem::take(R::in_nested_mut(sent)));
+    adding.problems.extend(repeated(&records));
+    *R::in_nested_mut(nested) = records.into_iter().flatten().collect();
+}
+
+impl Adding<'_> {
     /// Adds each record of a list; a rejected one keeps its position as `None`.
-    fn add<R: NestedRecord>(&mut self, sent: Vec<ParsedRecord<R>>, list: TraineeField) -> Vec<Option<R>> {
-        let list = list.to_field();
+    fn add<R: NestedRecord + Editable>(&mut self, sent: Vec<ParsedRecord<R>>) -> Vec<Option<R>> {
+        let list = R::LIST.to_field();
         let decisions = sent.into_iter().map(|sent| add(sent, self.rules, self.context, self.creation));
         let mut records = Vec::new();
         for (position, decision) in decisions.enumerate() {
@@ -204,14 +178,14 @@ impl Nested<'_> {
     }
 }
 
-/// The problems of degrees of one request that repeat an earlier one.
-fn repeated(degrees: &[Option<Degree>]) -> Vec<Problem> {
-    let repeats = |one: &Option<Degree>, other: &Option<Degree>| {
+/// The problems of records of one request that repeat an earlier one.
+fn repeated<R: NestedRecord>(records: &[Option<R>]) -> Vec<Problem> {
+    let repeats = |one: &Option<R>, other: &Option<R>| {
         one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one.duplicates(other))
     };
-    let found = degrees.iter().enumerate().filter_map(|(position, degree)| {
-        let earlier = degrees.iter().take(position).position(|other| repeats(degree, other))?;
-        let at = Path::Position { list: TraineeField::degrees.to_field(), position };
+    let found = records.iter().enumerate().filter_map(|(position, record)| {
+        let earlier = records.iter().take(position).position(|other| repeats(record, other))?;
+        let at = Path::Position { list: R::LIST.to_field(), position };
         Some(Problem { at, kind: ProblemKind::RepeatsPosition { position: earlier } })
     });
     found.collect()
@@ -229,8 +203,11 @@ pub fn check_gates(trainee: &Trainee, action: Action, rules: &Rules) -> Result<(
     Ok(())
 }
 
-/// Sorts placements by the time of their creation; degrees by year of graduation.
+/// Sorts the nested records of each kind into the order in which they are shown.
 pub fn sort_nested(trainee: &mut Trainee) {
-    trainee.placements.sort_by_key(|placement| placement.created_at);
-    trainee.degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
+    for_each_nested!(sort(trainee));
+}
+
+fn sort<R: NestedRecord>(trainee: &mut Trainee) {
+    R::sort(R::of_mut(trainee));
 }

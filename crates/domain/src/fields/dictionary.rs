@@ -9,9 +9,40 @@
 /// The fields are in groups: `inputs` are stored and may be set by a request; `service` fields are stored and set by the
 /// service alone; `derived` fields are computed. A stored field may name a function that computes what is shown of it
 /// (`= ethnicity`). The optional group `nested` names the struct without nested records, the struct of their lists, and the
-/// lists. After the owner, functions can implement `Record::implied_changes` (`implied by`) and `Record::ignored_fields`
-/// (`ignored by`).
+/// macro that has the lists. After the owner, functions can implement `Record::implied_changes` (`implied by`) and
+/// `Record::ignored_fields` (`ignored by`).
 macro_rules! record {
+    (
+        $(#[doc = $doc:literal])+
+        $record:ident / $fields:ident / $changes:ident named $title:literal of $owner:ty, implied by $implied:path {
+            inputs $inputs:tt
+            service $service:tt
+            derived $derived:tt
+            nested $flat:ident + $lists:ident of $table:ident
+        }
+    ) => {
+        $table! { [record]
+            @with_nested {
+                $(#[doc = $doc])+
+                $record / $fields / $changes named $title of $owner, implied by $implied
+            } {
+                inputs $inputs
+                service $service
+                derived $derived
+            } $flat + $lists
+        }
+    };
+    (
+        @with_nested { $($head:tt)+ } { $($groups:tt)+ } $flat:ident + $lists:ident
+        $( $(#[doc = $doc:literal])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+
+    ) => {
+        record! {
+            $($head)+ {
+                $($groups)+
+                nested $flat + $lists { $( $(#[doc = $doc])+ $list: crate::$record; )+ }
+            }
+        }
+    };
     (
         $(#[doc = $doc:literal])+
         $record:ident / $fields:ident / $changes:ident named $title:literal of $owner:ty

@@ -111,6 +111,21 @@ impl<'a> Value<'a> {
         if self == Self::Null { other() } else { self }
     }
 
+    /// The value as text in which nothing is escaped, such as `2026-09-01` or `11`; `None` for null, and for a value that
+    /// has several parts.
+    #[must_use]
+    pub fn to_plain_text(&self) -> Option<Cow<'_, str>> {
+        Some(match self {
+            Self::Text(text) => Cow::Borrowed(text.as_ref()),
+            Self::Integer(number) => Cow::Owned(number.to_string()),
+            Self::Boolean(flag) => Cow::Borrowed(if *flag { "true" } else { "false" }),
+            Self::Date(date) => Cow::Owned(date.to_string()),
+            Self::Timestamp(timestamp) => Cow::Owned(crate::values::iso_8601::timestamp(*timestamp)),
+            Self::Uuid(uuid) => Cow::Owned(uuid.to_string()),
+            Self::Null | Self::TextList(_) | Self::Codes(_) | Self::Document(_) => return None,
+        })
+    }
+
     /// The text of a text value.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {

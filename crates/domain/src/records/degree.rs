@@ -6,7 +6,7 @@ use crate::fields::dictionary::record;
 use crate::fields::field_set::FieldSet;
 use crate::fields::value::{Text, Timestamp, Value, Year};
 use crate::lists::{List, Lists};
-use crate::records::record::Stored;
+use crate::records::record::{NestedKind, Stored};
 
 record! {
     /// A degree that the trainee held before the training.
@@ -118,11 +118,18 @@ impl Degree {
         let has_value = |field: &DegreeField| self.stored(*field) != Value::Null;
         kind.required().iter().all(has_value) && !kind.excluded().iter().any(has_value)
     }
+}
+
+impl NestedKind for Degree {
+    const REFUSES_DUPLICATES: bool = true;
+
+    fn sort(records: &mut [Self]) {
+        records.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
+    }
 
     /// Whether the two are the same degree: subject, year of graduation, country, both degree types
     /// and grade are equal, null to null (contract, section 4.10).
-    #[must_use]
-    pub fn duplicates(&self, other: &Self) -> bool {
+    fn duplicates(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.graduation_year == other.graduation_year
             && self.country == other.country

@@ -6,7 +6,7 @@ use crate::fields::dictionary::record;
 use crate::fields::value::{Integer, Text, Timestamp, Value};
 use crate::lists::Lists;
 use crate::records::organisations::Organisations;
-use crate::records::record::Stored;
+use crate::records::record::{NestedKind, SchoolFields, Stored};
 
 record! {
     /// A period of school experience during the training.
@@ -33,6 +33,20 @@ record! {
             /// URN and postcode on one line.
             address: Text = address;
         }
+    }
+}
+
+impl NestedKind for Placement {
+    const SCHOOL: Option<SchoolFields<PlacementField>> =
+        Some(SchoolFields { urn: PlacementField::urn, name: PlacementField::name, postcode: PlacementField::postcode });
+
+    fn sort(records: &mut [Self]) {
+        records.sort_by_key(|placement| placement.created_at);
+    }
+
+    /// A placement in a known school has its name and its postcode.
+    fn mirrored_fields(&self) -> &'static [PlacementField] {
+        if self.school_id.is_some() { &[PlacementField::name, PlacementField::postcode] } else { &[] }
     }
 }
 

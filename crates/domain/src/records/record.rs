@@ -77,6 +77,40 @@ impl NestedLists for () {
     type Parsed = ();
 }
 
+/// The fields that say in which school something is.
+#[derive(Debug, Clone, Copy)]
+pub struct SchoolFields<F> {
+    /// The URN, by which the school is looked up.
+    pub urn: F,
+    /// The name.
+    pub name: F,
+    /// The postcode.
+    pub postcode: F,
+}
+
+/// What differs between the kinds of records that are nested in a trainee.
+pub trait NestedKind: Record<Owner = ()> {
+    /// Whether there are records of which a trainee must not have both.
+    const REFUSES_DUPLICATES: bool = false;
+
+    /// The fields of the school that a record is in.
+    const SCHOOL: Option<SchoolFields<Self::Field>> = None;
+
+    /// Sorts the records of a trainee into the order in which they are shown.
+    fn sort(records: &mut [Self]);
+
+    /// Whether the trainee must not have both records.
+    fn duplicates(&self, other: &Self) -> bool {
+        let _ = other;
+        false
+    }
+
+    /// Fields whose stored values are those of another record, which changes them without an entry in the history.
+    fn mirrored_fields(&self) -> &'static [Self::Field] {
+        &[]
+    }
+}
+
 /// A record of the dictionary.
 pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
     /// The fields of the record.

@@ -5,16 +5,18 @@ use std::borrow::Cow;
 use crate::fields::dictionary::record;
 use crate::fields::field::RecordField as _;
 use crate::fields::field_set::FieldSet;
-use crate::fields::parsed::ParsedRecord;
 use crate::fields::value::{Boolean, Date, Document, Integer, Text, TextList, Timestamp, Value};
 use crate::fields::vocabulary::{
     self, DISABILITY_NOT_PROVIDED, DISABLED, DIVERSITY_DISCLOSED, DIVERSITY_NOT_DISCLOSED, NO_DISABILITY,
 };
 use crate::lifecycle::{Action, State, TransitionError, next_state};
 use crate::lists::{AgeRange, FundingMethod, List, Lists, Route};
-use crate::records::degree::Degree;
-use crate::records::placement::Placement;
-use crate::records::record::{Change, NestedLists, Record as _, Stored, StoredJson};
+use crate::nested_kinds;
+use crate::records::record::{Change, Record as _, Stored, StoredJson};
+
+mod nested;
+
+pub use nested::{Borrowed, NestedForm, NestedRecord, NestedRecords, Owned, Sent};
 
 record! {
     /// A person training to teach, as one provider registers them.
@@ -213,12 +215,7 @@ record! {
             /// Whether the record has everything that a submission needs.
             submission_ready: Boolean = submission_ready;
         }
-        nested FlatTrainee + NestedRecords {
-            /// Placements in schools, oldest first.
-            placements: Placement;
-            /// Degrees held before the training, by year of graduation.
-            degrees: Degree;
-        }
+        nested FlatTrainee + NestedRecords of nested_kinds
     }
 }
 
@@ -238,26 +235,6 @@ pub const DISABILITIES: [TraineeField; 9] = [
     TraineeField::disability8,
     TraineeField::disability9,
 ];
-
-/// The nested records of a trainee, or something for each of them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NestedRecords<P = Placement, D = Degree> {
-    /// The placements.
-    pub placements: Vec<P>,
-    /// The degrees.
-    pub degrees: Vec<D>,
-}
-
-impl<P, D> Default for NestedRecords<P, D> {
-    fn default() -> Self {
-        Self { placements: Vec::new(), degrees: Vec::new() }
-    }
-}
-
-impl NestedLists for NestedRecords {
-    type Stored<'a> = NestedRecords<&'a dyn Stored<Placement>, &'a dyn Stored<Degree>>;
-    type Parsed = NestedRecords<ParsedRecord<Placement>, ParsedRecord<Degree>>;
-}
 
 impl Trainee {
     /// The state; a record without one is a draft.

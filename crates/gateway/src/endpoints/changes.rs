@@ -50,7 +50,7 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
     let page = found.ok_or(ApiError::CursorOutdated)?;
     let mut cursor = String::new();
     let write = |change: &Change, out: &mut Vec<u8>| write(request, change, out);
-    let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, |written| {
+    let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, "meta", |written| {
         let (place, has_more) = page.behind(written);
         // Who is up to date keeps the cursor, and is not given another one each time.
         cursor = match query.after.as_ref().filter(|_| after.as_ref() == Some(&place)) {

@@ -5,12 +5,12 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
-use adapter_kit::NestedVisibility;
 use adapter_kit::view::View;
+use adapter_kit::{NestedVisibility, PageMember};
 use chrono::SecondsFormat;
 use domain::listing::{Listing, MAX_PER_PAGE, Order};
 use http_kit::cursor::CursorScope;
-use serde::Serialize;
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use storage::records::trainees::{ListCursor, Nested, TraineeDocument};
 use storage::session::ProviderSession;
 
@@ -22,19 +22,41 @@ use crate::response::ApiResponse;
 /// What is wrong with the size of a page whose nested records fill the largest reply.
 const TOO_MANY_NESTED: &str = "is too many for trainees with so many nested records; ask for fewer";
 
-/// Where the page stands among the others.
-#[derive(Serialize)]
-struct Meta {
-    current_page: i64,
-    total_pages: i64,
-    total_count: i64,
+/// Where the page stands among the others. A page that was reached by a cursor has no counts: what changes during the
+/// reading is not counted.
+struct Meta<'a> {
+    members: &'a [(&'static str, PageMember)],
+    counts: Option<Counts>,
     per_page: i64,
+    /// The address of the next page.
+    next: Option<String>,
 }
 
-/// What is said of a page that was reached by a cursor: what changes meanwhile is not counted.
-#[derive(Serialize)]
-struct CursorMeta {
-    per_page: i64,
+struct Counts {
+    number: i64,
+    pages: i64,
+    total: i64,
+}
+
+impl Serialize for Meta<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_map(None)?;
+        for (name, member) in self.members {
+            let count = match (member, &self.counts) {
+                (PageMember::Next, _) => {
+                    object.serialize_entry(name, &self.next)?;
+                    continue;
+                }
+                (PageMember::PerPage, _) => self.per_page,
+                (PageMember::Number, Some(counts)) => counts.number,
+                (PageMember::Pages, Some(counts)) => counts.pages,
+                (PageMember::Total, Some(counts)) => counts.total,
+                (PageMember::Number | PageMember::Pages | PageMember::Total, None) => continue,
+            };
+            object.serialize_entry(name, &count)?;
+        }
+        object.end()
+    }
 }
 
 /// `GET /trainees`
@@ -58,16 +80,15 @@ fn numbered_page(
     if found.trainees.is_empty() {
         return Err(ApiError::NotFound(Missing::Trainees));
     }
-    let meta = Meta {
-        current_page: listing.page,
-        total_pages: (found.total + listing.per_page - 1) / listing.per_page,
-        total_count: found.total,
-        per_page: listing.per_page,
+    let counts = Counts {
+        number: listing.page,
+        pages: (found.total + listing.per_page - 1) / listing.per_page,
+        total: found.total,
     };
-    let reply = page(request, query, &found.trainees, &meta)?;
     let links = Links::of(session, request, query);
-    let previous = (listing.page > 1).then(|| links.to(&[("page", &(listing.page - 1).to_string())], "prev"));
+    let previous = (listing.page > 1).then(|| links.to(&[("page", &(listing.page - 1).to_string())]));
     let next = found.next.map(|cursor| links.to_cursor(request, &cursor)).transpose()?;
+    let reply = page(request, query, &found.trainees, Some(counts), next.as_deref())?;
     Ok(links.write(reply, previous, next))
 }
 
@@ -83,8 +104,8 @@ fn page_behind(
         .open::<ListCursor>(links.scope(), cursor)
         .ok_or_else(|| ApiError::Filters(FilterErrors::one("cursor", "is not a cursor of this list")))?;
     let found = session.continue_list(&query.listing, cursor)?.ok_or(ApiError::CursorOutdated)?;
-    let reply = page(request, query, &found.trainees, &CursorMeta { per_page: query.listing.per_page })?;
     let next = found.next.map(|cursor| links.to_cursor(request, &cursor)).transpose()?;
+    let reply = page(request, query, &found.trainees, None, next.as_deref())?;
     Ok(links.write(reply, None, next))
 }
 
@@ -92,8 +113,11 @@ fn page(
     request: &HandlerContext<'_>,
     query: &ListQuery,
     trainees: &[TraineeDocument],
-    meta: &impl Serialize,
+    counts: Option<Counts>,
+    next: Option<&str>,
 ) -> Result<ApiResponse, ApiError> {
+    let (name, members) = request.version().wire.envelope.page;
+    let meta = Meta { members, counts, per_page: query.listing.per_page, next: next.map(str::to_owned) };
     let nested = match request.version().shapes.nested_in_lists {
         NestedVisibility::Hidden if query.included.is_empty() => Nested::Without,
         NestedVisibility::Shown | NestedVisibility::Hidden => Nested::With,
@@ -101,11 +125,11 @@ fn page(
     let trainees: Vec<_> = trainees.iter().map(|one| one.read(nested)).collect::<Result<_, _>>()?;
     let views = trainees.iter().map(|one| View::in_list(request.version(), one, request.lists, query.included));
     if query.included.is_empty() {
-        return Ok(ApiResponse::page(StatusCode::OK, views, meta)?);
+        return Ok(ApiResponse::page(StatusCode::OK, views, (name, &meta))?);
     }
     let views: Vec<_> = views.collect();
     let write = |view: &View<'_, _>, out: &mut Vec<u8>| view.write(out).map_err(ApiError::unwritable);
-    ApiResponse::entries(StatusCode::OK, &views, write, |written| {
+    ApiResponse::entries(StatusCode::OK, &views, write, name, |written| {
         if written < views.len() {
             return Err(ApiError::Filters(FilterErrors::one("per_page", TOO_MANY_NESTED)));
         }
@@ -149,19 +173,21 @@ impl Links {
         CursorScope { ukprn: &self.ukprn, version: &self.version, query: &self.filters }
     }
 
-    fn to(&self, parameters: &[(&str, &str)], relation: &str) -> String {
+    /// The address of a page.
+    fn to(&self, parameters: &[(&str, &str)]) -> String {
         let query = form_urlencoded::Serializer::new(self.query.clone()).extend_pairs(parameters).finish();
-        format!("<{}?{query}>; rel=\"{relation}\"", self.path)
+        format!("{}?{query}", self.path)
     }
 
     fn to_cursor(&self, request: &HandlerContext<'_>, cursor: &ListCursor) -> Result<String, ApiError> {
         let cursor = request.cursors.seal(self.scope(), cursor)?;
-        Ok(self.to(&[("cursor", &cursor)], "next"))
+        Ok(self.to(&[("cursor", &cursor)]))
     }
 
     fn write(&self, reply: ApiResponse, previous: Option<String>, next: Option<String>) -> ApiResponse {
-        let links: Vec<_> = [Some(self.to(&[], "first")), previous, next].into_iter().flatten().collect();
-        reply.with(LINK.as_str(), links.join(", "))
+        let pages = [(Some(self.to(&[])), "first"), (previous, "prev"), (next, "next")];
+        let link = |(address, relation)| Some(format!("<{}>; rel=\"{relation}\"", address?));
+        reply.with(LINK.as_str(), pages.into_iter().filter_map(link).collect::<Vec<_>>().join(", "))
     }
 }
 

@@ -1,15 +1,16 @@
-//! The endpoints of the records nested in a trainee, placements and degrees: list, show, add, change and remove one.
+//! The endpoints of the records nested in a trainee: list, show, add, change and remove one.
 //!
 //! They are parts of the trainee's record, so each write is a change of the trainee.
 
 use actix_web::http::StatusCode;
-use adapter_kit::compose::Data;
-use adapter_kit::problems::{Conflict, Errors};
+use adapter_kit::endpoint::{Endpoint, Method, ReplyBody};
 use adapter_kit::read::ReadableRecord;
 use adapter_kit::view::View;
-use domain::commands::{self, CreationContext, NestedRecord};
+use adapter_kit::wire::WireNested;
+use domain::commands::{self, CreationContext, Editable};
 use domain::records::organisations::Organisations;
-use domain::{ParsedRecord, Trainee};
+use domain::{ParsedRecord, RecordField as _, Trainee, TraineeField};
+use serde_json::value::to_raw_value;
 use storage::records::trainees::StoredTrainee;
 use storage::session::ProviderSession;
 
@@ -18,29 +19,26 @@ use crate::error::{ApiError, Missing};
 use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
-/// What the endpoints of a nested record add to what the domain says of it.
-pub(super) trait NestedEndpoints: NestedRecord + ReadableRecord {
-    /// What is reported when there is no such record.
-    const MISSING: Missing;
-    /// What is reported when the trainee has the record already; nothing where records can be alike.
-    const DUPLICATE: Option<&'static str>;
-    /// Whether an empty list is reported as missing (contract, section 4.6).
-    const EMPTY_LIST_IS_MISSING: bool;
-    /// Whether the reply to a new record is a list of one (contract, section 4.10).
-    const CREATED_AS_LIST: bool;
+/// A nested record that has endpoints.
+pub(super) trait NestedEndpoints: WireNested + ReadableRecord + Editable {}
 
-    /// The identifier in the path of a request.
-    fn id_in_path<'a>(request: &'a HandlerContext<'_>) -> &'a str;
+impl<R: WireNested + ReadableRecord + Editable> NestedEndpoints for R {}
 
-    /// The record as the version shows it.
-    fn view<'a>(&'a self, request: &HandlerContext<'_>) -> View<'a, Self>;
+/// The school that the request names, or that the stored record is in.
+fn organisations<R: NestedEndpoints>(
+    session: &mut ProviderSession<'_>,
+    sent: &ParsedRecord<R>,
+    stored: Option<&R>,
+) -> Result<Organisations, ApiError> {
+    let Some(school) = R::SCHOOL else { return Ok(Organisations::default()) };
+    let stored = || Some(stored?.stored(school.urn).as_text()?.to_owned());
+    let urns: Vec<String> = sent.text(school.urn).or_else(stored).into_iter().collect();
+    Ok(session.organisations(&urns, &[], &[])?)
+}
 
-    /// The organisations that a request mentions, or the stored record.
-    fn organisations(
-        session: &mut ProviderSession<'_>,
-        sent: &ParsedRecord<Self>,
-        stored: Option<&Self>,
-    ) -> Result<Organisations, ApiError>;
+/// The record as the version shows it.
+fn view<'a, R: NestedEndpoints>(record: &'a R, request: &'a HandlerContext<'_>) -> View<'a, R> {
+    View::new(request.version(), record, request.lists)
 }
 
 /// `GET` of all.
@@ -50,10 +48,10 @@ pub(super) fn list<R: NestedEndpoints>(
 ) -> Result<ApiResponse, ApiError> {
     let trainee = find(session, request)?;
     let records = R::of(&trainee.record);
-    if R::EMPTY_LIST_IS_MISSING && records.is_empty() {
-        return Err(ApiError::NotFound(R::MISSING));
+    if records.is_empty() && request.endpoint.row().is_missing_when_empty {
+        return Err(ApiError::NotFound(Missing::Nested(R::NAME)));
     }
-    Ok(ApiResponse::records(StatusCode::OK, records.iter().map(|record| record.view(request)))?)
+    Ok(ApiResponse::records(StatusCode::OK, records.iter().map(|record| view(record, request)))?)
 }
 
 /// `GET` of one.
@@ -75,7 +73,7 @@ pub(super) fn create<R: NestedEndpoints>(
     request.require_match_of_owner(|| show_trainee(StatusCode::OK, request, &trainee.record))?;
     let trainee = to_change(trainee, request)?;
     let sent = with_data(sent)?;
-    let organisations = R::organisations(session, &sent, None)?;
+    let organisations = organisations(session, &sent, None)?;
     let identifiers = request.identifiers(1)?;
     let origin = CreationContext {
         now: session.change_date(),
@@ -88,9 +86,9 @@ pub(super) fn create<R: NestedEndpoints>(
     require_distinct(request, &trainee, record)?;
     write(session, request, trainee, |records: &mut Vec<R>| records.push(record.clone()))?;
     let shown = show_one(request.success_status(), request, record)?;
-    let reply = if R::CREATED_AS_LIST {
+    let reply = if matches!(request.endpoint.row().reply, ReplyBody::NestedList(_)) {
         // The entity tag is that of the record, which has a path of its own.
-        let list = ApiResponse::records(request.success_status(), std::iter::once(record.view(request)))?;
+        let list = ApiResponse::records(request.success_status(), std::iter::once(view(record, request)))?;
         request.with_etag_of(list, &shown)
     } else {
         request.with_etag(shown)
@@ -109,7 +107,7 @@ pub(super) fn update<R: NestedEndpoints>(
     request.require_match(|| show_one(StatusCode::OK, request, &stored))?;
     let trainee = to_change(trainee, request)?;
     let sent = with_data(sent)?;
-    let organisations = R::organisations(session, &sent, Some(&stored))?;
+    let organisations = organisations(session, &sent, Some(&stored))?;
     let context = context(session, request, &organisations);
     let decision = commands::update(&stored, sent, &request.version().rules, &context, session.change_date())
         .map_err(ApiError::Invalid)?;
@@ -133,15 +131,15 @@ pub(super) fn delete<R: NestedEndpoints>(
     let stored = one::<R>(&trainee, request)?.clone();
     request.require_match(|| show_one(StatusCode::OK, request, &stored))?;
     let trainee = to_change(trainee, request)?;
-    let id = R::id_in_path(request);
+    let id = request.nested_id();
     let changed = write(session, request, trainee, |records: &mut Vec<R>| records.retain(|one| one.id() != Some(id)))?;
     Ok(request.with_etag(show_trainee(StatusCode::OK, request, &changed)?))
 }
 
 /// The record of the path.
 fn one<'a, R: NestedEndpoints>(trainee: &'a StoredTrainee, request: &HandlerContext<'_>) -> Result<&'a R, ApiError> {
-    let id = R::id_in_path(request);
-    R::of(&trainee.record).iter().find(|one| one.id() == Some(id)).ok_or(ApiError::NotFound(R::MISSING))
+    let id = request.nested_id();
+    R::of(&trainee.record).iter().find(|one| one.id() == Some(id)).ok_or(ApiError::NotFound(Missing::Nested(R::NAME)))
 }
 
 /// Refuses a record that the trainee has already.
@@ -150,18 +148,16 @@ fn require_distinct<R: NestedEndpoints>(
     trainee: &StoredTrainee,
     record: &R,
 ) -> Result<(), ApiError> {
-    let Some(message) = R::DUPLICATE else { return Ok(()) };
     let others = R::of(&trainee.record).iter();
     let existing: Vec<_> = others
         .filter(|other| other.id() != record.id() && record.duplicates(other))
-        .map(|other| other.view(request))
+        .map(|other| view(other, request))
         .collect();
     if existing.is_empty() {
         return Ok(());
     }
-    let errors = Errors::one("Conflict", message);
-    let conflict = Conflict { errors, existing: Data { data: existing } };
-    Err(ApiError::Duplicate { body: serde_json::to_vec(&conflict).map_err(ApiError::unwritable)? })
+    let message = format!("this {} is a duplicate", R::NAME);
+    Err(ApiError::Duplicate { message, existing: to_raw_value(&existing).map_err(ApiError::unwritable)? })
 }
 
 /// Changes the records of a trainee, unless the request is only tried out, and gives the trainee as it is then.
@@ -186,5 +182,13 @@ fn show_one<R: NestedEndpoints>(
     request: &HandlerContext<'_>,
     record: &R,
 ) -> Result<ApiResponse, ApiError> {
-    Ok(ApiResponse::record(status, &record.view(request))?)
+    let shows_one =
+        |endpoint: &Endpoint| endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(R::KIND);
+    let address = request.version().endpoints.all().find(shows_one).and_then(|endpoint| {
+        request.address(endpoint, || {
+            let trainee = (TraineeField::trainee_id.info().name, request.trainee_id().to_owned());
+            Some(vec![trainee, (R::ID.info().name, record.id()?.to_owned())])
+        })
+    });
+    Ok(ApiResponse::record(status, &view(record, request), address.as_deref())?)
 }

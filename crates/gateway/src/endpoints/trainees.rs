@@ -1,13 +1,17 @@
 //! Reading, registering and changing a trainee (contract, sections 4.3, 4.8 and 4.14).
 
 use actix_web::http::StatusCode;
-use adapter_kit::compose::Data;
-use adapter_kit::problems::{Conflict, Errors};
+use adapter_kit::Endpoint;
 use adapter_kit::read::lacks_data;
 use adapter_kit::view::View;
 use domain::commands::CreationContext;
 use domain::records::organisations::Organisations;
-use domain::{Action, Context, ParsedRecord, PlacementField, Record, Stored, Trainee, TraineeField, commands};
+use domain::records::trainee::Sent;
+use domain::{
+    Action, Context, NestedRecord, NestedRecords, ParsedRecord, Record, RecordField as _, Stored, Trainee,
+    TraineeField, commands, for_each_nested,
+};
+use serde_json::value::to_raw_value;
 use storage::records::trainees::{Nested, StoredTrainee, TraineeDocument};
 use storage::session::ProviderSession;
 
@@ -25,7 +29,7 @@ pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'
 pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
     let sent = with_data(request.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
-    let identifiers = request.identifiers(1 + sent.nested.placements.len() + sent.nested.degrees.len())?;
+    let identifiers = request.identifiers(1 + for_each_nested!(count(&sent.nested)).into_iter().sum::<usize>())?;
     let origin = CreationContext {
         now: session.change_date(),
         ukprn: &session.provider().ukprn.clone(),
@@ -99,7 +103,11 @@ pub(super) fn show_trainee(
     request: &HandlerContext<'_>,
     trainee: &dyn Stored<Trainee>,
 ) -> Result<ApiResponse, ApiError> {
-    Ok(ApiResponse::record(status, &View::trainee(request.version(), trainee, request.lists))?)
+    let address = request.address(Endpoint::ShowTrainee, || {
+        let id = trainee.text(TraineeField::trainee_id)?;
+        Some(vec![(TraineeField::trainee_id.info().name, id.into_owned())])
+    });
+    Ok(ApiResponse::record(status, &View::trainee(request.version(), trainee, request.lists), address.as_deref())?)
 }
 
 /// What was sent, unless there was no `data`: then that is the only answer.
@@ -126,10 +134,21 @@ pub(super) fn context<'a>(
     }
 }
 
+/// How many nested records of a kind the request has.
+fn count<R: NestedRecord>(nested: &NestedRecords<Sent>) -> usize {
+    R::in_nested(nested).len()
+}
+
+/// The URNs of the schools that the nested records of a kind are in.
+fn school_urns<R: NestedRecord>(nested: &NestedRecords<Sent>) -> Vec<String> {
+    let of_record = |sent: &ParsedRecord<R>| sent.text(R::SCHOOL?.urn);
+    R::in_nested(nested).iter().filter_map(of_record).collect()
+}
+
 /// The schools and training partners that the request mentions.
 fn mentioned(session: &mut ProviderSession<'_>, sent: &ParsedRecord<Trainee>) -> Result<Organisations, ApiError> {
     let mut schools: Vec<String> = sent.text(TraineeField::employing_school_urn).into_iter().collect();
-    schools.extend(sent.nested.placements.iter().filter_map(|placement| placement.text(PlacementField::urn)));
+    schools.extend(for_each_nested!(school_urns(&sent.nested)).concat());
     let partner_urns: Vec<String> = sent.text(TraineeField::training_partner_urn).into_iter().collect();
     let partner_ukprns: Vec<String> = sent.text(TraineeField::training_partner_ukprn).into_iter().collect();
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
@@ -138,7 +157,6 @@ fn mentioned(session: &mut ProviderSession<'_>, sent: &ParsedRecord<Trainee>) ->
 fn duplicate(request: &HandlerContext<'_>, existing: &[TraineeDocument]) -> Result<ApiError, ApiError> {
     let existing: Vec<_> = existing.iter().map(|one| one.read(Nested::With)).collect::<Result<_, _>>()?;
     let data: Vec<_> = existing.iter().map(|one| View::trainee(request.version(), one, request.lists)).collect();
-    let errors = Errors::one("Conflict", "this trainee is already present");
-    let body = serde_json::to_vec(&Conflict { errors, existing: Data { data } }).map_err(ApiError::unwritable)?;
-    Ok(ApiError::Duplicate { body })
+    let message = "this trainee is already present".to_owned();
+    Ok(ApiError::Duplicate { message, existing: to_raw_value(&data).map_err(ApiError::unwritable)? })
 }

@@ -6,12 +6,12 @@ use std::fmt::Display;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ACCEPT_ENCODING, ALLOW, LINK, RETRY_AFTER, WWW_AUTHENTICATE};
-use adapter_kit::Served;
-use adapter_kit::problems::{Errors, ErrorsByField};
+use adapter_kit::problems::{ErrorBody, Errors, ErrorsByField};
 use adapter_kit::read::{BatchError, MAX_KEY_CHARS};
+use adapter_kit::{ProblemForm, Served};
 use domain::{Lists, Problem};
 use http_kit::error_chain::Causes;
-use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope};
+use http_kit::limits::rate_limit::{QuotaExceeded, RateLimitScope, RemainingQuota};
 use http_kit::metrics;
 use http_kit::requests::body::BodyError;
 use http_kit::requests::request_id;
@@ -19,8 +19,6 @@ use http_kit::responses::links;
 use http_kit::responses::page::{self, Keep};
 use http_kit::responses::response_stream::NoMemory;
 use log::Level;
-use serde::Serialize;
-use serde_json::json;
 use storage::error::{DatabaseError, StorageError};
 
 use super::{ApiError, ErrorForm, Missing, PreconditionError};
@@ -42,13 +40,15 @@ impl ApiError {
     /// data.
     #[must_use]
     pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
-        let Self::Invalid(problems) = &self else { return self.response_without_version() };
-        let status = StatusCode::UNPROCESSABLE_ENTITY;
-        let reply = if form == ErrorForm::ByField && problems.iter().all(Problem::concerns_value) {
-            json_response(status, &ErrorsByField::of(served, lists, problems))
+        let problem_form = served.version.wire.problems;
+        let Self::Invalid(problems) = &self else { return self.response(problem_form) };
+        let is_by_field = form == ErrorForm::ByField && problem_form == ProblemForm::Errors;
+        let body = if is_by_field && problems.iter().all(Problem::concerns_value) {
+            ErrorBody::ByField(ErrorsByField::of(served, lists, problems))
         } else {
-            json_response(status, &Errors::of(served, lists, problems))
+            ErrorBody::List(Errors::of(served, lists, problems))
         };
+        let reply = ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, body).in_form(problem_form);
         match problems.split_first().map(|(first, others)| (first.kind.code(), others)) {
             Some((code, others)) if others.iter().all(|other| other.kind.code() == code) => {
                 reply.with(LINK.as_str(), links::help(served.version.label, code.name()))
@@ -60,8 +60,18 @@ impl ApiError {
     /// The reply to a client of no version in particular.
     #[must_use]
     pub fn response_without_version(self) -> ApiResponse {
+        self.response(ProblemForm::Errors)
+    }
+
+    /// The reply to a client of a version with this form of errors.
+    #[must_use]
+    pub fn response(self, form: ProblemForm) -> ApiResponse {
+        self.into_reply().in_form(form)
+    }
+
+    fn into_reply(self) -> ErrorReply {
         match self {
-            Self::Unauthorized(failure) => json_response(StatusCode::UNAUTHORIZED, &json!({ "error": "Unauthorized" }))
+            Self::Unauthorized(failure) => ErrorReply::new(StatusCode::UNAUTHORIZED, ErrorBody::Unauthorized)
                 .with(WWW_AUTHENTICATE.as_str(), failure.challenge()),
             Self::NotFound(missing) => one(StatusCode::NOT_FOUND, "NotFound", missing.message()),
             Self::Gone { label, served } => {
@@ -121,7 +131,7 @@ impl ApiError {
                     .with_rate_limit(whose, left)
             }
             Self::InvalidTranslationRequest(errors) => {
-                json_response(StatusCode::UNPROCESSABLE_ENTITY, &Errors { errors })
+                ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorBody::List(Errors { errors }))
             }
             Self::TooManyRequests { whose, used_up: QuotaExceeded { left, retry_after } } => {
                 metrics::rate_limited(whose).increment(1);
@@ -141,8 +151,12 @@ impl ApiError {
                 "Gone",
                 "the register was restored or moved since this cursor was given out; start again without one",
             ),
-            Self::Filters(errors) => json_response(StatusCode::UNPROCESSABLE_ENTITY, &errors),
-            Self::Duplicate { body } => ApiResponse::of(StatusCode::CONFLICT, body),
+            Self::Filters(errors) => {
+                ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, ErrorBody::Parameters(errors.into_errors()))
+            }
+            Self::Duplicate { message, existing } => {
+                ErrorReply::new(StatusCode::CONFLICT, ErrorBody::Conflict(Errors::one(CONFLICT, message), existing))
+            }
             Self::Storage(StorageError::Stale) => one(
                 StatusCode::CONFLICT,
                 CONFLICT,
@@ -181,7 +195,7 @@ impl ApiError {
     }
 }
 
-fn body_reply(error: BodyError) -> ApiResponse {
+fn body_reply(error: BodyError) -> ErrorReply {
     match error {
         BodyError::TooLarge { max } => {
             one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
@@ -226,8 +240,7 @@ impl Missing {
         match self {
             Self::Trainee => "trainee not found".to_owned(),
             Self::Trainees => "no trainees found".to_owned(),
-            Self::Placement => "placement not found".to_owned(),
-            Self::Degree => "degree not found".to_owned(),
+            Self::Nested(name) => format!("{name} not found"),
             Self::Version(unknown) => unknown.to_string(),
             Self::VersionLike(unknown, nearest) => format!("{unknown}; did you mean {nearest}?"),
             Self::List(name) => format!("no list found for the field {name}"),
@@ -250,24 +263,51 @@ fn log_reply(level: Level, reason: impl Display) {
 }
 
 /// The reply to a request that can be done later, for a reason that is logged.
-fn refuse_busy(level: Level, reason: impl Display) -> ApiResponse {
+fn refuse_busy(level: Level, reason: impl Display) -> ErrorReply {
     log_reply(level, reason);
     busy_for(RETRY_AFTER_SECONDS)
 }
 
 /// The reply to a request that can be done after so many seconds.
-fn busy_for(seconds: u64) -> ApiResponse {
+fn busy_for(seconds: u64) -> ErrorReply {
     one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
         .with(RETRY_AFTER.as_str(), seconds.to_string())
 }
 
-fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ApiResponse {
-    json_response(status, &Errors::one(error, message))
+fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ErrorReply {
+    ErrorReply::new(status, ErrorBody::one(error, message))
 }
 
-/// A reply with errors as JSON. They are structs, lists and maps with strings as keys: writing them cannot fail.
-fn json_response(status: StatusCode, errors: &impl Serialize) -> ApiResponse {
-    ApiResponse::of(status, serde_json::to_vec(errors).unwrap_or_default())
+/// A reply with an error, before the version writes it.
+struct ErrorReply {
+    status: StatusCode,
+    headers: Vec<(&'static str, String)>,
+    rate_limit: Option<(RateLimitScope, RemainingQuota)>,
+    body: ErrorBody,
+}
+
+impl ErrorReply {
+    fn new(status: StatusCode, body: ErrorBody) -> Self {
+        Self { status, headers: Vec::new(), rate_limit: None, body }
+    }
+
+    fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
+        Self { rate_limit: Some((whose, left)), ..self }
+    }
+
+    fn in_form(self, form: ProblemForm) -> ApiResponse {
+        let reply = ApiResponse::error(self.status, self.body.to_json(form, self.status.as_u16()), form);
+        let reply = self.headers.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value));
+        match self.rate_limit {
+            Some((whose, left)) => reply.with_rate_limit(whose, left),
+            None => reply,
+        }
+    }
 }
 
 /// The page as a reply. One that could not be written is reported like any internal error.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::num::{IntErrorKind, ParseIntError};
 
 use adapter_kit::ApiVersion;
-use adapter_kit::problems::UNKNOWN;
+use adapter_kit::problems::{ParameterErrors, UNKNOWN};
 use adapter_kit::read::client_text::{is_printable, truncated};
 use adapter_kit::read::nearest;
 use chrono::NaiveDate;
@@ -15,28 +15,30 @@ use domain::values::academic_year;
 use domain::values::text::is_absent;
 use domain::{FieldSet, TraineeField};
 use http_kit::requests::timestamps::timestamp;
-use serde::Serialize;
 
 use usage::readiness::{DEFAULT_DAYS, MAX_DAYS};
 
-/// The filters that are wrong: `{message, errors: {parameter: [text]}}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FilterErrors {
-    message: String,
-    errors: BTreeMap<Cow<'static, str>, Vec<String>>,
-}
+/// The filters that are wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterErrors(ParameterErrors);
 
 impl FilterErrors {
     /// One parameter that is wrong, and why.
     #[must_use]
     pub fn one(name: &'static str, why: &str) -> Self {
         let errors = BTreeMap::from([(name.into(), vec![format!("{name} {why}")])]);
-        Self { message: message(1, "parameter"), errors }
+        Self(ParameterErrors { message: message(1, "parameter"), errors })
+    }
+
+    /// What is wrong with each.
+    #[must_use]
+    pub fn into_errors(self) -> ParameterErrors {
+        self.0
     }
 
     /// The names of the program among the parameters that are wrong; not those that the client made up.
     pub fn known_parameters(&self) -> impl Iterator<Item = &'static str> {
-        self.errors.keys().filter_map(|name| if let Cow::Borrowed(name) = name { Some(*name) } else { None })
+        self.0.errors.keys().filter_map(|name| if let Cow::Borrowed(name) = name { Some(*name) } else { None })
     }
 }
 
@@ -272,7 +274,7 @@ impl Reading {
             return Ok(());
         }
         let count: usize = self.errors.values().map(Vec::len).sum();
-        Err(FilterErrors { message: message(count, what), errors: self.errors })
+        Err(FilterErrors(ParameterErrors { message: message(count, what), errors: self.errors }))
     }
 }
 

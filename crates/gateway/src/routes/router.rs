@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use actix_web::web::Payload;
 use actix_web::{HttpRequest, HttpResponse};
-use adapter_kit::{Endpoint, Label, Method, Served, UnknownVersion, Versions};
+use adapter_kit::{Endpoint, Label, Method, ProblemForm, Served, UnknownVersion, Versions};
 use http_kit::access_log;
 use http_kit::paths::{self, OpenApiDocument};
 use http_kit::requests::methods::methods;
@@ -104,7 +104,7 @@ impl Router {
             Target::OpenApi(document) => {
                 let response = match self.state.page_rate_limit.count(&request) {
                     Ok(()) => openapi::answer(served, document, &self.state, &request),
-                    Err(used_up) => ApiError::of_address(used_up).response_without_version().into(),
+                    Err(used_up) => ApiError::of_address(used_up).response(served.version.wire.problems).into(),
                 };
                 (response, None)
             }
@@ -122,7 +122,7 @@ impl Router {
         let Some((_, first)) = found.first() else { return self.nothing(request) };
         access_log::set_pattern(request, Rc::clone(&first.pattern));
         let taken = found.iter().flat_map(|(method, _)| methods(*method));
-        let mut response = refuse(request.method(), &allow(taken));
+        let mut response = refuse(request.method(), &allow(taken), first.served.version.wire.problems);
         let deprecation = self.deprecation(first.served);
         let endpoints = found.iter().filter_map(|(_, route)| match route.target {
             Target::Endpoint(endpoint, _) => Some(endpoint),
@@ -146,18 +146,18 @@ impl Router {
                 ApiError::Gone { label: *label, served }.response_without_version().into()
             }
             Some(KnownLabel::Served(deprecation)) => {
-                let mut reply = not_found(&self.state, request);
+                let mut reply = not_found(&self.state, request, deprecation.version.wire.problems);
                 deprecation.write(reply.headers_mut(), None, request.path());
                 links::add_help(&mut reply, deprecation.version.label);
                 reply
             }
-            None => not_found(&self.state, request),
+            None => not_found(&self.state, request, ProblemForm::Errors),
         }
     }
 }
 
 /// The reply for a path that does not exist.
-pub(crate) fn not_found(state: &GatewayState, request: &HttpRequest) -> HttpResponse {
+pub(crate) fn not_found(state: &GatewayState, request: &HttpRequest, form: ProblemForm) -> HttpResponse {
     let nearest = nearest_path::of(request.path(), state.versions, state.environment);
     let missing = match (unknown_version(request.path(), state.versions, nearest.is_some()), nearest) {
         (Some(unknown), Some(nearest)) => Missing::VersionLike(unknown, nearest),
@@ -165,7 +165,7 @@ pub(crate) fn not_found(state: &GatewayState, request: &HttpRequest) -> HttpResp
         (None, Some(nearest)) => Missing::PathLike(nearest),
         (None, None) => Missing::Path,
     };
-    ApiError::NotFound(missing).response_without_version().into()
+    ApiError::NotFound(missing).response(form).into()
 }
 
 /// The version that a path below `/api` names and that is not served. A path that resembles another one may lack its

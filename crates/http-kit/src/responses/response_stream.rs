@@ -282,7 +282,8 @@ fn is_compressible(response: &HttpResponse<()>, source: &Source) -> bool {
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    headers.get(CONTENT_TYPE).is_some_and(|media_type| media_type.as_bytes() == JSON.as_bytes())
+    let is_json = |media_type: &[u8]| media_type == JSON.as_bytes() || media_type.ends_with(b"+json");
+    headers.get(CONTENT_TYPE).is_some_and(|media_type| is_json(media_type.as_bytes()))
 }
 
 /// Tells caches that the reply depends on what encodings a client accepts.

@@ -1,5 +1,6 @@
 //! Code lists from files.
 
+use adapter_kit::Wire;
 use adapter_kit::reference::AllLists;
 use domain::Lists;
 
@@ -22,7 +23,7 @@ fn what_is_exported_and_served_again_is_the_same_reference_data() {
     let server = place.serve(&["--reference-data"], Some(&folder));
     let (status, lists) = server.send(&agent(), "GET", &path, None);
     assert_eq!(status, 200);
-    assert_eq!(lists, serde_json::to_value(AllLists(Lists::embedded())).unwrap());
+    assert_eq!(lists, serde_json::to_value(AllLists(Lists::embedded(), &Wire::COMMON)).unwrap());
     drop(server);
 
     // A code of the operator's own, in one file beside nothing else.

@@ -16,6 +16,7 @@ mod written;
 
 use database::connection::{execute_deferred, static_query};
 use diesel::prelude::*;
+use domain::{NestedRecord, RecordField as _, for_each_nested};
 use stored_document::sql_dates::Timestamp;
 
 pub use self::entry::{Entry, FieldEntry, TraineeHistory};
@@ -28,10 +29,13 @@ use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
 
-/// By what the placements of a trainee stand in an entry.
-const PLACEMENTS: &str = "placements";
-/// By what the degrees of a trainee stand in an entry.
-const DEGREES: &str = "degrees";
+/// Whether a path in an entry is that of a list of nested records as a whole.
+fn is_nested_list(path: &str) -> bool {
+    fn name<R: NestedRecord>() -> &'static str {
+        R::LIST.info().name
+    }
+    for_each_nested!(name()).contains(&path)
+}
 
 /// What the entry of a creation holds, and that of an erasure. Older ones of creations hold every field that was set.
 pub(crate) const NO_FIELDS: &str = "{}";

@@ -273,6 +273,7 @@ impl NewRules {
                 | ChangeDetail::Vocabulary(_)
                 | ChangeDetail::NestedErrors(_)
                 | ChangeDetail::NestedInLists(_)
+                | ChangeDetail::Wire(_)
                 | ChangeDetail::Contract { .. } => {}
             }
         }

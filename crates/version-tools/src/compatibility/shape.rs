@@ -3,9 +3,9 @@
 
 use adapter_kit::shape::Shape;
 use adapter_kit::version::ApiVersion;
-use adapter_kit::wire::{WireRecord, for_each_record};
+use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
 use domain::fields::field::Codes;
-use domain::{List, Lists, Record, RecordField as _};
+use domain::{List, Lists, Record, RecordField as _, Trainee, for_each_nested};
 use serde_json::{Map, Value, json};
 
 use super::{Changes, entries};
@@ -13,18 +13,14 @@ use super::{Changes, entries};
 /// The shape of a version.
 #[must_use]
 pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
-    let shapes = &version.shapes;
-    let mut rules = Map::from_iter(for_each_record!(rules(version)));
+    let mut rules = Map::from_iter(for_each_record!(rules(version)).into_iter().flatten());
     let gates = version.rules.gates.iter().map(|gate| (gate.name.to_owned(), json!("gate")));
     rules.insert("gates".to_owned(), gates.collect());
+    let mut replies = Map::from_iter([(Trainee::NAME.to_owned(), json!(shown(&version.shapes.trainee)))]);
+    for_each_nested!(add_nested(version, &mut replies));
     json!({
-        "replies": {
-            "trainee": shown(&shapes.trainee),
-            "placement": shown(&shapes.placement),
-            "placement_nested": shown(&shapes.placement_nested),
-            "degree": shown(&shapes.degree),
-        },
-        "requests": Map::from_iter(for_each_record!(inputs(version))),
+        "replies": replies,
+        "requests": Map::from_iter(for_each_record!(inputs(version)).into_iter().flatten()),
         "codes": codes(version, lists),
         "exception_years": version.accepted_codes.funding_exception_years,
         "rules": rules,
@@ -37,23 +33,42 @@ fn shown<R: Record>(shape: &Shape<R>) -> Vec<&'static str> {
     shape.entries.iter().map(|entry| entry.name).collect()
 }
 
-fn inputs<R: WireRecord>(version: &ApiVersion) -> (String, Value) {
-    (R::NAME.to_owned(), R::inputs(version).entries.iter().map(|input| input.name).collect())
+/// Adds what the version shows of a nested record: by itself, and in its trainee where that is something else.
+fn add_nested<R: WireNested>(version: &ApiVersion, replies: &mut Map<String, Value>) {
+    let shapes = R::shapes(version);
+    if !shapes.is_empty() {
+        replies.insert(R::NAME.to_owned(), json!(shown(&shapes.alone)));
+    }
+    if shapes.differ() {
+        replies.insert(format!("{}_nested", R::NAME), json!(shown(&shapes.in_trainee)));
+    }
+}
+
+/// The names of what a request can set, by the name of the record; `None` for one that the version does not have.
+fn inputs<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
+    let entries = R::inputs(version).entries;
+    let names = entries.iter().map(|input| input.name);
+    (!entries.is_empty()).then(|| (R::NAME.to_owned(), names.collect()))
 }
 
 /// Rules by name, with what they do: one that adjusts cannot be removed without changing what is recorded.
-fn rules<R: WireRecord>(version: &ApiVersion) -> (String, Value) {
+fn rules<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
     let stages = R::rules(version).iter().map(|rule| (rule.name.to_owned(), json!(rule.stage().name())));
-    (R::NAME.to_owned(), stages.collect())
+    (!R::inputs(version).entries.is_empty()).then(|| (R::NAME.to_owned(), stages.collect()))
 }
 
 /// The codes that are accepted, of every list that an input has.
 fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
-    let used = |list: &&List| {
-        let inputs = domain::TraineeField::ALL.iter().map(|field| field.info());
-        let mut inputs = inputs.chain(domain::DegreeField::ALL.iter().map(|field| field.info()));
-        inputs.any(|info| info.input && info.codes == Some(Codes::Listed(**list)))
-    };
+    fn lists_of<R: WireRecord>(version: &ApiVersion) -> Vec<List> {
+        let of_input = |field: &R::Field| match field.info().codes.filter(|_| field.info().input)? {
+            Codes::Listed(list) => Some(list),
+            Codes::OneOf(_) => None,
+        };
+        let has_record = !R::inputs(version).entries.is_empty();
+        R::Field::ALL.iter().filter(|_| has_record).filter_map(of_input).collect()
+    }
+    let of_inputs = for_each_record!(lists_of(version)).concat();
+    let used = |list: &&List| of_inputs.contains(*list);
     let accepted = |list: &List| -> Vec<&str> {
         lists.codes(*list).filter(|code| version.accepted_codes.accepts(*list, code)).collect()
     };

@@ -1,10 +1,10 @@
 //! Fields that are new, removed or renamed, in requests and in responses.
 
 use adapter_kit::body_kind::Direction;
-use adapter_kit::shape::{Entry, InputName, Inputs, Shape, Source};
+use adapter_kit::shape::{Entry, InputName, Inputs, Part, Shape, Source};
 use adapter_kit::versions::Served;
-use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::{Kind, Placement, Record, RecordField as _};
+use adapter_kit::wire::{WireNested, WireRecord};
+use domain::{Deferral, Kind, Recommendation, Record, RecordField as _, Trainee, Withdrawal, for_each_nested};
 use serde::{Serialize, Serializer};
 
 use super::Change;
@@ -53,6 +53,28 @@ pub enum FieldChangeKind {
         /// Its name now.
         after: &'static str,
     },
+    /// It is joined with others into one text.
+    Joined {
+        /// Its name before.
+        before: &'static str,
+        /// The name of the text.
+        after: &'static str,
+        /// What stands between the parts.
+        separator: &'static str,
+        /// Its place among the parts, from 0.
+        index: usize,
+    },
+    /// It is a field by itself, and no longer a part of a text.
+    Split {
+        /// The name of the text.
+        before: &'static str,
+        /// Its name now.
+        after: &'static str,
+        /// What stood between the parts.
+        separator: &'static str,
+        /// Its place among the parts, from 0.
+        index: usize,
+    },
     /// It is left out while it has no value.
     LeftOutWhenUnset {
         /// Its name.
@@ -77,6 +99,7 @@ struct Named<R: Record> {
     name: &'static str,
     source: ValueSource<R>,
     when_set: bool,
+    part: Option<Part>,
 }
 
 /// The source of a value: a field of the dictionary, or a function of some versions.
@@ -107,14 +130,28 @@ impl<R: Record> Named<R> {
     }
 
     fn is(&self, other: &Self) -> bool {
-        self.name == other.name && self.has_value_of(other)
+        self.name == other.name && self.part == other.part && self.has_value_of(other)
+    }
+
+    /// How the field became another one with the same value.
+    fn becomes(&self, after: &Self) -> FieldChangeKind {
+        let (before, after, parts) = (self.name, after.name, (self.part, after.part));
+        match parts {
+            (None, Some(Part { separator, index, .. })) => FieldChangeKind::Joined { before, after, separator, index },
+            (Some(Part { separator, index, .. }), None) => FieldChangeKind::Split { before, after, separator, index },
+            (None, None) | (Some(_), Some(_)) => FieldChangeKind::Renamed { before, after },
+        }
     }
 }
 
 /// The changes of the fields of all records.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
-    let [trainee, placement, others @ ..] = for_each_record!(of(from, to));
-    [vec![trainee, placement, of_nested_placements(from, to)], others.to_vec()].concat().concat()
+    let mut changes = of::<Trainee>(from, to);
+    changes.extend(for_each_nested!(of_nested(from, to)).concat());
+    changes.extend(of::<Withdrawal>(from, to));
+    changes.extend(of::<Deferral>(from, to));
+    changes.extend(of::<Recommendation>(from, to));
+    changes
 }
 
 fn of<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
@@ -126,10 +163,16 @@ fn of<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
     requests.into_iter().chain(responses).map(|change| wording::describe(change, to.version, refuses)).collect()
 }
 
-fn of_nested_placements(from: &Served, to: &Served) -> Vec<Change> {
-    let nested = |served: &Served| shown(Some(&served.version.shapes.placement_nested));
-    let changes = compared::<Placement>(&nested(from), &nested(to), true, Direction::Reply);
-    changes.into_iter().map(|change| wording::describe(change, to.version, |_| false)).collect()
+/// The changes of a nested record by itself, and of what its trainee shows of it where that is something else.
+fn of_nested<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
+    let mut changes = of::<R>(from, to);
+    let [before, after] = [from, to].map(|served| R::shapes(served.version));
+    if before.differ() || after.differ() {
+        let nested =
+            compared::<R>(&shown(Some(&before.in_trainee)), &shown(Some(&after.in_trainee)), true, Direction::Reply);
+        changes.extend(nested.into_iter().map(|change| wording::describe(change, to.version, |_| false)));
+    }
+    changes
 }
 
 fn sent<R: Record>(inputs: &Inputs<R>) -> Vec<Named<R>> {
@@ -137,6 +180,7 @@ fn sent<R: Record>(inputs: &Inputs<R>) -> Vec<Named<R>> {
         name: input.name,
         source: ValueSource::Field(input.field),
         when_set: false,
+        part: input.part,
     };
     inputs.entries.iter().map(named).collect()
 }
@@ -147,7 +191,7 @@ fn shown<R: Record>(shape: Option<&Shape<R>>) -> Vec<Named<R>> {
             Source::Field(field) => ValueSource::Field(*field),
             Source::Own(own) => ValueSource::Own { meaning: own.meaning, kind: own.kind },
         };
-        Named { name: entry.name, source, when_set: entry.when_set }
+        Named { name: entry.name, source, when_set: entry.when_set, part: entry.part }
     };
     shape.map_or(&[][..], |shape| shape.entries).iter().map(named).collect()
 }
@@ -173,7 +217,7 @@ fn compared<R: Record>(
             changes.extend(shown_when(field, kept).map(|kind| change(kept, kind)));
         } else if let Some(at) = added.iter().position(|new| new.has_value_of(field)) {
             let new = added.remove(at);
-            changes.push(change(new, FieldChangeKind::Renamed { before: field.name, after: new.name }));
+            changes.push(change(new, field.becomes(new)));
             changes.extend(shown_when(field, new).map(|kind| change(new, kind)));
         } else {
             changes.push(change(

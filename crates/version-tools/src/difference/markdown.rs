@@ -1,6 +1,6 @@
 //! A difference as Markdown.
 
-use super::{Difference, Effect};
+use super::{Difference, Effect, Example};
 use crate::documents::Table;
 
 impl Difference {
@@ -33,7 +33,11 @@ impl Difference {
             changes.peek()?;
             let mut table = Table::new(["about", "what changes", "what to do"]);
             for change in changes {
-                table.row([&change.of, &change.summary, &change.advice]);
+                let summary = match &change.example {
+                    Some(Example { before, after }) => format!("{} `{before}` becomes `{after}`.", change.summary),
+                    None => change.summary.clone(),
+                };
+                table.row([&change.of, &summary, &change.advice]);
             }
             Some(format!("{level} {}\n\n{}\n\n{}", effect.title(), effect.meaning(), table.0))
         });

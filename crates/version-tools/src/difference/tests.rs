@@ -1,7 +1,9 @@
 //! Differences between a small version and others that differ from it in one thing each.
 
 use adapter_kit::body_kind::Direction;
-use adapter_kit::version::{AllInputs, ApiVersion, Deprecation, Endpoints, NestedVisibility, Shapes, date};
+use adapter_kit::version::{
+    AllInputs, ApiVersion, Deprecation, Endpoints, NestedShapes, NestedVisibility, Shapes, date,
+};
 use adapter_kit::{Endpoint, Inputs, Label, Shape, VersionField, Versions, inputs, shape};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::rules::{Gate, Rule, Rules, course};
@@ -51,7 +53,10 @@ fn only_turn(difference: &Difference) -> (Effect, FieldChangeKind) {
 
 /// The small version with another shape of degrees.
 const fn with_degree(degree: Shape<Degree>) -> ApiVersion {
-    ApiVersion { shapes: Shapes { degree, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION }
+    ApiVersion {
+        shapes: Shapes { degree: NestedShapes::from_shape(degree), ..SAMPLE_VERSION.shapes },
+        ..SAMPLE_VERSION
+    }
 }
 
 const fn with_withdrawal(withdrawal: Inputs<Withdrawal>) -> ApiVersion {

@@ -6,6 +6,8 @@ use adapter_kit::read::MAX_BATCH_ITEMS;
 use adapter_kit::version::{ApiVersion, Deprecation};
 use domain::lifecycle::{Action, states_before};
 
+use super::errors::refuses_duplicates;
+
 /// The description of the operations of an endpoint.
 pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
     let row = endpoint.row();
@@ -18,6 +20,10 @@ pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
         sentences.push(format!("Deprecated since {since}{instead}. Removed in {removed_in}."));
     }
     sentences.push(what_it_does(row).to_owned());
+    sentences.extend(row.note.map(str::to_owned));
+    if let Some(record) = duplicate_record(row) {
+        sentences.push(format!("A {} that the trainee has already is a 409 that shows it.", record.name()));
+    }
     sentences.extend(states(row));
     if row.takes_if_match() {
         sentences.push(
@@ -32,6 +38,13 @@ pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
         sentences.push("In production there is no such endpoint.".to_owned());
     }
     sentences.join(" ")
+}
+
+/// The nested record that an endpoint adds, where a trainee cannot have the same one twice.
+fn duplicate_record(row: &Row) -> Option<RecordKind> {
+    let request = row.request.filter(|request| request.purpose == Some(Purpose::Create))?;
+    let is_nested = request.record != RecordKind::Trainee;
+    (is_nested && refuses_duplicates(request.record)).then_some(request.record)
 }
 
 fn what_it_does(row: &Row) -> &'static str {
@@ -81,23 +94,19 @@ fn what_it_does(row: &Row) -> &'static str {
             }
             Some(_) | None => "Changes the state of the trainee. All problems of a request are reported together.",
         },
-        (ReplyBody::Placement | ReplyBody::Placements, Method::Post) => {
-            "Adds the record. The URN of a known school gives its name and postcode."
-        }
-        (ReplyBody::Degree | ReplyBody::Degrees, Method::Post) => {
-            "Adds the record. A degree that the trainee has already is a 409 that shows it."
-        }
+        (ReplyBody::Nested(_) | ReplyBody::NestedList(_), Method::Post) => "Adds the record.",
     }
 }
 
 /// The states in which a trainee can be for a transition.
 fn states(row: &Row) -> Option<String> {
-    let action = match row.request?.record {
-        RecordKind::Withdrawal => Action::Withdraw,
-        RecordKind::Deferral => Action::Defer,
-        RecordKind::Recommendation => Action::Recommend,
-        RecordKind::Trainee | RecordKind::Placement | RecordKind::Degree => return None,
-    };
+    const ACTIONS: [(RecordKind, Action); 3] = [
+        (RecordKind::Withdrawal, Action::Withdraw),
+        (RecordKind::Deferral, Action::Defer),
+        (RecordKind::Recommendation, Action::Recommend),
+    ];
+    let record = row.request?.record;
+    let (_, action) = ACTIONS.into_iter().find(|(known, _)| *known == record)?;
     let names: Vec<String> = states_before(action).map(|state| format!("`{state}`")).collect();
     Some(format!("The trainee must be {}.", names.join(", or ")))
 }

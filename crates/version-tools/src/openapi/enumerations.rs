@@ -1,16 +1,16 @@
 //! The code lists as components of the document for generated clients: each list once, by a name of its own.
 
 use adapter_kit::version::ApiVersion;
-use domain::fields::field::{Codes, Field, FieldInfo};
+use adapter_kit::wire::for_each_record;
+use domain::fields::field::{Codes, FieldInfo};
 use domain::lists::Entry;
-use domain::{
-    DeferralField, DegreeField, List, Lists, PlacementField, RecommendationField, RecordField, TraineeField,
-    WithdrawalField,
-};
+use domain::{List, Lists, Record, RecordField as _};
 use serde_json::json;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::extensions::ExtensionsBuilder;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+
+use super::properties::in_pascal_case;
 
 /// Lists with more codes than this are described and not written out.
 const CODES_WRITTEN_OUT: usize = 32;
@@ -48,10 +48,10 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Sch
     for list in List::ALL.iter().filter(|list| is_written_out(**list, lists)) {
         let entries = || lists.entries(*list).iter();
         let accepted = entries().filter(|entry| accepts(version, *list, entry));
-        all.push((of_list(*list), listed(list.meaning(), accepted)));
+        all.push((of_list(*list), listed(list.meaning(), *list, version, accepted)));
         if !accepts_all(*list, lists, version) {
             let meaning = format!("{} Also those that this version only shows.", list.meaning());
-            all.push((recorded_of_list(*list), listed(&meaning, entries())));
+            all.push((recorded_of_list(*list), listed(&meaning, *list, version, entries())));
         }
     }
     for (name, meaning, words) in vocabularies() {
@@ -95,13 +95,12 @@ fn of_words(words: &[&str]) -> Option<String> {
 
 /// The words that are in no list: the name of each enumeration, the meaning of its first field, and the words.
 fn vocabularies() -> Vec<(String, &'static str, &'static [&'static str])> {
-    fn of<F: RecordField + Into<Field>>() -> impl Iterator<Item = &'static FieldInfo> {
-        F::ALL.iter().map(|field| field.info())
+    fn fields<R: Record>() -> Vec<&'static FieldInfo> {
+        R::Field::ALL.iter().map(|field| field.info()).collect()
     }
-    let fields = of::<TraineeField>().chain(of::<PlacementField>()).chain(of::<DegreeField>());
-    let of_requests = of::<WithdrawalField>().chain(of::<DeferralField>()).chain(of::<RecommendationField>());
+    let fields = for_each_record!(fields()).concat();
     let mut all: Vec<(String, &str, &[&str])> = Vec::new();
-    for info in fields.chain(of_requests) {
+    for info in fields {
         let Some(Codes::OneOf(words)) = info.codes else { continue };
         if all.iter().all(|(_, _, known)| *known != words) {
             all.push((in_pascal_case(info.name), info.meaning, words));
@@ -110,8 +109,14 @@ fn vocabularies() -> Vec<(String, &'static str, &'static [&'static str])> {
     all
 }
 
-fn listed<'a>(meaning: &str, entries: impl Iterator<Item = &'a Entry>) -> RefOr<Schema> {
-    let codes: Vec<(&str, &str)> = entries.map(|entry| (entry.code.as_str(), entry.name.as_str())).collect();
+fn listed<'a>(
+    meaning: &str,
+    list: List,
+    version: &ApiVersion,
+    entries: impl Iterator<Item = &'a Entry>,
+) -> RefOr<Schema> {
+    let code = |entry: &'a Entry| (version.wire.written(list, &entry.code), entry.name.as_str());
+    let codes: Vec<(&str, &str)> = entries.map(code).collect();
     enumeration(meaning, &codes)
 }
 
@@ -139,19 +144,12 @@ fn constant(text: &str) -> String {
     words.map(str::to_ascii_uppercase).collect::<Vec<_>>().join("_")
 }
 
-fn in_pascal_case(name: &str) -> String {
-    let capitalised = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
-    };
-    name.split('_').map(capitalised).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
     use conformance::sample_version::SAMPLE_VERSION;
+    use domain::{TraineeField, WithdrawalField};
 
     use super::*;
 

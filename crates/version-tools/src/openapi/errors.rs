@@ -1,12 +1,15 @@
 //! The forms of errors: one schema each.
 
+use adapter_kit::body_kind::RecordKind;
+use adapter_kit::for_nested_kind;
 use adapter_kit::version::NestedErrors;
 use domain::Code;
+use domain::records::record::NestedKind;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type};
 
 use super::Profile;
-use super::properties::{DEGREE, TRAINEE, list_of, named, text, texts};
+use super::properties::{count, list_of, named, schema_name, text, texts};
 
 /// The name of a schema.
 pub(super) const ERROR: &str = "Error";
@@ -14,8 +17,19 @@ pub(super) const ERRORS: &str = "Errors";
 pub(super) const ERRORS_BY_FIELD: &str = "ErrorsByField";
 pub(super) const FILTER_ERRORS: &str = "FilterErrors";
 pub(super) const UNAUTHORIZED: &str = "Unauthorized";
-pub(super) const DUPLICATE_TRAINEE: &str = "DuplicateTrainee";
-pub(super) const DUPLICATE_DEGREE: &str = "DuplicateDegree";
+
+/// The name of the schema of a reply that names records which are there already.
+pub(super) fn duplicate_name(record: RecordKind) -> String {
+    format!("Duplicate{}", schema_name(record))
+}
+
+/// Whether a record can be refused because it is there already.
+pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
+    fn refuses<R: NestedKind>() -> bool {
+        R::REFUSES_DUPLICATES
+    }
+    record == RecordKind::Trainee || for_nested_kind!(record, refuses()).unwrap_or(false)
+}
 
 /// The name of the schema of errors. Generators name an object after its type, so that one of clients has another name than
 /// its only member.
@@ -26,26 +40,66 @@ pub(super) const fn errors_name(profile: Profile) -> &'static str {
     }
 }
 
+/// The name of the schema of problem details, and that of one problem in them.
+pub(super) const PROBLEM_DETAILS: &str = "ProblemDetails";
+const PROBLEM: &str = "Problem";
+
+/// The schemas of problem details, by name.
+pub(super) fn details_schemas() -> Vec<(String, RefOr<Schema>)> {
+    let code = text("The code of a problem in what was sent: the same in every version.");
+    let problem = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("One problem of a request."))
+        .property("pointer", text("Where in the body the problem is, as a JSON pointer."))
+        .property("parameter", text("The parameter of the query that is wrong."))
+        .property("code", code.enum_values(Some(Code::ALL.iter().map(|code| code.name()))))
+        .property("detail", text("What is wrong, in words."))
+        .required("detail");
+    let mut all = vec![(PROBLEM.to_owned(), problem.into()), (PROBLEM_DETAILS.to_owned(), details().into())];
+    let refused = RecordKind::ALL.iter().copied().filter(|record| refuses_duplicates(*record));
+    let duplicate = |record| details().property("data", existing(&schema_name(record))).required("data");
+    all.extend(refused.map(|record| (duplicate_name(record), duplicate(record).into())));
+    all
+}
+
+fn details() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some("What is wrong (RFC 9457)."))
+        .property("type", text("Always `about:blank`: the status says what kind of error it is."))
+        .property("title", text("The name of the error."))
+        .property("status", count("The status of the response."))
+        .property("detail", text("What is wrong, in words."))
+        .property("errors", ArrayBuilder::new().items(named(PROBLEM)).description(Some("One entry for each problem.")))
+        .required("type")
+        .required("title")
+        .required("status")
+        .required("detail")
+}
+
+fn existing(record: &str) -> ArrayBuilder {
+    list_of(record).description(Some("The existing records."))
+}
+
 /// The schemas of errors, by name.
-pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
+pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(String, RefOr<Schema>)> {
     let by_field = match nested {
         NestedErrors::Flat => texts().into(),
         NestedErrors::Nested => {
             AnyOfBuilder::new().item(texts()).item(texts_by_name("In the items of a list, by field.")).into()
         }
     };
-    vec![
-        (ERROR, error()),
-        (errors_name(profile), errors().into()),
-        (
-            ERRORS_BY_FIELD,
-            by_name("What is wrong, by field: the form that `Enhanced-Errors: true` asks for.", by_field),
-        ),
-        (FILTER_ERRORS, by_name("Which filters or other names of a query are wrong.", texts().into())),
-        (UNAUTHORIZED, unauthorized()),
-        (DUPLICATE_TRAINEE, duplicate(TRAINEE)),
-        (DUPLICATE_DEGREE, duplicate(DEGREE)),
-    ]
+    let by_field = by_name("What is wrong, by field: the form that `Enhanced-Errors: true` asks for.", by_field);
+    let mut all = vec![
+        (ERROR.to_owned(), error()),
+        (errors_name(profile).to_owned(), errors().into()),
+        (ERRORS_BY_FIELD.to_owned(), by_field),
+        (FILTER_ERRORS.to_owned(), by_name("Which filters or other names of a query are wrong.", texts().into())),
+        (UNAUTHORIZED.to_owned(), unauthorized()),
+    ];
+    let refused = RecordKind::ALL.iter().copied().filter(|record| refuses_duplicates(*record));
+    all.extend(refused.map(|record| (duplicate_name(record), duplicate(&schema_name(record)))));
+    all
 }
 
 fn error() -> RefOr<Schema> {
@@ -72,7 +126,7 @@ fn errors() -> ObjectBuilder {
 
 /// Errors with the records that are there already.
 fn duplicate(record: &str) -> RefOr<Schema> {
-    errors().property("data", list_of(record).description(Some("The existing records."))).into()
+    errors().property("data", existing(record)).into()
 }
 
 fn texts_by_name(description: &str) -> ObjectBuilder {

@@ -2,14 +2,15 @@
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::compose::{Data, Request};
-use adapter_kit::endpoint::{Endpoint, EntryProperty, ReplyBody, RequestBody};
+use adapter_kit::endpoint::{Endpoint, EntryProperty, Method, ReplyBody, RequestBody};
 use adapter_kit::read::IDEMPOTENCY_KEY;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
-use adapter_kit::wire::WireRecord;
+use adapter_kit::wire::{WireNested, WireRecord};
+use adapter_kit::{PageMember, for_nested_kind};
 use domain::listing::DEFAULT_PER_PAGE;
-use domain::{Degree, FieldSet, Lists, Placement, Trainee, Value as Stored};
-use fixtures::example;
+use domain::{FieldSet, Lists, RecordField as _, Trainee, Value as Stored};
+use fixtures::example::{self, NestedExample};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -22,29 +23,32 @@ const EXAMPLE_KEY: &str = "5f0e0c1d-example";
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
     let RequestBody { record, purpose, batch_of } = endpoint.row().request?;
-    match (record, purpose) {
-        (RecordKind::Trainee, _) if batch_of.is_some() => {
-            let Value::Object(record) = body(version, &example::trainee())? else { return None };
-            let key = (IDEMPOTENCY_KEY.to_owned(), EXAMPLE_KEY.into());
-            Some(json!([Map::from_iter([key].into_iter().chain(record))]))
-        }
-        (RecordKind::Trainee, Some(Purpose::Update)) => {
-            let (email, course_year) = (Some("t.example@example.com".to_owned()), Some("2".to_owned()));
-            body(version, &Trainee { email, course_year, ..Trainee::default() })
-        }
-        (RecordKind::Placement, Some(Purpose::Update)) => {
-            body(version, &Placement { name: Some("Elmfield Academy".to_owned()), ..Placement::default() })
-        }
-        (RecordKind::Degree, Some(Purpose::Update)) => {
-            body(version, &Degree { grade: Some("01".to_owned()), ..Degree::default() })
-        }
-        (RecordKind::Trainee, _) => body(version, &example::trainee()),
-        (RecordKind::Placement, _) => body(version, &example::placement()),
-        (RecordKind::Degree, _) => body(version, &example::another_degree()),
-        (RecordKind::Withdrawal, _) => body(version, &example::withdrawal()),
-        (RecordKind::Deferral, _) => body(version, &example::deferral()),
-        (RecordKind::Recommendation, _) => body(version, &example::recommendation()),
+    if let Some(example) = for_nested_kind!(record, nested_request(version, purpose)) {
+        return example;
     }
+    if batch_of.is_some() {
+        let Value::Object(record) = body(version, &example::trainee())? else { return None };
+        let key = (IDEMPOTENCY_KEY.to_owned(), EXAMPLE_KEY.into());
+        return Some(json!([Map::from_iter([key].into_iter().chain(record))]));
+    }
+    if purpose == Some(Purpose::Update) {
+        let (email, course_year) = (Some("t.example@example.com".to_owned()), Some("2".to_owned()));
+        return body(version, &Trainee { email, course_year, ..Trainee::default() });
+    }
+    if record == RecordKind::Withdrawal {
+        body(version, &example::withdrawal())
+    } else if record == RecordKind::Deferral {
+        body(version, &example::deferral())
+    } else if record == RecordKind::Recommendation {
+        body(version, &example::recommendation())
+    } else {
+        body(version, &example::trainee())
+    }
+}
+
+/// The request for a nested record.
+fn nested_request<R: WireNested + NestedExample>(version: &ApiVersion, purpose: Option<Purpose>) -> Option<Value> {
+    body(version, &if purpose == Some(Purpose::Update) { R::change() } else { R::another() })
 }
 
 /// A record as a request, without what only follows from the rest of it.
@@ -52,28 +56,80 @@ fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
     let request = Request { version, record, lists: Lists::embedded() };
     let mut body = serde_json::to_value(Data { data: request }).ok()?;
     let data = body.get_mut("data")?.as_object_mut()?;
-    for input in R::inputs(version).entries {
-        let is_empty = match data.get(input.name) {
-            Some(Value::Array(records)) => records.is_empty(),
-            Some(_) | None => record.stored(input.field) == Stored::Null,
-        };
-        if is_empty {
-            data.shift_remove(input.name);
+    for input in R::inputs(version).entries.iter().filter(|input| input.is_first_part()) {
+        let mut parts = R::inputs(version).parts(input).iter();
+        let is_stored = parts.any(|part| record.stored(part.field) != Stored::Null);
+        let has_records = data.get(input.name).and_then(Value::as_array).is_some_and(|records| !records.is_empty());
+        if !is_stored && !has_records {
+            remove(data, input.name);
         }
     }
     Some(body)
+}
+
+/// Removes a field by the path to it, and the group that is then empty.
+fn remove(data: &mut Map<String, Value>, path: &str) {
+    let Some((group, name)) = path.split_once('.') else {
+        data.shift_remove(path);
+        return;
+    };
+    let Some(members) = data.get_mut(group).and_then(Value::as_object_mut) else { return };
+    members.shift_remove(name);
+    if members.is_empty() {
+        data.shift_remove(group);
+    }
+}
+
+/// The reply with one record, with its address where the version shows that.
+fn record(version: &ApiVersion, endpoint: Endpoint, ids: &[(&str, Option<&str>)], view: Value) -> Option<Value> {
+    let mut reply = json!({ "data": view });
+    if version.wire.envelope.record_links {
+        let path = version.label.base_path() + endpoint.path();
+        let path = ids.iter().try_fold(path, |path, (name, id)| Some(path.replace(&format!("{{{name}}}"), (*id)?)))?;
+        reply.as_object_mut()?.insert("links".to_owned(), json!({ "self": path }));
+    }
+    Some(reply)
+}
+
+/// A nested record as its endpoints show it.
+fn nested<R: WireNested + NestedExample>(version: &ApiVersion, lists: &Lists) -> Option<Value> {
+    serde_json::to_value(View::new(version, &R::example(), lists)).ok()
+}
+
+/// The reply with one nested record.
+fn nested_reply<R: WireNested + NestedExample>(version: &ApiVersion, lists: &Lists) -> Option<Value> {
+    let shows_one =
+        |endpoint: &Endpoint| endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(R::KIND);
+    let view = nested::<R>(version, lists)?;
+    let Some(endpoint) = version.endpoints.all().find(shows_one) else { return Some(json!({ "data": view })) };
+    let (trainee, example) = (example::trainee(), R::example());
+    let ids = [("trainee_id", trainee.trainee_id.as_deref()), (R::ID.info().name, example.id())];
+    record(version, endpoint, &ids, view)
 }
 
 /// What the reply of an endpoint shows.
 pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Option<Value> {
     match reply {
         ReplyBody::ServiceStatus => Some(json!({ "status": "ok" })),
-        ReplyBody::Trainee => data(View::trainee(version, &example::trainee(), lists)),
+        ReplyBody::Trainee => {
+            let trainee = example::trainee();
+            let view = serde_json::to_value(View::trainee(version, &trainee, lists)).ok()?;
+            record(version, Endpoint::ShowTrainee, &[("trainee_id", trainee.trainee_id.as_deref())], view)
+        }
         ReplyBody::TraineePage => {
-            let page = json!({ "current_page": 1, "total_pages": 1, "total_count": 1, "per_page": DEFAULT_PER_PAGE });
+            let (name, members) = version.wire.envelope.page;
+            let member = |(name, member): &(&str, PageMember)| {
+                let value = match member {
+                    PageMember::Number | PageMember::Pages | PageMember::Total => json!(1),
+                    PageMember::PerPage => json!(DEFAULT_PER_PAGE),
+                    PageMember::Next => Value::Null,
+                };
+                ((*name).to_owned(), value)
+            };
+            let page: Map<String, Value> = members.iter().map(member).collect();
             let trainee =
                 serde_json::to_value(View::in_list(version, &example::trainee(), lists, FieldSet::new())).ok()?;
-            Some(json!({ "data": [trainee], "meta": page }))
+            Some(json!({ "data": [trainee], name: page }))
         }
         ReplyBody::Changes => {
             let trainee = serde_json::to_value(View::trainee(version, &example::trainee(), lists)).ok()?;
@@ -83,10 +139,8 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
             });
             Some(json!({ "data": [changed, removed], "meta": { "after": "hR4zEw2JYg", "has_more": false } }))
         }
-        ReplyBody::Placement => data(View::placement(version, &example::placement(), lists)),
-        ReplyBody::Placements => data([View::placement(version, &example::placement(), lists)]),
-        ReplyBody::Degree => data(View::degree(version, &example::degree(), lists)),
-        ReplyBody::Degrees => data([View::degree(version, &example::degree(), lists)]),
+        ReplyBody::Nested(kind) => for_nested_kind!(kind, nested_reply(version, lists))?,
+        ReplyBody::NestedList(kind) => data([for_nested_kind!(kind, nested(version, lists))??]),
         ReplyBody::CodeLists => None,
         ReplyBody::Account => data(additions::account(version)),
         ReplyBody::Usage => data(additions::usage(version)),

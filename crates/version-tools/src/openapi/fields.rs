@@ -1,9 +1,10 @@
 //! What the dictionary says of one field, as a schema: in a reply, and in a request.
 
 use adapter_kit::read::MAX_RECORDS;
+use adapter_kit::shape::{JsonType, Part};
 use adapter_kit::version::{ApiVersion, Vocabulary};
 use domain::fields::field::{Codes, FieldInfo};
-use domain::{DegreeField, Kind, Lists, PlacementField, RecordField as _, TraineeField};
+use domain::{Kind, Lists, NestedRecord, RecordField as _, TraineeField, for_each_nested};
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
@@ -50,7 +51,7 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, context: Context<'_>, nested: 
     match kind {
         Kind::Text => {
             let object = nullable(object, Type::String).max_length(info.max);
-            let written = codes(info, lists, &|_, _| true).map(|mut codes| {
+            let written = codes(info, context, &|_, _| true).map(|mut codes| {
                 codes.extend((!never_null).then_some(Value::Null));
                 codes
             });
@@ -75,14 +76,58 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, context: Context<'_>, nested: 
 
 /// A field of a request: all that the server reads, or the one form that a generated client sends. `nested` is the schema of
 /// the records of a list.
-pub(super) fn sent(info: &FieldInfo, presence: Presence, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
+pub(super) fn sent(
+    info: &FieldInfo,
+    presence: Presence,
+    accepts: Option<JsonType>,
+    context: Context<'_>,
+    nested: Option<Ref>,
+) -> RefOr<Schema> {
     match context.profile {
-        Profile::Complete => accepted(info, presence, context, nested),
-        Profile::Client => sent_by_client(info, presence, context, nested),
+        Profile::Complete => accepted(info, presence, accepts, context, nested),
+        Profile::Client => sent_by_client(info, presence, accepts, context, nested),
     }
 }
 
-fn sent_by_client(info: &FieldInfo, presence: Presence, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
+/// A text that joins several fields, of which these are the meanings.
+pub(super) fn joined(meanings: impl Iterator<Item = &'static str>, part: Part, presence: Presence) -> RefOr<Schema> {
+    let meanings: Vec<&str> = meanings.map(|meaning| meaning.trim_end_matches('.')).collect();
+    let meaning = format!("{}, with `{}` between them.", meanings.join("; "), part.separator);
+    let object = ObjectBuilder::new().description(Some(meaning));
+    let types = match presence {
+        Presence::Required => SchemaType::Type(Type::String),
+        Presence::Optional => SchemaType::Array(vec![Type::String, Type::Null]),
+    };
+    object.schema_type(types).into()
+}
+
+/// The field as one that no request sets.
+pub(super) fn read_only(mut schema: RefOr<Schema>) -> RefOr<Schema> {
+    if let RefOr::T(Schema::Object(object)) = &mut schema {
+        object.read_only = Some(true);
+    }
+    schema
+}
+
+/// The field with the value that it has in a new record whose request has no key for it.
+pub(super) fn with_default(mut schema: RefOr<Schema>, default: &str) -> RefOr<Schema> {
+    let default = Some(json!(default));
+    match &mut schema {
+        RefOr::T(Schema::Object(object)) => object.default = default,
+        RefOr::T(Schema::AllOf(all)) => all.default = default,
+        RefOr::T(Schema::AnyOf(any)) => any.default = default,
+        RefOr::T(_) | RefOr::Ref(_) => {}
+    }
+    schema
+}
+
+fn sent_by_client(
+    info: &FieldInfo,
+    presence: Presence,
+    accepts: Option<JsonType>,
+    context: Context<'_>,
+    nested: Option<Ref>,
+) -> RefOr<Schema> {
     let Context { version, lists, .. } = context;
     let meaning = meaning(info, lists, &version.vocabulary);
     let is_optional = presence == Presence::Optional;
@@ -90,6 +135,9 @@ fn sent_by_client(info: &FieldInfo, presence: Presence, context: Context<'_>, ne
         let object = ObjectBuilder::new().description(Some(&meaning));
         object.schema_type(if is_optional { SchemaType::Array(vec![one, Type::Null]) } else { SchemaType::Type(one) })
     };
+    if accepts == Some(JsonType::Integer) {
+        return typed(Type::Integer).into();
+    }
     match info.kind {
         Kind::Text => match enumerations::accepted(info, lists) {
             Some(name) => enumerated(&name, &meaning, is_optional),
@@ -120,32 +168,46 @@ fn enumerated(name: &str, meaning: &str, is_nullable: bool) -> RefOr<Schema> {
 
 /// Whether the field is the identifier of its record: null in the reply to a dry run alone.
 fn is_identifier(info: &FieldInfo) -> bool {
-    let identifiers =
-        [TraineeField::trainee_id.info(), PlacementField::placement_id.info(), DegreeField::degree_id.info()];
-    identifiers.iter().any(|identifier| identifier.name == info.name)
+    fn name<R: NestedRecord>() -> &'static str {
+        R::ID.info().name
+    }
+    info.name == TraineeField::trainee_id.info().name || for_each_nested!(name()).contains(&info.name)
 }
 
-fn accepted(info: &FieldInfo, presence: Presence, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
-    let Context { version: ApiVersion { accepted_codes, vocabulary, .. }, lists, .. } = context;
+fn accepted(
+    info: &FieldInfo,
+    presence: Presence,
+    accepts: Option<JsonType>,
+    context: Context<'_>,
+    nested: Option<Ref>,
+) -> RefOr<Schema> {
+    let Context { version: ApiVersion { accepted_codes, vocabulary, wire, .. }, lists, .. } = context;
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     let types = |mut types: Vec<Type>| {
         types.extend((presence == Presence::Optional).then_some(Type::Null));
         SchemaType::Array(types)
     };
     let either = |must: &'static str, may: &'static str| Some(if presence == Presence::Required { must } else { may });
+    // A word is not written as a number.
+    let has_words = wire.words_of(info.codes).is_some();
+    let scalars = match accepts {
+        Some(JsonType::Integer) => return object.schema_type(types(vec![Type::Integer])).into(),
+        Some(JsonType::Text) => vec![Type::String],
+        None if has_words => vec![Type::String],
+        None => vec![Type::String, Type::Integer],
+    };
     match info.kind {
         Kind::Text => {
-            let object = object.schema_type(types(vec![Type::String, Type::Integer])).max_length(info.max);
-            match codes(info, lists, &|list, code| accepted_codes.accepts(list, code)) {
-                Some(codes) => object.enum_values(Some(as_sent(codes, presence))).into(),
+            let takes_numbers = scalars.contains(&Type::Integer);
+            let object = object.schema_type(types(scalars)).max_length(info.max);
+            match codes(info, context, &|list, code| accepted_codes.accepts(list, code)) {
+                Some(codes) => object.enum_values(Some(as_sent(codes, presence, takes_numbers))).into(),
                 None if presence == Presence::Required => object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into(),
                 None => object.into(),
             }
         }
         Kind::Date => object.schema_type(types(vec![Type::String])).pattern(either(DATE, DATE_OR_BLANK)).into(),
-        Kind::Year => {
-            object.schema_type(types(vec![Type::String, Type::Integer])).pattern(either(YEAR, YEAR_OR_BLANK)).into()
-        }
+        Kind::Year => object.schema_type(types(scalars)).pattern(either(YEAR, YEAR_OR_BLANK)).into(),
         Kind::TextList => {
             let array = ArrayBuilder::new()
                 .description(Some(meaning(info, lists, vocabulary)))
@@ -193,23 +255,25 @@ fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
 }
 
 /// The codes that a field can have, where they are few enough to be written out.
-fn codes(info: &FieldInfo, lists: &Lists, accepts: &dyn Fn(domain::List, &str) -> bool) -> Option<Vec<Value>> {
+fn codes(info: &FieldInfo, context: Context<'_>, accepts: &dyn Fn(domain::List, &str) -> bool) -> Option<Vec<Value>> {
+    let Context { version, lists, .. } = context;
     match info.codes? {
         Codes::OneOf(words) => Some(words.iter().map(|word| json!(word)).collect()),
         Codes::Listed(list) if is_written_out(list, lists) => {
-            Some(lists.codes(list).filter(|code| accepts(list, code)).map(|code| json!(code)).collect())
+            let codes = lists.codes(list).filter(|code| accepts(list, code));
+            Some(codes.map(|code| json!(version.wire.written(list, code))).collect())
         }
         Codes::Listed(_) => None,
     }
 }
 
 /// The codes as a request can have them: a whole number is read as its decimal text.
-fn as_sent(codes: Vec<Value>, presence: Presence) -> Vec<Value> {
+fn as_sent(codes: Vec<Value>, presence: Presence, takes_numbers: bool) -> Vec<Value> {
     let number = |code: &Value| {
         let text = code.as_str()?;
         text.parse::<u32>().ok().filter(|number| number.to_string() == text).map(|number| json!(number))
     };
-    let numbers: Vec<Value> = codes.iter().filter_map(number).collect();
+    let numbers: Vec<Value> = codes.iter().filter(|_| takes_numbers).filter_map(number).collect();
     let nothing = [json!(""), Value::Null];
     codes.into_iter().chain(numbers).chain(nothing.into_iter().filter(|_| presence == Presence::Optional)).collect()
 }

@@ -56,6 +56,6 @@ fn body(context: Context<'_>, endpoint: Endpoint) -> Option<RequestBody> {
             Profile::Client => body.build(),
         });
     }
-    let schema = schemas::in_data(schemas::named(schemas::request(request)));
+    let schema = schemas::in_data(schemas::named(&schemas::request(request)));
     Some(body.content(JSON, content.schema(Some(schema)).build()).build())
 }

@@ -1,13 +1,16 @@
 //! Properties that are no fields of the dictionary, and references to schemas.
 
+use adapter_kit::body_kind::RecordKind;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Schema, SchemaType, Type};
 
 /// The name of the schema of a trainee.
 pub(super) const TRAINEE: &str = "Trainee";
 
-/// The name of the schema of a degree.
-pub(super) const DEGREE: &str = "Degree";
+/// The name of the schema of a record, such as `Placement`.
+pub(super) fn schema_name(record: RecordKind) -> String {
+    in_pascal_case(record.name())
+}
 
 /// A list of something.
 pub(super) fn list_of(name: &str) -> ArrayBuilder {
@@ -42,4 +45,19 @@ pub(super) fn boolean(description: &str) -> RefOr<Schema> {
 /// Several texts, none of which is null.
 pub(super) fn texts() -> ArrayBuilder {
     ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String))
+}
+
+/// A name with a capital letter for each word and without underscores.
+pub(super) fn in_pascal_case(name: &str) -> String {
+    let capitalised = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+    };
+    name.split('_').map(capitalised).collect()
+}
+
+/// A noun with its article.
+pub(super) fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
 }

@@ -1,9 +1,12 @@
 //! The replies of an endpoint: to a request that succeeds, and to every one that fails.
 
-use adapter_kit::body_kind::RecordKind;
+use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, RequestBody, Row};
+use adapter_kit::problems::ErrorBody;
 use adapter_kit::version::ApiVersion;
-use serde_json::{Value, json};
+use adapter_kit::{ProblemForm, for_nested_kind};
+use domain::{NestedRecord, RecordField as _};
+use serde_json::Value;
 use utoipa::openapi::header::{Header, HeaderBuilder};
 use utoipa::openapi::link::{Link, LinkBuilder};
 use utoipa::openapi::response::{ResponseBuilder, Responses, ResponsesBuilder};
@@ -11,6 +14,7 @@ use utoipa::openapi::schema::{AllOfBuilder, AnyOfBuilder, ObjectBuilder, Schema,
 use utoipa::openapi::{ContentBuilder, RefOr};
 
 use super::operation_id::operation_id;
+use super::properties::schema_name;
 use super::{Context, Profile, errors, examples, parameters, schemas};
 
 pub(super) const JSON: &str = "application/json";
@@ -42,8 +46,9 @@ fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
     let mut reply = json_of(row.description, schema, examples::reply(context.version, context.lists, row.reply));
     if row.shows_one() {
         reply = reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."));
-    } else if row.writes() && row.reply == ReplyBody::Degrees {
-        reply = reply.header("ETag", header("Tag of the degree, as a `GET` of it has it."));
+    } else if let (true, ReplyBody::NestedList(record)) = (row.writes(), row.reply) {
+        let tag = format!("Tag of the {}, as a `GET` of it has it.", record.name());
+        reply = reply.header("ETag", header(&tag));
     }
     if row.reply == ReplyBody::TraineePage {
         let links =
@@ -89,44 +94,47 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
         failures.push((304, unchanged.header("ETag", header("Tag of what the client has."))));
     }
     if has_body {
-        failures.push((400, refused(context.profile, "The body is not JSON.")));
+        failures.push((400, refused(context, "The body is not JSON.")));
     }
     if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
         failures.push((
             410,
             refused(
-                context.profile,
+                context,
                 "The register was restored or moved since the cursor was given out: start again without one.",
             ),
         ));
     }
-    failures.extend(missing(row).map(|missing| (404, refused(context.profile, &missing))));
+    failures.extend(missing(row).map(|missing| (404, refused(context, &missing))));
     if has_body {
-        failures.push((408, refused(context.profile, "The body did not arrive in time.")));
+        failures.push((408, refused(context, "The body did not arrive in time.")));
     }
     if row.writes() && !row.is_batch() {
-        failures.push((409, conflict(context.profile, row)));
+        failures.push((409, conflict(context, row)));
     }
     if row.takes_if_match() {
-        failures.push((412, refused(context.profile, "The record is not what the client takes it for.")));
+        failures.push((412, refused(context, "The record is not what the client takes it for.")));
     }
     if has_body {
-        failures.push((413, refused(context.profile, "The body is too large.")));
-        failures.push((415, refused(context.profile, "The body is said to be something else than JSON.")));
+        failures.push((413, refused(context, "The body is too large.")));
+        failures.push((415, refused(context, "The body is said to be something else than JSON.")));
     }
     failures.push((422, invalid(context, row)));
     let retry = |reply: ResponseBuilder| reply.header("Retry-After", header("When to try again, in seconds."));
-    let too_many = refused(
-        context.profile,
-        "Too many requests with this token, or too many without a valid one from this address.",
-    );
+    let too_many =
+        refused(context, "Too many requests with this token, or too many without a valid one from this address.");
     failures.push((429, retry(limited(too_many))));
-    failures.push((500, refused(context.profile, "Something went wrong in the service.")));
-    failures.push((503, retry(refused(context.profile, "The service is busy, or not available; try again later."))));
+    failures.push((500, refused(context, "Something went wrong in the service.")));
+    failures.push((503, retry(refused(context, "The service is busy, or not available; try again later."))));
     let failures = failures.into_iter().map(|(status, reply)| (status.to_string(), warned(reply)));
     // Without a valid token there is none that could expire.
-    let example = Some(json!({ "error": "Unauthorized" }));
-    let unauthorized = json_of("There is no valid token.", schemas::named(errors::UNAUTHORIZED), example);
+    let form = context.version.wire.problems;
+    let example = serde_json::from_slice(&ErrorBody::Unauthorized.to_json(form, 401)).ok();
+    let name = match form {
+        ProblemForm::Errors => errors::UNAUTHORIZED,
+        ProblemForm::Details => errors::PROBLEM_DETAILS,
+    };
+    let unauthorized = error_of(context, "There is no valid token.", schemas::named(name), example);
     let challenge = "`Bearer`, and unless no token was sent `error` and `error_description` (RFC 6750).";
     let unauthorized = unauthorized.header("WWW-Authenticate", header(challenge));
     [("401".to_owned(), unauthorized)].into_iter().chain(failures).collect()
@@ -147,8 +155,9 @@ fn missing_record(row: &Row) -> Option<String> {
     Some(match (row.reply, record) {
         (ReplyBody::TraineePage, _) => "There are no such trainees.".to_owned(),
         (ReplyBody::CodeLists, _) => "There is no such list.".to_owned(),
-        (ReplyBody::Degrees, _) if !row.writes() => {
-            "There is no such trainee, or the trainee has no degrees.".to_owned()
+        (ReplyBody::NestedList(_), _) if row.is_missing_when_empty => {
+            let list = row.path.rsplit('/').next().unwrap_or_default();
+            format!("There is no such trainee, or the trainee has no {list}.")
         }
         (_, Some("trainee")) => "There is no such trainee.".to_owned(),
         (_, Some(nested)) => format!("There is no such trainee, or the trainee has no such {nested}."),
@@ -157,32 +166,39 @@ fn missing_record(row: &Row) -> Option<String> {
 }
 
 /// A duplicate, with the existing records, or a concurrent change.
-fn conflict(profile: Profile, row: &Row) -> ResponseBuilder {
-    let existing = |description: &str, record: &str, name: &str| {
-        let existing = schemas::list_of(record).description(Some("The existing records."));
-        let schema: RefOr<Schema> = match profile {
-            Profile::Complete => AllOfBuilder::new()
+fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
+    let existing = |record: RecordKind| {
+        let existing = schemas::list_of(&schema_name(record)).description(Some("The existing records."));
+        let schema: RefOr<Schema> = match (context.version.wire.problems, context.profile) {
+            (ProblemForm::Errors, Profile::Complete) => AllOfBuilder::new()
                 .item(schemas::named(errors::ERRORS))
                 .item(ObjectBuilder::new().schema_type(Type::Object).property("data", existing))
                 .into(),
-            Profile::Client => schemas::named(name).into(),
+            (ProblemForm::Errors, Profile::Client) | (ProblemForm::Details, _) => {
+                schemas::named(&errors::duplicate_name(record)).into()
+            }
         };
-        json_of(description, schema, None)
+        error_of(context, &format!("The {} is there already.", record.name()), schema, None)
     };
     match row.request {
-        Some(request) if request.creates_trainee() => {
-            existing("The trainee is there already.", schemas::TRAINEE, errors::DUPLICATE_TRAINEE)
+        Some(RequestBody { record, purpose, .. })
+            if errors::refuses_duplicates(record)
+                && (record != RecordKind::Trainee || purpose == Some(Purpose::Create)) =>
+        {
+            existing(record)
         }
-        Some(RequestBody { record: RecordKind::Degree, .. }) => {
-            existing("The degree is there already.", schemas::DEGREE, errors::DUPLICATE_DEGREE)
-        }
-        Some(_) | None => refused(profile, "The record was changed by another request at the same time."),
+        Some(_) | None => refused(context, "The record was changed by another request at the same time."),
     }
 }
 
 /// The reply to a request whose content is wrong, or which the state of the record refuses; and to unknown names in the
 /// query, when the client wants them refused.
 fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
+    if context.version.wire.problems == ProblemForm::Details {
+        let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
+        let reply = refused(context, if is_list { "Filters are wrong." } else { INVALID });
+        return if row.writes() { reply.header("Preference-Applied", header(VALIDATE_ONLY)) } else { reply };
+    }
     let filters = || schemas::named(errors::FILTER_ERRORS);
     if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
         return json_of("Filters are wrong.", filters(), None);
@@ -196,7 +212,7 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
     }
     // A generated client asks for no other form, and sends no unknown names in a query.
     if context.profile == Profile::Client {
-        let reply = refused(context.profile, if row.is_batch() { TOO_MANY_ITEMS } else { INVALID });
+        let reply = refused(context, if row.is_batch() { TOO_MANY_ITEMS } else { INVALID });
         return reply.header("Preference-Applied", header(VALIDATE_ONLY));
     }
     if row.is_batch() {
@@ -214,8 +230,23 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
     json_of(description, either, None).header("Preference-Applied", header(VALIDATE_ONLY))
 }
 
-fn refused(profile: Profile, description: &str) -> ResponseBuilder {
-    json_of(description, schemas::named(errors::errors_name(profile)), None)
+fn refused(context: Context<'_>, description: &str) -> ResponseBuilder {
+    let name = match context.version.wire.problems {
+        ProblemForm::Errors => errors::errors_name(context.profile),
+        ProblemForm::Details => errors::PROBLEM_DETAILS,
+    };
+    error_of(context, description, schemas::named(name), None)
+}
+
+/// A reply with an error, in the media type of the version.
+fn error_of(
+    context: Context<'_>,
+    description: &str,
+    schema: impl Into<RefOr<Schema>>,
+    example: Option<Value>,
+) -> ResponseBuilder {
+    let content = ContentBuilder::new().schema(Some(schema)).example(example).build();
+    ResponseBuilder::new().description(description).content(context.version.wire.problems.media_type(), content)
 }
 
 fn json_of(description: &str, schema: impl Into<RefOr<Schema>>, example: Option<Value>) -> ResponseBuilder {
@@ -242,16 +273,18 @@ fn deprecation(version: &ApiVersion, endpoint: Endpoint, reply: ResponseBuilder)
         .header("Link", header("What to use instead, and how to move there."))
 }
 
+fn id_name<R: NestedRecord>() -> &'static str {
+    R::ID.info().name
+}
+
 /// Links from a reply to the endpoints for the record that was created, or the trainee that was changed.
 fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
-    let (id, pointer) = match row.reply {
-        ReplyBody::Placement => ("placement_id", "/data/placement_id"),
-        ReplyBody::Degrees => ("degree_id", "/data/0/degree_id"),
+    let nested = match row.reply {
+        ReplyBody::Nested(record) => for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/{id}"))),
+        ReplyBody::NestedList(record) => for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/0/{id}"))),
         ReplyBody::Trainee
         | ReplyBody::TraineePage
         | ReplyBody::Changes
-        | ReplyBody::Placements
-        | ReplyBody::Degree
         | ReplyBody::ServiceStatus
         | ReplyBody::CodeLists
         | ReplyBody::Account
@@ -259,8 +292,9 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         | ReplyBody::Readiness
         | ReplyBody::Reset
         | ReplyBody::BatchResults
-        | ReplyBody::Entries(_) => ("trainee_id", "/data/trainee_id"),
+        | ReplyBody::Entries(_) => None,
     };
+    let (id, pointer) = nested.unwrap_or_else(|| ("trainee_id", "/data/trainee_id".to_owned()));
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));
     next.map(|next| {
         let operation = operation_id(*next);

@@ -2,13 +2,14 @@
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
-use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS};
-use adapter_kit::shape::{Shape, Source, VersionField};
-use adapter_kit::version::{ApiVersion, NestedVisibility};
-use adapter_kit::wire::WireRecord;
+use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS, NestedLists};
+use adapter_kit::shape::{Entry, Shape, Source, VersionField};
+use adapter_kit::version::{ApiVersion, NestedVisibility, capitalised};
+use adapter_kit::wire::{WireNested, WireRecord};
+use adapter_kit::{PageMember, ProblemForm};
 use domain::fields::field::FieldInfo;
 use domain::rules::Rule;
-use domain::{Kind, Record, RecordField as _};
+use domain::{Field, Kind, Record, RecordField, TraineeField, for_each_nested, for_nested_list};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
     AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, OneOfBuilder, Ref, Schema,
@@ -16,79 +17,86 @@ use utoipa::openapi::schema::{
 };
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
-use super::fields::{Presence, sent, shown};
-pub(super) use super::properties::{DEGREE, TRAINEE, list_of, named};
-use super::properties::{boolean, count, or_null, text, texts};
+use super::fields::{self, Presence, sent, shown};
+pub(super) use super::properties::{TRAINEE, list_of, named};
+use super::properties::{boolean, count, or_null, schema_name, text, texts, with_article};
 use super::{Context, Profile, enumerations, errors};
 
 /// The name of a schema.
 pub(super) const TRAINEE_IN_LIST: &str = "TraineeInList";
-pub(super) const PLACEMENT: &str = "Placement";
-pub(super) const PLACEMENT_NESTED: &str = "PlacementOfTrainee";
-pub(super) const NEW_TRAINEE: &str = "NewTrainee";
-pub(super) const TRAINEE_CHANGES: &str = "TraineeChanges";
-pub(super) const NEW_PLACEMENT: &str = "NewPlacement";
-pub(super) const PLACEMENT_CHANGES: &str = "PlacementChanges";
-pub(super) const NEW_DEGREE: &str = "NewDegree";
-pub(super) const DEGREE_CHANGES: &str = "DegreeChanges";
-pub(super) const WITHDRAWAL: &str = "Withdrawal";
-pub(super) const DEFERRAL: &str = "Deferral";
-pub(super) const RECOMMENDATION: &str = "Recommendation";
 pub(super) const PAGE: &str = "Page";
 pub(super) const CODE_LIST: &str = "CodeList";
 const BATCH_ITEM: &str = "BatchItem";
 const BATCH_RESULT: &str = "BatchResult";
 const EXISTING_TRAINEES: &str = "ExistingTrainees";
-const PER_PAGE: &str = "per_page";
 
 /// All schemas, by name, in the order in which they are shown.
 pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     let ApiVersion { shapes, rules, .. } = context.version;
     let (request, reply) = (Request(context), Reply(context));
-    let nested = "A placement, where a trainee is shown.";
-    let nested = reply.schema(nested, &shapes.placement_nested, NestedVisibility::Shown);
-    let mut all = vec![
-        (TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedVisibility::Shown)),
-        (TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists)),
-        (PLACEMENT, reply.schema("A placement.", &shapes.placement, NestedVisibility::Shown)),
-        (PLACEMENT_NESTED, nested),
-        (DEGREE, reply.schema("A degree.", &shapes.degree, NestedVisibility::Shown)),
-        (NEW_TRAINEE, request.whole("A trainee to register.", rules.trainee)),
-        (TRAINEE_CHANGES, request.changes("What is to change on a trainee.", rules.trainee)),
-        (NEW_PLACEMENT, request.whole("A placement to add.", rules.placement)),
-        (PLACEMENT_CHANGES, request.changes("What is to change on a placement.", rules.placement)),
-        (NEW_DEGREE, request.whole("A degree to add.", rules.degree)),
-        (DEGREE_CHANGES, request.changes("What is to change on a degree.", rules.degree)),
-        (WITHDRAWAL, request.whole("A trainee leaves the training.", rules.withdrawal)),
-        (DEFERRAL, request.whole("A trainee pauses the training.", rules.deferral)),
-        (RECOMMENDATION, request.whole("A trainee is recommended for the award.", rules.recommendation)),
-        (PAGE, page(context.profile)),
-        (CODE_LIST, code_list()),
-        (BATCH_ITEM, batch_item()),
-        (BATCH_RESULT, batch_result(context.profile)),
-        (EXISTING_TRAINEES, existing_trainees().into()),
-    ];
-    all.extend(errors::schemas(context.version.nested_errors, context.profile));
-    all.extend(additions::schemas(context.profile));
-    let mut all: Vec<_> = all.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
+    let mut all: Vec<(String, RefOr<Schema>)> = Vec::new();
+    let mut add = |name: &str, schema| all.push((name.to_owned(), schema));
+    add(TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedVisibility::Shown));
+    add(TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists));
+    add(&new_name(TRAINEE), request.whole("A trainee to register.", rules.trainee));
+    add(&changes_name(TRAINEE), request.changes("What is to change on a trainee.", rules.trainee));
+    add(&schema_name(RecordKind::Withdrawal), request.whole("A trainee leaves the training.", rules.withdrawal));
+    add(&schema_name(RecordKind::Deferral), request.whole("A trainee pauses the training.", rules.deferral));
+    let recommendation = request.whole("A trainee is recommended for the award.", rules.recommendation);
+    add(&schema_name(RecordKind::Recommendation), recommendation);
+    add(PAGE, page(context));
+    add(CODE_LIST, code_list());
+    add(BATCH_ITEM, batch_item());
+    add(BATCH_RESULT, batch_result(context));
+    add(EXISTING_TRAINEES, existing_trainees().into());
+    all.extend(for_each_nested!(nested(context)).into_iter().flatten());
+    all.extend(match context.version.wire.problems {
+        ProblemForm::Errors => errors::schemas(context.version.nested_errors, context.profile),
+        ProblemForm::Details => errors::details_schemas(),
+    });
+    all.extend(additions::schemas(context.profile).into_iter().map(|(name, schema)| (name.to_owned(), schema)));
     if context.profile == Profile::Client {
         all.extend(enumerations::all(context.version, context.lists));
     }
     all
 }
 
+/// The schemas of a kind of nested record.
+fn nested<R: WireNested>(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
+    let (request, reply) = (Request(context), Reply(context));
+    let (shapes, rules) = (R::shapes(context.version), R::rules(context.version));
+    let (name, one) = (schema_name(R::KIND), with_article(R::NAME));
+    let shown = format!("{}, where a trainee is shown.", capitalised(&one));
+    vec![
+        (name.clone(), reply.schema(&format!("{}.", capitalised(&one)), &shapes.alone, NestedVisibility::Shown)),
+        (in_trainee_name(&name), reply.schema(&shown, &shapes.in_trainee, NestedVisibility::Shown)),
+        (new_name(&name), request.whole(&format!("{} to add.", capitalised(&one)), rules)),
+        (changes_name(&name), request.changes(&format!("What is to change on {one}."), rules)),
+    ]
+}
+
+/// The name of the schema of a record to be made.
+fn new_name(record: &str) -> String {
+    format!("New{record}")
+}
+
+/// The name of the schema of the changes of a record.
+fn changes_name(record: &str) -> String {
+    format!("{record}Changes")
+}
+
+/// The name of the schema of a nested record in its trainee, where it differs from the record alone.
+fn in_trainee_name(record: &str) -> String {
+    format!("{record}OfTrainee")
+}
+
 /// The name of the schema of a request.
-pub(super) fn request(request: RequestBody) -> &'static str {
-    match (request.record, request.purpose) {
-        (RecordKind::Trainee, Some(Purpose::Update)) => TRAINEE_CHANGES,
-        (RecordKind::Placement, Some(Purpose::Update)) => PLACEMENT_CHANGES,
-        (RecordKind::Degree, Some(Purpose::Update)) => DEGREE_CHANGES,
-        (RecordKind::Trainee, _) => NEW_TRAINEE,
-        (RecordKind::Placement, _) => NEW_PLACEMENT,
-        (RecordKind::Degree, _) => NEW_DEGREE,
-        (RecordKind::Withdrawal, _) => WITHDRAWAL,
-        (RecordKind::Deferral, _) => DEFERRAL,
-        (RecordKind::Recommendation, _) => RECOMMENDATION,
+pub(super) fn request(request: RequestBody) -> String {
+    let name = schema_name(request.record);
+    match request.purpose {
+        Some(Purpose::Create) => new_name(&name),
+        Some(Purpose::Update) => changes_name(&name),
+        None => name,
     }
 }
 
@@ -104,25 +112,33 @@ pub(super) fn batch_lines() -> ObjectBuilder {
 
 /// What the body of a successful reply is.
 pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema> {
-    let one = |name| in_data(named(name)).into();
-    let list = |name| in_data(list_of(name)).into();
+    let one = |name: &str| in_data(named(name)).into();
+    let record = |name: &str| {
+        if !context.version.wire.envelope.record_links {
+            return in_data(named(name)).into();
+        }
+        let address = text("The path of the record.");
+        let links = ObjectBuilder::new().schema_type(Type::Object).property("self", address).required("self");
+        // A record that is only tried out has no address.
+        in_data(named(name)).property("links", links).into()
+    };
+    let list = |name: &str| in_data(list_of(name)).into();
     let object = || ObjectBuilder::new().schema_type(Type::Object);
     match reply {
         ReplyBody::ServiceStatus => {
             let status = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["ok"]));
             object().property("status", status).required("status").into()
         }
-        ReplyBody::Trainee => one(TRAINEE),
+        ReplyBody::Trainee => record(TRAINEE),
         ReplyBody::TraineePage => {
-            in_data(list_of(TRAINEE_IN_LIST)).property("meta", named(PAGE)).required("meta").into()
+            let (name, _) = context.version.wire.envelope.page;
+            in_data(list_of(TRAINEE_IN_LIST)).property(name, named(PAGE)).required(name).into()
         }
         ReplyBody::Changes => {
             in_data(list_of(additions::CHANGE)).property("meta", named(additions::CHANGES_META)).required("meta").into()
         }
-        ReplyBody::Placement => one(PLACEMENT),
-        ReplyBody::Placements => list(PLACEMENT),
-        ReplyBody::Degree => one(DEGREE),
-        ReplyBody::Degrees => list(DEGREE),
+        ReplyBody::Nested(kind) => record(&schema_name(kind)),
+        ReplyBody::NestedList(kind) => list(&schema_name(kind)),
         ReplyBody::BatchResults => list(BATCH_RESULT),
         ReplyBody::CodeLists => {
             let list: RefOr<Schema> = named(CODE_LIST).into();
@@ -161,21 +177,30 @@ struct Reply<'a>(Context<'a>);
 
 impl Reply<'_> {
     fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedVisibility) -> RefOr<Schema> {
-        let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
-        let object = shape.entries.iter().fold(object, |object, entry| {
-            let schema = match &entry.source {
-                Source::Field(field) => {
-                    let info = field.info();
-                    let nested = nested_reply(info.name).filter(|_| info.kind == Kind::Records);
-                    shown(info, info.kind, self.0, nested)
-                }
-                Source::Own(VersionField { meaning, kind, .. }) => self.outside_dictionary(meaning, *kind),
-            };
-            let object = object.property(entry.name, schema);
+        let mut members = Members::default();
+        for entry in shape.entries.iter().filter(|entry| entry.is_first_part()) {
             // Nested records that are hidden are shown where a request asks for them.
-            if entry.when_set || !nested.shows(entry.kind()) { object } else { object.required(entry.name) }
-        });
-        object.into()
+            let is_required = !entry.when_set && nested.shows(entry.kind());
+            members.add(entry.name, self.property(shape, entry), is_required);
+        }
+        members.into_object(ObjectBuilder::new().description(Some(description))).into()
+    }
+
+    fn property<R: WireRecord>(&self, shape: &Shape<R>, entry: &Entry<R>) -> RefOr<Schema> {
+        if let Some(part) = entry.part {
+            let parts = shape.entries.iter().filter(|other| other.name == entry.name);
+            let meanings = parts.filter_map(|part| Some(part.field()?.info().meaning));
+            return fields::joined(meanings, part, Presence::Optional);
+        }
+        let schema = match &entry.source {
+            Source::Field(field) => {
+                let info = field.info();
+                let nested = list_of_trainee(*field).and_then(|list| for_nested_list!(list, in_trainee(self.0)));
+                shown(info, info.kind, self.0, nested)
+            }
+            Source::Own(VersionField { meaning, kind, .. }) => self.outside_dictionary(meaning, *kind),
+        };
+        if entry.read_only { fields::read_only(schema) } else { schema }
     }
 
     /// What is no field of the dictionary, such as a field that only this version has; it may always be null.
@@ -186,9 +211,54 @@ impl Reply<'_> {
     }
 }
 
-fn nested_reply(list: &str) -> Option<Ref> {
-    let placements = domain::TraineeField::placements.info().name;
-    Some(named(if list == placements { PLACEMENT_NESTED } else { DEGREE }))
+/// The field as a list of nested records, if it is one.
+fn list_of_trainee<F: RecordField + Into<Field>>(field: F) -> Option<TraineeField> {
+    field.into().of_record().filter(|_| field.info().kind == Kind::Records)
+}
+
+/// The schema of a nested record in its trainee.
+fn in_trainee<R: WireNested>(context: Context<'_>) -> Ref {
+    let name = schema_name(R::KIND);
+    named(&if R::shapes(context.version).differ() { in_trainee_name(&name) } else { name })
+}
+
+/// The schema of a nested record that is made together with its trainee.
+fn new_in_trainee<R: WireNested>() -> Ref {
+    named(&new_name(&schema_name(R::KIND)))
+}
+
+/// The members of an object, by the paths to them.
+#[derive(Default)]
+struct Members(Vec<(&'static str, RefOr<Schema>, bool)>);
+
+impl Members {
+    fn add(&mut self, path: &'static str, schema: RefOr<Schema>, is_required: bool) {
+        self.0.push((path, schema, is_required));
+    }
+
+    /// The object with these members; those of a group are in an object, which may be null.
+    fn into_object(self, object: ObjectBuilder) -> ObjectBuilder {
+        let mut groups: Vec<(&'static str, Self)> = Vec::new();
+        let mut object = object.schema_type(Type::Object);
+        for (path, schema, is_required) in self.0 {
+            let Some((group, name)) = path.split_once('.') else {
+                object = object.property(path, schema);
+                object = if is_required { object.required(path) } else { object };
+                continue;
+            };
+            match groups.iter_mut().find(|(known, _)| *known == group) {
+                Some((_, members)) => members.add(name, schema, is_required),
+                None => groups.push((group, Self(vec![(name, schema, is_required)]))),
+            }
+        }
+        for (group, members) in groups {
+            let is_required = members.0.iter().any(|(_, _, is_required)| *is_required);
+            let types = SchemaType::Array(vec![Type::Object, Type::Null]);
+            object = object.property(group, members.into_object(ObjectBuilder::new()).schema_type(types));
+            object = if is_required { object.required(group) } else { object };
+        }
+        object
+    }
 }
 
 /// What the requests of a version can have.
@@ -197,28 +267,39 @@ struct Request<'a>(Context<'a>);
 impl Request<'_> {
     /// A request that makes a record or asks for a transition: it must have what the rules demand.
     fn whole<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
-        let object = self.inputs(description, rules, |_| true);
-        let inputs = R::inputs(self.0.version).entries.iter();
-        let required = inputs.filter(|input| self.presence(rules, input.field) == Presence::Required);
-        required.fold(object, |object, input| object.required(input.name)).into()
+        self.inputs(description, rules, NestedLists::Read).into()
     }
 
     /// A request that changes a record: it has what is to change. Nested records have endpoints of their own.
     fn changes<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
-        self.inputs(description, rules, |kind| kind != Kind::Records).into()
+        self.inputs(description, rules, NestedLists::Ignore).into()
     }
 
-    fn inputs<R: WireRecord>(&self, description: &str, rules: &[Rule<R>], is_read: fn(Kind) -> bool) -> ObjectBuilder {
-        let object =
-            ObjectBuilder::new().schema_type(Type::Object).description(Some(description)).min_properties(Some(1));
-        let entries = R::inputs(self.0.version).entries.iter().filter(|input| is_read(input.field.info().kind));
-        entries.fold(object, |object, input| {
+    fn inputs<R: WireRecord>(&self, description: &str, rules: &[Rule<R>], nested: NestedLists) -> ObjectBuilder {
+        let inputs = R::inputs(self.0.version);
+        let is_whole = nested == NestedLists::Read;
+        let mut members = Members::default();
+        for input in inputs.entries.iter().filter(|input| input.is_first_part()) {
             let info = input.field.info();
+            if info.kind == Kind::Records && !is_whole {
+                continue;
+            }
             let presence = self.presence(rules, input.field);
-            let placements = domain::TraineeField::placements.info().name;
-            let nested = named(if info.name == placements { NEW_PLACEMENT } else { NEW_DEGREE });
-            object.property(input.name, sent(info, presence, self.0, Some(nested)))
-        })
+            let nested = list_of_trainee(input.field).and_then(|list| for_nested_list!(list, new_in_trainee()));
+            let schema = match input.part {
+                Some(part) => {
+                    let meanings = inputs.parts(input).iter().map(|part| part.field.info().meaning);
+                    fields::joined(meanings, part, presence)
+                }
+                None => sent(info, presence, input.accepts, self.0, nested),
+            };
+            let default = input.default.filter(|_| is_whole);
+            let schema = default.map_or(schema.clone(), |default| {
+                fields::with_default(schema, self.0.version.wire.written_in(info.codes, default))
+            });
+            members.add(input.name, schema, is_whole && presence == Presence::Required && default.is_none());
+        }
+        members.into_object(ObjectBuilder::new().description(Some(description)).min_properties(Some(1)))
     }
 
     /// Whether a rule demands a value in the field, whatever else is sent. Released documents do not say it of the fields
@@ -235,21 +316,25 @@ impl Request<'_> {
 const PAGE_MEANING: &str =
     "Where in a list the page is. Of a page that was reached by a cursor, there is `per_page` and nothing else.";
 
-/// Released documents demand all four members, which a page that was reached by a number has.
-fn page(profile: Profile) -> RefOr<Schema> {
-    let page = [
-        ("current_page", "The page, from 1."),
-        ("total_pages", "How many pages there are."),
-        ("total_count", "How many records there are."),
-        (PER_PAGE, "Records on a page."),
-    ];
-    let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(PAGE_MEANING));
-    page.into_iter()
-        .fold(object, |object, (name, description)| {
-            let object = object.property(name, count(description));
-            if profile == Profile::Complete || name == PER_PAGE { object.required(name) } else { object }
-        })
-        .into()
+/// The contract demands all members, which a page that was reached by a number has.
+fn page(context: Context<'_>) -> RefOr<Schema> {
+    let (_, members) = context.version.wire.envelope.page;
+    let mut object = ObjectBuilder::new().schema_type(Type::Object).description(Some(PAGE_MEANING));
+    for (name, member) in members {
+        let of_every_page = matches!(member, PageMember::PerPage | PageMember::Next);
+        let schema: RefOr<Schema> = match member {
+            PageMember::Number => count("The page, from 1.").into(),
+            PageMember::Pages => count("How many pages there are.").into(),
+            PageMember::Total => count("How many records there are.").into(),
+            PageMember::PerPage => count("Records on a page.").into(),
+            PageMember::Next => or_null(text("The address of the next page."), Type::String),
+        };
+        object = object.property(*name, schema);
+        if context.profile == Profile::Complete || of_every_page {
+            object = object.required(*name);
+        }
+    }
+    object.into()
 }
 
 fn code_list() -> RefOr<Schema> {
@@ -293,7 +378,7 @@ fn batch_item() -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
         .description(Some("A key of the client's for the item, as `Idempotency-Key` is for a request of its own."));
-    in_data(named(NEW_TRAINEE)).property(IDEMPOTENCY_KEY, key).required(IDEMPOTENCY_KEY).into()
+    in_data(named(&new_name(TRAINEE))).property(IDEMPOTENCY_KEY, key).required(IDEMPOTENCY_KEY).into()
 }
 
 fn existing_trainees() -> ArrayBuilder {
@@ -301,7 +386,7 @@ fn existing_trainees() -> ArrayBuilder {
 }
 
 /// What a request of its own would be answered, with the key and the status next to it.
-fn batch_result(profile: Profile) -> RefOr<Schema> {
+fn batch_result(context: Context<'_>) -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
         .description(Some("The key of the item; null where what was sent cannot be one."));
@@ -313,8 +398,13 @@ fn batch_result(profile: Profile) -> RefOr<Schema> {
         .property("replayed", boolean("Whether it is the reply to an earlier request with the key."))
         .required(IDEMPOTENCY_KEY)
         .required("status");
-    match profile {
-        Profile::Complete => {
+    match (context.version.wire.problems, context.profile) {
+        (ProblemForm::Details, _) => item
+            .description(Some(BATCH_RESULT_MEANING))
+            .property("data", named(TRAINEE))
+            .property("problem", named(errors::PROBLEM_DETAILS))
+            .into(),
+        (ProblemForm::Errors, Profile::Complete) => {
             let existing = existing_trainees();
             let existing = ObjectBuilder::new().schema_type(Type::Object).property("data", existing);
             let refused = AllOfBuilder::new().item(named(errors::ERRORS)).item(existing);
@@ -326,8 +416,8 @@ fn batch_result(profile: Profile) -> RefOr<Schema> {
             AllOfBuilder::new().description(Some(BATCH_RESULT_MEANING)).item(item).item(reply).into()
         }
         // The members of all replies next to each other, since generators read no object from several parts.
-        Profile::Client => {
-            let data = either(profile, [named(TRAINEE).into(), named(EXISTING_TRAINEES).into()]);
+        (ProblemForm::Errors, Profile::Client) => {
+            let data = either(context.profile, [named(TRAINEE).into(), named(EXISTING_TRAINEES).into()]);
             let problems =
                 ArrayBuilder::new().description(Some("What is wrong with the item.")).items(named(errors::ERROR));
             item.description(Some(BATCH_RESULT_MEANING))

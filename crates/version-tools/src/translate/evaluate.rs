@@ -13,9 +13,10 @@ use domain::ended_codes::successor;
 use domain::fields::field::Codes;
 use domain::problem::NoticeKind;
 use domain::records::organisations::{Organisations, School, is_reserved_urn, is_urn};
+use domain::records::trainee::Sent;
 use domain::{
-    Candidate, Change, Context, Deferral, Degree, Notice, ParsedRecord, Path, Placement, Problem, ProblemKind,
-    Recommendation, State, Trainee, Withdrawal,
+    Candidate, Context, Deferral, NestedRecord, NestedRecords, Notice, ParsedRecord, Path, Problem, ProblemKind,
+    Recommendation, State, Trainee, Withdrawal, for_each_nested, nested_kinds,
 };
 use serde_json::Value;
 
@@ -41,30 +42,36 @@ pub(super) trait EvaluatedRecord: DecidedRecord {
 
 impl EvaluatedRecord for Trainee {
     fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
-        sent.nested.placements.iter().flat_map(Placement::schools).collect()
+        for_each_nested!(schools_of_kind(&sent.nested)).concat()
     }
 }
 
-impl EvaluatedRecord for Placement {
-    /// A school with the URN, and the name in the request.
-    fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
-        let text = |change: &Change<String>| if let Change::Set(text) = change { Some(text.clone()) } else { None };
-        let urn = text(&sent.changes.urn).filter(|urn| is_urn(urn) && !is_reserved_urn(urn));
-        let school = urn.map(|urn| School {
-            id: 0,
-            name: text(&sent.changes.name).unwrap_or_else(|| urn.clone()),
-            urn,
-            postcode: text(&sent.changes.postcode),
-            open: true,
-        });
-        school.into_iter().collect()
-    }
-}
-
-impl EvaluatedRecord for Degree {}
 impl EvaluatedRecord for Withdrawal {}
 impl EvaluatedRecord for Deferral {}
 impl EvaluatedRecord for Recommendation {}
+
+macro_rules! nested_records {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {$(
+        impl EvaluatedRecord for domain::$record {
+            fn schools(sent: &ParsedRecord<Self>) -> Vec<School> {
+                school(sent).into_iter().collect()
+            }
+        }
+    )+};
+}
+nested_kinds!([nested_records]);
+
+fn schools_of_kind<R: NestedRecord>(nested: &NestedRecords<Sent>) -> Vec<School> {
+    R::in_nested(nested).iter().filter_map(school).collect()
+}
+
+/// A school with the URN, and the name in the request.
+fn school<R: NestedRecord>(sent: &ParsedRecord<R>) -> Option<School> {
+    let fields = R::SCHOOL?;
+    let urn = sent.text(fields.urn).filter(|urn| is_urn(urn) && !is_reserved_urn(urn))?;
+    let name = sent.text(fields.name).unwrap_or_else(|| urn.clone());
+    Some(School { id: 0, name, urn, postcode: sent.text(fields.postcode), open: true })
+}
 
 /// What a version would answer to the record, which is translated from another one.
 pub(super) fn evaluate<R: EvaluatedRecord>(

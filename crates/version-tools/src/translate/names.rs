@@ -2,15 +2,20 @@
 
 use std::collections::HashMap;
 
-use adapter_kit::body_kind::Direction;
+use adapter_kit::body_kind::{Direction, Purpose};
 use adapter_kit::read::client_text::truncated;
 use adapter_kit::read::{MAX_UNKNOWN, nearest};
-use adapter_kit::shape::{Entry, Shape, Source};
+use adapter_kit::shape::{Entry, Part, Shape, Source};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
-use domain::{Deferral, Degree, Kind, Placement, Recommendation, Trainee, TraineeField, Withdrawal};
+use adapter_kit::wire::WireNested as _;
+use domain::{
+    Deferral, Kind, Recommendation, RecordField as _, Rule, Trainee, TraineeField, Withdrawal, for_nested_list,
+    nested_kinds,
+};
 use serde_json::{Map, Value};
 
+use super::cells::{Cell, Gathered, Side, forms, spread, written};
 use super::findings::{Finding, Loss, LossReason, Rename, join};
 use super::{Translator, evaluate};
 
@@ -34,15 +39,9 @@ pub(super) trait TranslatedRecord: evaluate::EvaluatedRecord {
     }
 }
 
-impl TranslatedRecord for Degree {}
 impl TranslatedRecord for Withdrawal {}
 impl TranslatedRecord for Deferral {}
 impl TranslatedRecord for Recommendation {}
-impl TranslatedRecord for Placement {
-    fn shape_at(version: &ApiVersion, place: RecordPosition) -> Option<&Shape<Self>> {
-        Some(if place.nested { &version.shapes.placement_nested } else { &version.shapes.placement })
-    }
-}
 impl TranslatedRecord for Trainee {
     fn list(
         translator: &mut Translator<'_>,
@@ -51,13 +50,21 @@ impl TranslatedRecord for Trainee {
         place: RecordPosition,
         at: &str,
     ) -> Value {
-        if list == TraineeField::placements {
-            each::<Placement>(translator, value, place, at)
-        } else {
-            each::<Degree>(translator, value, place, at)
-        }
+        for_nested_list!(list, each(translator, value, place, at)).unwrap_or(Value::Null)
     }
 }
+
+macro_rules! nested_records {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {$(
+        impl TranslatedRecord for domain::$record {
+            fn shape_at(version: &ApiVersion, place: RecordPosition) -> Option<&Shape<Self>> {
+                let shapes = Self::shapes(version);
+                Some(if place.nested { &shapes.in_trainee } else { &shapes.alone })
+            }
+        }
+    )+};
+}
+nested_kinds!([nested_records]);
 
 fn each<R: TranslatedRecord>(
     translator: &mut Translator<'_>,
@@ -89,64 +96,119 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
     at: &str,
 ) -> Map<String, Value> {
     let (from, to) = (translator.from, translator.to);
-    let mappings: Vec<KeyMapping<R::Field>> = record.keys().map(|key| key_mapping::<R>(from, to, key, place)).collect();
+    let cells = spread(record, side::<R>(from.version, place));
+    let mappings: Vec<KeyMapping<R::Field>> =
+        cells.iter().map(|cell| key_mapping::<R>(from, to, &cell.key, cell.part, place)).collect();
     // The version's own name precedes another version's name for the same field, wherever it is.
-    let mut owners: HashMap<&str, &str> = HashMap::with_capacity(record.len());
+    let mut owners: HashMap<(&str, Option<usize>), usize> = HashMap::with_capacity(cells.len());
     for known in [true, false] {
-        for ((key, _), key_mapping) in record.iter().zip(&mappings) {
+        for (index, (cell, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
             match key_mapping {
-                KeyMapping::Named { name, own, .. } if *own == known => {
-                    owners.entry(name).or_insert(key);
+                KeyMapping::Named { name, own, part, .. } if *own == known => {
+                    owners.entry((name, part.map(|part| part.index))).or_insert(index);
                 }
                 KeyMapping::Unknown if !known => {
-                    owners.entry(key).or_insert(key);
+                    owners.entry((&cell.key, None)).or_insert(index);
                 }
                 KeyMapping::Named { .. } | KeyMapping::Unknown | KeyMapping::Lost { .. } => {}
             }
         }
     }
-    let mut translated = Map::with_capacity(record.len());
-    for ((key, value), key_mapping) in record.iter().zip(mappings) {
+    let mut gathered = Gathered::default();
+    for (index, (Cell { key, value, .. }, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
         let path = || join(at, key);
-        let (name, list) = match key_mapping {
+        let target = match key_mapping {
             KeyMapping::Lost { why, same_as } => {
-                add_loss(translator, path, key, value, why, same_as);
+                add_loss(translator, path, key, value, *why, *same_as);
                 continue;
             }
             KeyMapping::Unknown => (key.as_str(), None),
-            KeyMapping::Named { name, list, .. } => (name, list),
+            KeyMapping::Named { name, part, .. } => (*name, part.map(|part| part.index)),
         };
-        if let Some(owner) = owners.get(name).filter(|owner| **owner != key.as_str()) {
-            if record.get(*owner) == Some(value) {
-                let message = format!("{} says the same as {}, and is left out", truncated(key), truncated(owner));
+        if let Some(owner) = owners.get(&target).filter(|owner| **owner != index).and_then(|owner| cells.get(*owner)) {
+            if owner.value == *value {
+                let message = format!("{} says the same as {}, and is left out", truncated(key), truncated(&owner.key));
                 translator.out.notices.push(Finding::new(path(), "said_twice", message));
             } else {
-                add_loss(translator, path, key, value, LossReason::NameTaken, Some(truncated(owner)));
+                add_loss(translator, path, key, value, LossReason::NameTaken, Some(truncated(&owner.key)));
             }
             continue;
         }
         match key_mapping {
-            KeyMapping::Unknown => report_unknown::<R>(translator, key, place, path),
-            KeyMapping::Named { name, own, .. } => {
-                if name != key {
+            KeyMapping::Unknown => {
+                report_unknown::<R>(translator, key, place, path);
+                gathered.add_unknown(key.clone(), value.clone());
+            }
+            KeyMapping::Named { name, own, list, part } => {
+                if *name != key {
                     translator.out.renames.push(Rename { path: path(), from: truncated(key), to: name });
                 }
                 if !own {
                     let message = format!("{key} is the name of another version for the field");
                     translator.out.notices.push(Finding::new(path(), "foreign_name", message));
                 }
+                let value = match list {
+                    Some((list, direction)) => {
+                        let place = RecordPosition { direction: *direction, nested: true };
+                        R::list(translator, *list, value, place, &path())
+                    }
+                    None => {
+                        let forms = forms(side::<R>(to.version, place), name);
+                        let form = forms.get(part.map_or(0, |part| part.index)).copied().unwrap_or_default();
+                        written(value.clone(), form, to.version)
+                    }
+                };
+                gathered.add(name, *part, value);
             }
             KeyMapping::Lost { .. } => {}
         }
-        let value = match list {
-            Some((list, direction)) => {
-                R::list(translator, list, value, RecordPosition { direction, nested: true }, &path())
-            }
-            None => value.clone(),
-        };
-        translated.insert(name.to_owned(), value);
     }
-    translated
+    if place.direction == Direction::Request && is_whole::<R>(translator, &gathered, place) {
+        add_defaults::<R>(from, to, &cells, &mut gathered);
+    }
+    for name in gathered.incomplete() {
+        let message = format!("{name} needs all of its values, and some of them are not in the body");
+        translator.out.notices.push(Finding::new(join(at, name), "part_missing", message));
+    }
+    gathered.into_record(place.direction)
+}
+
+/// What a version says of the record in a place.
+fn side<R: TranslatedRecord>(version: &ApiVersion, place: RecordPosition) -> Side<'_, R> {
+    Side { version, shape: R::shape_at(version, place), direction: place.direction }
+}
+
+/// Whether a request makes a record: it says so, or has half of the fields that the version demands.
+fn is_whole<R: TranslatedRecord>(translator: &Translator<'_>, gathered: &Gathered, place: RecordPosition) -> bool {
+    if let Some(purpose) = translator.kind.purpose.filter(|_| !place.nested) {
+        return purpose == Purpose::Create;
+    }
+    let to = translator.to.version;
+    let required = R::rules(to).iter().filter_map(Rule::required_field);
+    let names: Vec<&str> = required.filter_map(|field| R::inputs(to).name_of(field)).collect();
+    names.iter().filter(|name| gathered.has(name)).count() * 2 >= names.len()
+}
+
+/// Keeps what a body without a key means, where the two versions put different values in its place.
+fn add_defaults<R: TranslatedRecord>(from: &Served, to: &Served, cells: &[Cell], gathered: &mut Gathered) {
+    for after in R::inputs(to.version).entries {
+        let Some(before) = R::inputs(from.version).of_field(after.field) else { continue };
+        if before.default == after.default || after.part.is_some() {
+            continue;
+        }
+        match cells.iter().find(|cell| cell.key == before.name) {
+            // Null says what a missing key says in the version without a default.
+            Some(cell) if cell.value.is_null() && after.default.is_none() => gathered.remove(after.name),
+            Some(_) => {}
+            None => {
+                let codes = after.field.info().codes;
+                let value = before
+                    .default
+                    .map_or(Value::Null, |default| Value::from(to.version.wire.written_in(codes, default)));
+                gathered.add(after.name, None, value);
+            }
+        }
+    }
 }
 
 fn add_loss(
@@ -217,6 +279,8 @@ enum KeyMapping<F> {
         own: bool,
         /// The nested list, and its direction.
         list: Option<(F, Direction)>,
+        /// The part of the text that the field is there.
+        part: Option<Part>,
     },
     /// The key of a field that the other version does not have.
     Lost { why: LossReason, same_as: Option<&'static str> },
@@ -224,32 +288,43 @@ enum KeyMapping<F> {
     Unknown,
 }
 
-/// Maps a key of a record.
+/// Maps a key of a record, or a part of the text that it has.
 fn key_mapping<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
     key: &str,
+    part: Option<usize>,
     place: RecordPosition,
 ) -> KeyMapping<R::Field> {
-    let request_mapping = || request_mapping::<R>(from, to, key);
-    let reply_mapping = || reply_mapping::<R>(from, to, key, place);
+    let request_mapping = || request_mapping::<R>(from, to, key, part);
+    let reply_mapping = || reply_mapping::<R>(from, to, key, part, place);
     let own = match place.direction {
         Direction::Request => request_mapping().or_else(reply_mapping),
         Direction::Reply => reply_mapping().or_else(request_mapping),
     };
     let other_name = || {
         let (_, field) = R::other_names(&from.other_names).refused.iter().find(|(name, _)| *name == key)?;
-        let name = R::inputs(to.version).name_of(*field)?;
-        Some(KeyMapping::Named { name, own: false, list: list(*field, Direction::Request) })
+        let input = R::inputs(to.version).of_field(*field)?;
+        let list = list(*field, Direction::Request);
+        Some(KeyMapping::Named { name: input.name, own: false, list, part: input.part })
     };
     own.or_else(other_name).unwrap_or(KeyMapping::Unknown)
 }
 
 /// Maps a key that a request of the version can set.
-fn request_mapping<R: TranslatedRecord>(from: &Served, to: &Served, key: &str) -> Option<KeyMapping<R::Field>> {
-    let field = R::inputs(from.version).field(key)?;
-    Some(match R::inputs(to.version).name_of(field) {
-        Some(name) => KeyMapping::Named { name, own: true, list: list(field, Direction::Request) },
+fn request_mapping<R: TranslatedRecord>(
+    from: &Served,
+    to: &Served,
+    key: &str,
+    part: Option<usize>,
+) -> Option<KeyMapping<R::Field>> {
+    let inputs = R::inputs(from.version);
+    let field = inputs.parts(inputs.input(key)?).get(part.unwrap_or_default())?.field;
+    Some(match R::inputs(to.version).of_field(field) {
+        Some(input) => {
+            let list = list(field, Direction::Request);
+            KeyMapping::Named { name: input.name, own: true, list, part: input.part }
+        }
         None => KeyMapping::Lost { why: LossReason::NotSet, same_as: None },
     })
 }
@@ -259,25 +334,24 @@ fn reply_mapping<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
     key: &str,
+    part: Option<usize>,
     place: RecordPosition,
 ) -> Option<KeyMapping<R::Field>> {
     let shape = R::shape_at(from.version, place)?;
-    let entry = shape.entries.iter().find(|entry| entry.name == key)?;
+    let entry = shape.entries.iter().filter(|entry| entry.name == key).nth(part.unwrap_or_default())?;
     let others = || R::shape_at(to.version, place).into_iter().flat_map(|shape| shape.entries);
-    let named = |name, list| KeyMapping::Named { name, own: true, list };
+    let named = |entry: &Entry<R>, list| KeyMapping::Named { name: entry.name, own: true, list, part: entry.part };
     Some(match &entry.source {
         Source::Field(field) if shape.name_of(*field) == Some(entry.name) => {
-            match R::shape_at(to.version, place).and_then(|shape| shape.name_of(*field)) {
-                Some(name) => named(name, list(*field, Direction::Reply)),
+            match others().find(|other| other.field() == Some(*field)) {
+                Some(other) => named(other, list(*field, Direction::Reply)),
                 None => KeyMapping::Lost { why: LossReason::NotShown, same_as: None },
             }
         }
         Source::Field(field) => {
-            let is_the_copy = |other: &&Entry<R>| {
-                other.name == key && matches!(&other.source, Source::Field(shown) if shown == field)
-            };
+            let is_the_copy = |other: &&Entry<R>| other.name == key && other.field() == Some(*field);
             match others().find(is_the_copy) {
-                Some(copy) => named(copy.name, list(*field, Direction::Reply)),
+                Some(copy) => named(copy, list(*field, Direction::Reply)),
                 None => KeyMapping::Lost { why: LossReason::Copy, same_as: shape.name_of(*field) },
             }
         }
@@ -288,7 +362,7 @@ fn reply_mapping<R: TranslatedRecord>(
                     && matches!(&other.source, Source::Own(shown) if same_version || std::ptr::eq(*shown, *own))
             };
             match others().find(is_the_same) {
-                Some(other) => named(other.name, None),
+                Some(other) => named(other, None),
                 None => KeyMapping::Lost { why: LossReason::VersionField, same_as: None },
             }
         }

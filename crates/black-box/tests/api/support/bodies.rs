@@ -4,6 +4,8 @@ use adapter_kit::{ApiVersion, WireRecord};
 use domain::{TraineeField, Withdrawal, WithdrawalField};
 use serde_json::{Map, Value, json};
 
+use super::wire_values;
+
 /// The fields without which the example is not accepted; two of them are required by its aim and its route.
 pub(crate) const REQUIRED: [TraineeField; 17] = [
     TraineeField::first_names,
@@ -60,21 +62,25 @@ impl Body {
 
     /// The same body with a field of a trainee.
     pub(crate) fn with(self, field: TraineeField, value: impl Into<Value>) -> Self {
-        let name = input::<domain::Trainee>(self.version, field);
-        self.with_key(name, value)
+        self.with_field::<domain::Trainee>(field, value.into())
+    }
+
+    fn with_field<R: WireRecord>(mut self, field: R::Field, value: Value) -> Self {
+        let value = wire_values::written::<R>(self.version, field, value);
+        wire_values::put(&mut self.data, input::<R>(self.version, field), value);
+        self
     }
 
     /// The same body without a field of a trainee.
     pub(crate) fn without(mut self, field: TraineeField) -> Self {
-        let removed = self.data.shift_remove(input::<domain::Trainee>(self.version, field));
+        let removed = wire_values::remove(&mut self.data, input::<domain::Trainee>(self.version, field));
         assert!(removed.is_some(), "{field:?} was not there");
         self
     }
 
     /// The same body with a field of a withdrawal.
     pub(crate) fn with_withdrawal(self, field: WithdrawalField, value: impl Into<Value>) -> Self {
-        let name = input::<Withdrawal>(self.version, field);
-        self.with_key(name, value)
+        self.with_field::<Withdrawal>(field, value.into())
     }
 
     /// The same body with a key as it stands.
@@ -96,7 +102,12 @@ pub(crate) fn input<R: WireRecord>(version: &ApiVersion, field: R::Field) -> &'s
     R::inputs(version).name_of(field).unwrap_or_else(|| panic!("{} cannot set {field:?}", version.label))
 }
 
-/// A record in a nested list, in the names of a version.
+/// A record in a nested list, as a request of a version has it.
 pub(crate) fn record<R: WireRecord>(version: &ApiVersion, fields: &[(R::Field, &str)]) -> Value {
-    fields.iter().map(|(field, value)| (input::<R>(version, *field).to_owned(), Value::from(*value))).collect()
+    let mut record = Map::new();
+    for (field, value) in fields {
+        let value = wire_values::written::<R>(version, *field, Value::from(*value));
+        wire_values::put(&mut record, input::<R>(version, *field), value);
+    }
+    Value::Object(record)
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use adapter_kit::{ApiVersion, Shape, Source};
-use domain::{Record, RecordField as _, TraineeField};
+use adapter_kit::wire::WireNested;
+use adapter_kit::{ApiVersion, Entry};
+use domain::{RecordField as _, Trainee, TraineeField, for_nested_list};
 use serde_json::{Map, Value};
 
-use super::Body;
+use super::{Body, wire_values};
 
 /// A trainee as a version shows it. Its fields are asked for by their canonical name.
 #[derive(Debug, Clone)]
@@ -14,19 +15,24 @@ pub(crate) struct Shown {
     version: &'static ApiVersion,
     /// What stands in `data`.
     pub(crate) data: Value,
+    /// The values of fields, with codes in place of words.
+    values: BTreeMap<TraineeField, Value>,
 }
 
 impl Shown {
     pub(crate) fn new(version: &'static ApiVersion, data: Value) -> Self {
-        Self { version, data }
+        let value = |field: &TraineeField| {
+            let value = wire_values::canonical::<Trainee>(version, &version.shapes.trainee, *field, &data)?;
+            Some((*field, value))
+        };
+        let values = TraineeField::ALL.iter().filter_map(value).collect();
+        Self { version, data, values }
     }
 
-    /// The value of a field that the version shows.
+    /// The value of a field that the version shows, with codes in place of words.
     #[track_caller]
     pub(crate) fn value(&self, field: TraineeField) -> &Value {
-        let shape = &self.version.shapes.trainee;
-        let name = shape.name_of(field).unwrap_or_else(|| panic!("{} does not show {field:?}", self.version.label));
-        self.data.get(name).unwrap_or_else(|| panic!("there is no {name} in {:#}", self.data))
+        self.values.get(&field).unwrap_or_else(|| panic!("there is no {field:?} in {:#}", self.data))
     }
 
     /// Checks values of fields.
@@ -60,24 +66,10 @@ impl Shown {
 
     /// Every field of the dictionary that the record shows, under its canonical name.
     pub(crate) fn fields(&self) -> BTreeMap<TraineeField, Value> {
-        let shapes = &self.version.shapes;
-        let canonical = |field: TraineeField, name: &str| {
-            let value = self.data.get(name)?;
-            if field == TraineeField::placements {
-                Some(each(&shapes.placement_nested, value))
-            } else if field == TraineeField::degrees {
-                Some(each(&shapes.degree, value))
-            } else {
-                Some(value.clone())
-            }
-        };
-        let entries = shapes.trainee.entries.iter();
-        entries
-            .filter_map(|entry| match entry.source {
-                Source::Field(field) => Some((field, canonical(field, entry.name)?)),
-                Source::Own(_) => None,
-            })
-            .collect()
+        let nested = |field: TraineeField, value: &Value| for_nested_list!(field, each(self.version, value));
+        let canonical =
+            |(field, value): (&TraineeField, &Value)| (*field, nested(*field, value).unwrap_or_else(|| value.clone()));
+        self.values.iter().map(canonical).collect()
     }
 
     /// The fields that another record, perhaps in another version, shows with another value; a field that only one of
@@ -92,17 +84,17 @@ impl Shown {
 }
 
 /// Nested records under their canonical names.
-fn each<R: Record>(shape: &Shape<R>, records: &Value) -> Value {
+fn each<R: WireNested>(version: &ApiVersion, records: &Value) -> Value {
+    let shape = &R::shapes(version).in_trainee;
     let canonical = |record: &Value| -> Map<String, Value> {
-        let record = record.as_object().unwrap();
-        assert_eq!(record.len(), shape.entries.len(), "{record:?}");
-        let entries = shape.entries.iter();
-        entries
-            .map(|entry| match entry.source {
-                Source::Field(field) => (field.info().name.to_owned(), record[entry.name].clone()),
-                Source::Own(_) => (entry.name.to_owned(), record[entry.name].clone()),
-            })
-            .collect()
+        let value = |entry: &Entry<R>| match entry.field() {
+            Some(field) => {
+                let value = wire_values::canonical(version, shape, field, record);
+                (field.info().name.to_owned(), value.unwrap_or_else(|| panic!("no {} in {record:#}", entry.name)))
+            }
+            None => (entry.name.to_owned(), record[entry.name].clone()),
+        };
+        shape.entries.iter().map(value).collect()
     };
     records.as_array().unwrap().iter().map(|record| Value::Object(canonical(record))).collect()
 }

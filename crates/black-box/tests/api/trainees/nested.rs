@@ -13,7 +13,7 @@ fn degrees(api: &Api<'_>, degrees: &[&[(D, &str)]]) -> crate::api::support::Body
 
 /// What the first degree shows in a field.
 fn of_degree(api: &Api<'_>, shown: &Shown, field: D) -> Value {
-    shown.value(F::degrees)[0][api.version.shapes.degree.name_of(field).unwrap()].clone()
+    shown.value(F::degrees)[0][api.version.shapes.degree.in_trainee.name_of(field).unwrap()].clone()
 }
 
 fn place(api: &Api<'_>, list: F, position: usize, field: &str) -> String {

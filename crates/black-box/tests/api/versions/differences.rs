@@ -1,9 +1,10 @@
 //! What is told about versions: the differences between any two, and what follows from them.
 
-use adapter_kit::body_kind::Direction;
-use adapter_kit::{ApiVersion, Endpoint, Served, WireRecord};
+use adapter_kit::body_kind::{Direction, RecordKind};
+use adapter_kit::wire::WireNested;
+use adapter_kit::{ApiVersion, Endpoint, Served, WireRecord, for_record_kind};
 use domain::ended_codes::{Successor, successor};
-use domain::{Deferral, Degree, List, Lists, Placement, Recommendation, Record as _, Trainee, Withdrawal};
+use domain::{List, Lists, Record as _, Trainee, for_each_nested};
 use serde_json::{Value, json};
 use version_tools::Difference;
 use version_tools::difference::{
@@ -54,6 +55,12 @@ fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
             FieldChangeKind::Added { name, same_value } => FieldChangeKind::Removed { name, same_value },
             FieldChangeKind::Removed { name, same_value } => FieldChangeKind::Added { name, same_value },
             FieldChangeKind::Renamed { before, after } => FieldChangeKind::Renamed { before: after, after: before },
+            FieldChangeKind::Joined { before, after, separator, index } => {
+                FieldChangeKind::Split { before: after, after: before, separator, index }
+            }
+            FieldChangeKind::Split { before, after, separator, index } => {
+                FieldChangeKind::Joined { before: after, after: before, separator, index }
+            }
             FieldChangeKind::LeftOutWhenUnset { name } => FieldChangeKind::AlwaysShown { name },
             FieldChangeKind::AlwaysShown { name } => FieldChangeKind::LeftOutWhenUnset { name },
         },
@@ -142,12 +149,18 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
                 | ChangeDetail::Endpoint(_)
                 | ChangeDetail::Rule(_)
                 | ChangeDetail::Codes(_)
+                | ChangeDetail::Wire(_)
                 | ChangeDetail::Contract { .. } => None,
             };
             difference.changes.iter().filter_map(told).collect()
         };
         same(others(&there, true), others(&again, false));
     }
+}
+
+/// The names of a nested record in its trainee.
+fn in_trainee<R: WireNested>(version: &'static ApiVersion) -> (&'static str, Vec<&'static str>) {
+    (R::NAME, R::shapes(version).in_trainee.entries.iter().map(|entry| entry.name).collect())
 }
 
 /// The names of a record in the requests or the responses of a version.
@@ -160,17 +173,10 @@ fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str
         }
     }
     if change.nested {
-        return version.shapes.placement_nested.entries.iter().map(|entry| entry.name).collect();
+        return for_each_nested!(in_trainee(version)).into_iter().find(|(name, _)| *name == change.record).unwrap().1;
     }
-    let records = [
-        (Trainee::NAME, of::<Trainee> as fn(_, _) -> _),
-        (Placement::NAME, of::<Placement>),
-        (Degree::NAME, of::<Degree>),
-        (Withdrawal::NAME, of::<Withdrawal>),
-        (Deferral::NAME, of::<Deferral>),
-        (Recommendation::NAME, of::<Recommendation>),
-    ];
-    records.into_iter().find(|(record, _)| *record == change.record).unwrap().1(version, change.direction)
+    let kind = change.record.parse::<RecordKind>().unwrap();
+    for_record_kind!(kind, of(version, change.direction))
 }
 
 #[test]
@@ -187,7 +193,9 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
                 FieldChangeKind::Removed { name, same_value } => {
                     has(&before, name) && same_value.is_none_or(|other| has(&after, other))
                 }
-                FieldChangeKind::Renamed { before: old, after: new } => has(&before, old) && has(&after, new),
+                FieldChangeKind::Renamed { before: old, after: new }
+                | FieldChangeKind::Joined { before: old, after: new, .. }
+                | FieldChangeKind::Split { before: old, after: new, .. } => has(&before, old) && has(&after, new),
                 FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => has(&after, name),
             };
             assert!(right, "{change:?} from {} to {}", there.from, there.to);

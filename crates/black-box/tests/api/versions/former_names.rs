@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use adapter_kit::{
-    AllInputs, ApiVersion, Entry, FormerName, InputName, Inputs, Label, Shape, Shapes, Source, Versions, changed_names,
+    AllInputs, ApiVersion, Entry, FormerName, InputName, Inputs, Label, Shape, Shapes, Versions, changed_names,
 };
 use domain::{Field, Trainee, TraineeField as F};
 use versions::{FORMER_NAMES, REMOVED, SERVED, chosen};
@@ -110,19 +110,15 @@ fn later_version(field: F, name: &'static str) -> &'static ApiVersion {
     let entries: Vec<_> = newest.inputs.trainee.entries.iter().map(renamed).collect();
     let mut by_name = entries.clone();
     by_name.sort_by_key(|input| input.name);
-    let trainee = Inputs { entries: entries.leak(), by_name: by_name.leak() };
+    let trainee = Inputs { entries: entries.leak(), by_name: by_name.leak(), has_groups: false };
     let inputs = AllInputs { trainee, ..newest.inputs };
-    let shown = |entry: &Entry<Trainee>| match entry.source {
-        Source::Field(shown) if shown == field => {
-            Entry { name, key: format!("\"{name}\":").leak(), source: Source::Field(shown), ..*entry }
-        }
-        Source::Field(shown) => Entry { source: Source::Field(shown), ..*entry },
-        Source::Own(own) => Entry { source: Source::Own(own), ..*entry },
+    let shown = |entry: &Entry<Trainee>| {
+        if entry.field() == Some(field) { Entry { name, key: format!("\"{name}\":").leak(), ..*entry } } else { *entry }
     };
     let entries: Vec<_> = newest.shapes.trainee.entries.iter().map(shown).collect();
-    let mut names: Vec<_> = entries.iter().map(|entry| InputName { name: entry.name, field: () }).collect();
+    let mut names: Vec<_> = entries.iter().map(|entry| InputName::new(entry.name, ())).collect();
     names.sort_by_key(|shown| shown.name);
-    let trainee = Shape { entries: entries.leak(), names: names.leak() };
+    let trainee = Shape { entries: entries.leak(), names: names.leak(), has_groups: false };
     let shapes = Shapes { trainee, ..newest.shapes };
     leaked(ApiVersion { label, inputs, shapes, refuses_names_up_to: label, ..*newest })
 }

@@ -7,9 +7,9 @@ use domain::Trainee;
 use stored_document::{JsonText, Parsed};
 
 use super::entry::{Entry, TraineeHistory, read_fields};
+use super::is_nested_list;
 use super::rebuild::{complete_creation, state_before};
 use super::removal::removed_before;
-use super::{DEGREES, PLACEMENTS};
 use crate::error::StorageError;
 use crate::identifiers::can_be_identifier;
 use crate::records::erasure::{self, Erasure};
@@ -146,7 +146,7 @@ impl TraineeHistory {
         }
         for entry in &mut entries {
             // The order of nested records is no field.
-            entry.fields.retain(|field| field.path != PLACEMENTS && field.path != DEGREES);
+            entry.fields.retain(|field| !is_nested_list(&field.path));
         }
         let (left_out, erasure, removed_before) = (0, None, None);
         Ok(Self { trainee_id, ukprn, entries, left_out, erasure, removed_before, base, record, stored })

@@ -5,13 +5,16 @@ use std::collections::HashMap;
 use database::connection::DatabaseConnection;
 use diesel::prelude::*;
 use domain::records::history;
-use domain::{Degree, Placement, PlacementField, Record, RecordField as _, Trainee, TraineeField};
-use indexmap::IndexMap;
+use domain::records::trainee::NestedForm;
+use domain::{
+    Kind, NestedRecord, NestedRecords, Record, RecordField as _, Trainee, TraineeField, for_each_nested,
+    for_nested_list,
+};
 use serde_json::Value as Json;
 use stored_document::values;
 
+use super::Changed;
 use super::entry::{FieldEntry, TraineeHistory, read_fields};
-use super::{Changed, DEGREES, PLACEMENTS};
 use crate::error::StorageError;
 use crate::schema::changes;
 
@@ -112,18 +115,26 @@ pub(super) fn complete_creation(
 /// A trainee on its way through its history, the nested records by their identifiers.
 #[derive(Default)]
 pub(super) struct Rebuilt {
+    /// Without its nested records.
     trainee: Trainee,
-    placements: IndexMap<String, Placement>,
-    degrees: IndexMap<String, Degree>,
+    nested: NestedRecords<WithIds>,
+    /// Where the nested record stands whose field was set last. The fields of a record stand together in an entry, and the
+    /// records in their order, so that a search from there finds most of them at once.
+    place: usize,
+}
+
+/// Nested records with their identifiers, in their order.
+struct WithIds;
+
+impl NestedForm for WithIds {
+    type Of<R: Record> = (String, R);
 }
 
 impl Rebuilt {
     fn of(record: &Trainee) -> Self {
-        let id = |id: &Option<String>| id.clone().unwrap_or_default();
-        let placements = record.placements.iter().map(|one| (id(&one.placement_id), one.clone())).collect();
-        let degrees = record.degrees.iter().map(|one| (id(&one.degree_id), one.clone())).collect();
-        let trainee = Trainee { placements: Vec::new(), degrees: Vec::new(), ..record.clone() };
-        Self { trainee, placements, degrees }
+        let mut rebuilt = Self { trainee: record.clone(), ..Self::default() };
+        for_each_nested!(take_records(&mut rebuilt));
+        rebuilt
     }
 
     /// Goes on by one entry; nothing when the entry holds what no field can hold.
@@ -139,60 +150,85 @@ impl Rebuilt {
     fn set_all<'a>(&mut self, values: impl Iterator<Item = (&'a str, &'a Json)>) -> Option<()> {
         for (path, value) in values {
             let mut steps = path.splitn(3, '.');
-            match (steps.next()?, steps.next(), steps.next()) {
-                (PLACEMENTS, None, None) => put_in_order(&mut self.placements, value)?,
-                (DEGREES, None, None) => put_in_order(&mut self.degrees, value)?,
-                (name, None, None) => values::set(&mut self.trainee, name, value)?,
-                (PLACEMENTS, Some(id), Some(name)) => values::set(of_id(&mut self.placements, id), name, value)?,
-                (DEGREES, Some(id), Some(name)) => values::set(of_id(&mut self.degrees, id), name, value)?,
+            let (first, id, name) = (steps.next()?, steps.next(), steps.next());
+            let list = TraineeField::ALL.iter().find(|field| field.info().name == first);
+            let list = list.filter(|field| field.info().kind == Kind::Records);
+            match (list, id, name) {
+                (None, None, None) => values::set(&mut self.trainee, first, value)?,
+                (Some(list), None, None) => for_nested_list!(*list, put_in_order(self, value))??,
+                (Some(list), Some(id), Some(name)) => for_nested_list!(*list, set_nested(self, id, name, value))??,
                 _ => return None,
             }
         }
-        // What has lost its identifier was removed.
-        self.placements.retain(|_, placement| placement.placement_id.is_some());
-        self.degrees.retain(|_, degree| degree.degree_id.is_some());
+        for_each_nested!(remove_without_id(self));
         Some(())
     }
 
-    /// Whether the record holds what the history says. A placement in a known school shows what the school is called
-    /// today, so its name and its postcode are left out.
+    /// Whether the record holds what the history says.
     fn leads_to(&self, record: &Trainee) -> bool {
-        let placements: HashMap<_, _> = record.placements.iter().map(|now| (now.placement_id.as_ref(), now)).collect();
-        let degrees: HashMap<_, _> = record.degrees.iter().map(|now| (now.degree_id.as_ref(), now)).collect();
-        let same_placement = |(id, then): (&String, &Placement)| {
-            placements.get(&Some(id)).is_some_and(|now| {
-                history::changes(then, *now).all(|change| {
-                    now.school_id.is_some() && [PlacementField::name, PlacementField::postcode].contains(&change.field)
-                })
-            })
-        };
-        let same_degree = |(id, then): (&String, &Degree)| {
-            degrees.get(&Some(id)).is_some_and(|now| history::changes(then, *now).next().is_none())
-        };
         history::changes(&self.trainee, record).next().is_none()
-            && (self.placements.len(), self.degrees.len()) == (record.placements.len(), record.degrees.len())
-            && self.placements.iter().all(same_placement)
-            && self.degrees.iter().all(same_degree)
+            && for_each_nested!(is_same_list(self, record)).into_iter().all(|is_same| is_same)
     }
 
     /// The trainee as it was then.
     fn trainee(&self) -> Trainee {
-        let placements = self.placements.values().cloned().collect();
-        let mut degrees: Vec<Degree> = self.degrees.values().cloned().collect();
-        degrees.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
-        Trainee { placements, degrees, ..self.trainee.clone() }
+        let mut trainee = self.trainee.clone();
+        for_each_nested!(copy_records(self, &mut trainee));
+        trainee
     }
 }
 
+/// Moves the nested records of a kind out of the trainee.
+fn take_records<R: NestedRecord>(rebuilt: &mut Rebuilt) {
+    let records = std::mem::take(R::of_mut(&mut rebuilt.trainee)).into_iter();
+    *R::in_nested_mut(&mut rebuilt.nested) =
+        records.map(|record| (record.id().unwrap_or_default().to_owned(), record)).collect();
+}
+
+/// Copies the nested records of a kind into the trainee, in the order in which they are shown.
+fn copy_records<R: NestedRecord>(rebuilt: &Rebuilt, trainee: &mut Trainee) {
+    let records = R::in_nested(&rebuilt.nested).iter();
+    *R::of_mut(trainee) = records.map(|(_, record)| record.clone()).collect();
+    R::sort(R::of_mut(trainee));
+}
+
+/// Whether the record has the nested records of a kind that the history says. Fields that mirror another record are left
+/// out: a placement in a known school shows what the school is called today.
+fn is_same_list<R: NestedRecord>(rebuilt: &Rebuilt, record: &Trainee) -> bool {
+    let stored: HashMap<_, _> = R::of(record).iter().map(|now| (now.id(), now)).collect();
+    let then = R::in_nested(&rebuilt.nested);
+    let is_same = |(id, then): &(String, R)| {
+        stored
+            .get(&Some(id.as_str()))
+            .is_some_and(|now| history::changes(then, *now).all(|change| now.mirrored_fields().contains(&change.field)))
+    };
+    then.len() == R::of(record).len() && then.iter().all(is_same)
+}
+
 /// Puts nested records into the order of their identifiers in an entry.
-fn put_in_order<R>(records: &mut IndexMap<String, R>, ids: &Json) -> Option<()> {
+fn put_in_order<R: NestedRecord>(rebuilt: &mut Rebuilt, ids: &Json) -> Option<()> {
     let ids = ids.as_array()?;
     let places: HashMap<_, _> = ids.iter().enumerate().map(|(place, id)| (id.as_str(), place)).collect();
-    records.sort_by_cached_key(|id, _| places.get(&Some(id.as_str())).copied().unwrap_or(ids.len()));
+    let place = |(id, _): &(String, R)| places.get(&Some(id.as_str())).copied().unwrap_or(ids.len());
+    R::in_nested_mut(&mut rebuilt.nested).sort_by_cached_key(place);
     Some(())
 }
 
-/// The nested record with the identifier, which is an empty one at first.
-fn of_id<'a, R: Record>(records: &'a mut IndexMap<String, R>, id: &str) -> &'a mut R {
-    records.entry(id.to_owned()).or_default()
+/// Sets a field of the nested record with the identifier, which is an empty one at first.
+fn set_nested<R: NestedRecord>(rebuilt: &mut Rebuilt, id: &str, name: &str, value: &Json) -> Option<()> {
+    let records = R::in_nested_mut(&mut rebuilt.nested);
+    let has_id = |at: &usize| records.get(*at).is_some_and(|(known, _)| known == id);
+    let found = [rebuilt.place, rebuilt.place + 1].into_iter().find(has_id);
+    let found = found.or_else(|| records.iter().position(|(known, _)| known == id));
+    rebuilt.place = found.unwrap_or(records.len());
+    if found.is_none() {
+        records.push((id.to_owned(), R::default()));
+    }
+    let (_, record) = records.get_mut(rebuilt.place)?;
+    values::set(record, name, value)
+}
+
+/// Removes the nested records of a kind that have lost their identifier.
+fn remove_without_id<R: NestedRecord>(rebuilt: &mut Rebuilt) {
+    R::in_nested_mut(&mut rebuilt.nested).retain(|(_, record)| record.id().is_some());
 }

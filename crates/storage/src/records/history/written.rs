@@ -1,6 +1,6 @@
 //! Writes what changed as the JSON of an entry: `{field: [before, after]}`.
 //!
-//! A field of a placement or a degree stands behind its list and its identifier, as in `placements.<placement_id>.urn`.
+//! A field of a nested record stands behind its list and its identifier, as in `placements.<placement_id>.urn`.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -9,11 +9,9 @@ use std::sync::LazyLock;
 use diesel::QueryResult;
 use diesel::result::Error as DieselError;
 use domain::records::history;
-use domain::{Degree, Placement, Record, RecordField as _, Trainee, Value};
+use domain::{NestedRecord, Record, RecordField as _, Trainee, Value, for_each_nested, nested_kinds};
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use stored_document::values::StoredJson;
-
-use super::{DEGREES, PLACEMENTS};
 
 /// What one request changes in a trainee and its nested records.
 #[derive(Debug, Default)]
@@ -26,21 +24,15 @@ impl<'a> Changed<'a> {
     pub(crate) fn between(before: &'a Trainee, after: &'a Trainee) -> Self {
         let mut changed = Self::default();
         changed.record("", before, after);
-        changed.list(PLACEMENTS, &before.placements, &after.placements, |one| one.placement_id.as_deref());
-        changed.list(DEGREES, &before.degrees, &after.degrees, |one| one.degree_id.as_deref());
+        for_each_nested!(add_list(&mut changed, before, after));
         changed
     }
 
     /// A record that is only there before or after is compared with an empty one. Where one is removed from among
     /// others, the identifiers before and after are an entry too, under the name of the list: by them it gets its place
     /// back.
-    fn list<R: EmptyRecord>(
-        &mut self,
-        name: &'static str,
-        before: &'a [R],
-        after: &'a [R],
-        id: impl Fn(&R) -> Option<&str>,
-    ) {
+    fn list<R: EmptyRecord>(&mut self, before: &'a [R], after: &'a [R], id: impl Fn(&R) -> Option<&str>) {
+        let name = R::LIST.info().name;
         // There may be thousands of them.
         let kept: HashSet<_> = after.iter().map(&id).collect();
         for one in before.iter().filter(|one| !kept.contains(&id(one))) {
@@ -87,28 +79,33 @@ impl Serialize for Changed<'_> {
     }
 }
 
+/// Adds what changes in the nested records of a kind.
+fn add_list<'a, R: EmptyRecord>(changed: &mut Changed<'a>, before: &'a Trainee, after: &'a Trainee) {
+    changed.list(R::of(before), R::of(after), R::id);
+}
+
 /// A record that holds nothing, for as long as the program runs.
-trait EmptyRecord: Record {
+trait EmptyRecord: NestedRecord {
     fn empty() -> &'static Self;
 }
 
-macro_rules! empty_record {
-    ($($record:ident),+) => {
-        $(
-            impl EmptyRecord for $record {
-                fn empty() -> &'static Self {
-                    static EMPTY: LazyLock<$record> = LazyLock::new($record::default);
-                    &EMPTY
-                }
+macro_rules! empty_records {
+    ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {$(
+        impl EmptyRecord for domain::$record {
+            fn empty() -> &'static Self {
+                static EMPTY: LazyLock<domain::$record> = LazyLock::new(domain::$record::default);
+                &EMPTY
             }
-        )+
-    };
+        }
+    )+};
 }
-empty_record!(Placement, Degree);
+nested_kinds!([empty_records]);
 
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+
+    use domain::Placement;
 
     use super::*;
 
@@ -121,7 +118,7 @@ mod tests {
         let (before, mut after) = (records(0..1_000), records(1..1_001));
         after[500].name = Some("Elmfield School".to_owned());
         let (mut changed, looks) = (Changed::default(), Cell::new(0));
-        changed.list(PLACEMENTS, &before, &after, |one| {
+        changed.list(&before, &after, |one| {
             looks.set(looks.get() + 1);
             one.placement_id.as_deref()
         });

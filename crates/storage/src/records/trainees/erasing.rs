@@ -10,6 +10,7 @@ use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use domain::commands::erasure::tombstone;
+use domain::{NestedRecord, Trainee, for_each_nested};
 use serde_json::{Map, Value as Json};
 use stored_document::Extra;
 
@@ -59,13 +60,11 @@ impl ProviderSession<'_> {
         self.record_erasure(trainee_id, order, i64::try_from(entries).unwrap_or(i64::MAX))
     }
 
-    /// The identifiers of the trainee, and of all placements and degrees that it has or had: a reply about the trainee
-    /// has one of them.
+    /// The identifiers of the trainee, and of all nested records that it has or had: a reply about the trainee has one of
+    /// them.
     fn all_ids(&mut self, trainee_id: &str, stored: &StoredTrainee) -> Result<BTreeSet<String>, StorageError> {
-        let record = &stored.record;
-        let placements = record.placements.iter().filter_map(|one| one.placement_id.clone());
-        let degrees = record.degrees.iter().filter_map(|one| one.degree_id.clone());
-        let mut ids: BTreeSet<_> = std::iter::once(trainee_id.to_owned()).chain(placements).chain(degrees).collect();
+        let mut ids: BTreeSet<_> = for_each_nested!(ids_of_kind(&stored.record)).concat().into_iter().collect();
+        ids.insert(trainee_id.to_owned());
         let entries = changes::table.filter(changes::trainee_key.eq(stored.key)).select(changes::fields);
         for fields in entries.load::<String>(self.connection)? {
             ids.extend(nested_ids(&fields));
@@ -74,7 +73,11 @@ impl ProviderSession<'_> {
     }
 }
 
-/// The identifiers of placements and degrees that an entry of the history names.
+fn ids_of_kind<R: NestedRecord>(trainee: &Trainee) -> Vec<String> {
+    R::of(trainee).iter().filter_map(R::id).map(str::to_owned).collect()
+}
+
+/// The identifiers of nested records that an entry of the history names.
 fn nested_ids(fields: &str) -> BTreeSet<String> {
     let fields: Map<String, Json> = serde_json::from_str(fields).unwrap_or_default();
     let mut ids = BTreeSet::new();

@@ -2,6 +2,7 @@
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::version::ApiVersion;
+use serde_json::{Value, json};
 
 use super::{FieldChange, FieldChangeKind};
 use crate::difference::{Change, ChangeDetail, Effect};
@@ -13,7 +14,38 @@ pub(super) fn describe(change: FieldChange, to: &ApiVersion, refuses: impl Fn(&s
         Direction::Request => request(&change, to, refuses),
         Direction::Reply => response(&change, to),
     };
-    Change::new(effect, ChangeDetail::Field(change), of, summary, advice)
+    let example = example(change.kind);
+    let change = Change::new(effect, ChangeDetail::Field(change), of, summary, advice);
+    match example {
+        Some((before, after)) => change.with_example(&before, &after),
+        None => change,
+    }
+}
+
+/// JSON before and after, where a field became a part of a text or was one.
+fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
+    let text = |index: usize, separator: &str| {
+        let parts = (0..=index.max(1)).map(|part| if part == index { "1" } else { "..." });
+        parts.collect::<Vec<_>>().join(separator)
+    };
+    Some(match kind {
+        FieldChangeKind::Joined { before, after, separator, index } => {
+            (json!({ before: "1" }), json!({ after: text(index, separator) }))
+        }
+        FieldChangeKind::Split { before, after, separator, index } => {
+            (json!({ before: text(index, separator) }), json!({ after: "1" }))
+        }
+        FieldChangeKind::Added { .. }
+        | FieldChangeKind::Removed { .. }
+        | FieldChangeKind::Renamed { .. }
+        | FieldChangeKind::LeftOutWhenUnset { .. }
+        | FieldChangeKind::AlwaysShown { .. } => return None,
+    })
+}
+
+/// Where a value stands in a text that joins several.
+fn place(index: usize, separator: &str) -> String {
+    format!("value {} of those with `{separator}` between them", index + 1)
 }
 
 fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool) -> (Effect, String, String) {
@@ -45,6 +77,16 @@ fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool
             format!("Requests can have `{name}`. {meaning}"),
             format!("Send `{name}` where you have a value for it."),
         ),
+        FieldChangeKind::Joined { before, after, separator, index } => (
+            Effect::RecordedDifferently,
+            format!("In requests, `{before}` is {} in `{after}`.", place(index, separator)),
+            format!("Send `{after}` instead of `{before}`."),
+        ),
+        FieldChangeKind::Split { before, after, separator, index } => (
+            Effect::RecordedDifferently,
+            format!("In requests, {} in `{before}` is called `{after}`.", place(index, separator)),
+            format!("Send `{after}` instead of `{before}`."),
+        ),
         // A request can always leave out a field.
         FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => {
             (Effect::WorthKnowing, format!("Requests can leave out `{name}`."), "Nothing to do.".to_owned())
@@ -59,6 +101,16 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
         FieldChangeKind::Renamed { before, after } => (
             Effect::ReadDifferently,
             format!("In responses, `{before}` is called `{after}`."),
+            format!("Read `{after}` instead of `{before}`."),
+        ),
+        FieldChangeKind::Joined { before, after, separator, index } => (
+            Effect::ReadDifferently,
+            format!("In responses, `{before}` is {} in `{after}`.", place(index, separator)),
+            format!("Read `{after}` instead of `{before}`."),
+        ),
+        FieldChangeKind::Split { before, after, separator, index } => (
+            Effect::ReadDifferently,
+            format!("In responses, {} in `{before}` is called `{after}`.", place(index, separator)),
             format!("Read `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Removed { name, same_value: Some(other) } => (

@@ -1,0 +1,67 @@
+//! Values in the form of a version, and back: words and codes, groups of fields, joined texts.
+
+use adapter_kit::shape::{JsonType, Shape};
+use adapter_kit::wire_form::{code_of, word_of};
+use adapter_kit::{ApiVersion, WireRecord};
+use domain::{Record, RecordField as _};
+use serde_json::{Map, Value};
+
+/// The value at a path such as `withdrawal.date`. A group that is null has null in each of its fields.
+pub(crate) fn at<'a>(record: &'a Value, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        None => record.get(path),
+        Some((group, name)) => {
+            let group = record.get(group)?;
+            if group.is_null() { Some(group) } else { group.get(name) }
+        }
+    }
+}
+
+/// Puts a value at a path.
+pub(crate) fn put(record: &mut Map<String, Value>, path: &str, value: Value) {
+    match path.split_once('.') {
+        None => drop(record.insert(path.to_owned(), value)),
+        Some((group, name)) => {
+            let group = record.entry(group).or_insert_with(|| Value::Object(Map::new()));
+            group.as_object_mut().unwrap().insert(name.to_owned(), value);
+        }
+    }
+}
+
+/// Removes the value at a path.
+pub(crate) fn remove(record: &mut Map<String, Value>, path: &str) -> Option<Value> {
+    match path.split_once('.') {
+        None => record.shift_remove(path),
+        Some((group, name)) => record.get_mut(group)?.as_object_mut()?.shift_remove(name),
+    }
+}
+
+/// A value of a field as a request of the version has it; what no request of any version has stays as it is.
+pub(crate) fn written<R: WireRecord>(version: &ApiVersion, field: R::Field, value: Value) -> Value {
+    let accepts = R::inputs(version).of_field(field).and_then(|input| input.accepts);
+    match (&value, version.wire.words_of(field.info().codes), accepts) {
+        (Value::String(code), Some(words), _) => Value::from(word_of(words, code)),
+        (Value::String(text), None, Some(JsonType::Integer)) => text.parse::<i64>().map_or(value, Value::from),
+        (Value::Number(number), None, Some(JsonType::Text)) => Value::from(number.to_string()),
+        _ => value,
+    }
+}
+
+/// The canonical value of a field in a record that the version shows; `None` where the record does not have it.
+pub(crate) fn canonical<R: Record>(
+    version: &ApiVersion,
+    shape: &Shape<R>,
+    field: R::Field,
+    record: &Value,
+) -> Option<Value> {
+    let entry = shape.entries.iter().find(|entry| entry.field() == Some(field))?;
+    let value = at(record, entry.name)?;
+    if let (Some(part), Value::String(text)) = (entry.part, value) {
+        let text = text.split(part.separator).nth(part.index).unwrap();
+        return Some(text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from));
+    }
+    match (value, version.wire.words_of(field.info().codes)) {
+        (Value::String(word), Some(words)) => Some(Value::from(code_of(words, word).unwrap_or(word))),
+        _ => Some(value.clone()),
+    }
+}

@@ -1,0 +1,318 @@
+//! How versions write what they have: words in place of codes, groups, types and defaults of inputs, what stands around
+//! records, and the form of errors.
+
+use adapter_kit::reference;
+use adapter_kit::shape::{Group, JsonType, Shape};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::{WireRecord, for_each_record};
+use adapter_kit::{PageMember, ProblemForm};
+use domain::{List, Lists, RecordField as _};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::{Change, ChangeDetail, Effect};
+use crate::documents::listed;
+
+/// The most codes of a list whose words a summary names.
+const WORDS_LISTED: usize = 32;
+
+/// Another way of writing something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WireChange {
+    /// What is written in another way.
+    pub part: WirePart,
+    /// The list, field, group or member that it is about, in the version that has it.
+    pub subject: String,
+}
+
+/// What a version can write in another way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WirePart {
+    /// The codes of a list.
+    Words,
+    /// Fields that are grouped into an object.
+    Group,
+    /// The JSON types that an input accepts.
+    InputType,
+    /// The value of a new record whose request has no key for a field.
+    Default,
+    /// What a page says about itself.
+    Page,
+    /// The address of a record.
+    RecordLinks,
+    /// The form of errors.
+    Problems,
+}
+
+/// The changes of what is written in another way.
+pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<Change> {
+    let mut changes: Vec<Change> = List::ALL.iter().filter_map(|list| words(*list, from, to, lists)).collect();
+    changes.extend(for_each_record!(of_record(from, to)).concat());
+    changes.extend(page(from, to));
+    changes.extend(record_links(from, to));
+    changes.extend(problems(from, to));
+    changes
+}
+
+fn change(
+    effect: Effect,
+    part: WirePart,
+    subject: impl Into<String>,
+    of: impl Into<String>,
+    summary: String,
+    advice: String,
+) -> Change {
+    let detail = ChangeDetail::Wire(WireChange { part, subject: subject.into() });
+    Change::new(effect, detail, of, summary, advice)
+}
+
+/// The codes of a list that are written in another way.
+fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Option<Change> {
+    let written = |code| [from, to].map(|version| version.wire.written(list, code));
+    let pairs: Vec<[&str; 2]> = lists.codes(list).map(written).filter(|[before, after]| before != after).collect();
+    let fields = reference::fields_of_list(to, list.name());
+    let [before, after] = *pairs.first()?;
+    let field = *fields.first()?;
+    let named: Vec<String> =
+        pairs.iter().take(WORDS_LISTED).map(|[before, after]| format!("`{before}` is `{after}`")).collect();
+    let more = pairs.len().saturating_sub(WORDS_LISTED);
+    let more =
+        if more > 0 { format!("; {more} more are on the page of the list `{}`", list.name()) } else { String::new() };
+    let summary = format!("In {}, {}{more}.", listed(fields.iter().copied()), named.join(", "));
+    let advice =
+        format!("Send and read `{after}` instead of `{before}`, and so for each value; `{before}` is refused.");
+    let example = (json!({ field: before }), json!({ field: after }));
+    let change =
+        change(Effect::Refused, WirePart::Words, list.name(), format!("list {}", list.name()), summary, advice);
+    Some(change.with_example(&example.0, &example.1))
+}
+
+fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let shapes = [from, to].map(|version| R::shape(version));
+    if let [Some(before), Some(after)] = shapes {
+        changes.extend(groups(before, after));
+    }
+    changes.extend(input_types::<R>(from, to));
+    changes.extend(defaults::<R>(from, to));
+    changes
+}
+
+/// The groups of responses that only one of two versions has.
+fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
+    let groups = |shape: &Shape<R>| {
+        let mut groups: Vec<Group> = shape.entries.iter().filter_map(|entry| entry.group).collect();
+        groups.dedup();
+        groups
+    };
+    let members = |shape: &Shape<R>, group: Group| -> Vec<&'static str> {
+        let of_group = shape.entries.iter().filter(|entry| entry.group == Some(group) && entry.is_first_part());
+        of_group.filter_map(|entry| entry.name.get(group.name.len() + 1..)).collect()
+    };
+    let mut changes = Vec::new();
+    for group in groups(after).into_iter().filter(|group| !groups(before).contains(group)) {
+        let names = members(after, group);
+        let summary = format!(
+            "In responses, `{}` is an object with {}; it is null while none of them has a value.",
+            group.name,
+            listed(names.iter().copied())
+        );
+        let advice = format!("Read these fields from `{}`.", group.name);
+        let example: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
+        let flat = after.entries.iter().filter(|entry| entry.group == Some(group)).filter_map(|entry| {
+            let name = before.name_of(entry.field()?)?;
+            Some((name.to_owned(), json!("...")))
+        });
+        let grouped = example.keys().map(|name| (name.clone(), json!("..."))).collect::<Map<_, _>>();
+        let change = change(Effect::ReadDifferently, WirePart::Group, group.name, R::NAME, summary, advice);
+        changes.push(change.with_example(&Value::Object(flat.collect()), &json!({ group.name: grouped })));
+    }
+    for group in groups(before).into_iter().filter(|group| !groups(after).contains(group)) {
+        let summary = format!("Responses no longer have the object `{}`.", group.name);
+        let advice = format!("Read the fields of `{}` from the record.", group.name);
+        changes.push(change(Effect::ReadDifferently, WirePart::Group, group.name, R::NAME, summary, advice));
+    }
+    changes
+}
+
+const fn type_name(accepts: Option<JsonType>) -> &'static str {
+    match accepts {
+        Some(JsonType::Integer) => "a whole number",
+        Some(JsonType::Text) => "text",
+        None => "text or a whole number",
+    }
+}
+
+/// The inputs whose JSON types differ.
+fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for after in R::inputs(to).entries {
+        let Some(before) = R::inputs(from).of_field(after.field) else { continue };
+        if before.accepts == after.accepts {
+            continue;
+        }
+        let name = after.name;
+        let summary = format!(
+            "In requests, `{name}` is {}; before it was {}.",
+            type_name(after.accepts),
+            type_name(before.accepts)
+        );
+        let (effect, advice) = match after.accepts {
+            Some(accepted) => {
+                (Effect::Refused, format!("Send `{name}` as {}; another type is refused.", type_name(Some(accepted))))
+            }
+            None => (Effect::NewlyPossible, format!("Send `{name}` in either form.")),
+        };
+        let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
+        let [text, number] = [json!({ name: "2021" }), json!({ name: 2021 })];
+        changes.push(match after.accepts {
+            Some(JsonType::Integer) => change.with_example(&text, &number),
+            Some(JsonType::Text) => change.with_example(&number, &text),
+            None => change,
+        });
+    }
+    changes
+}
+
+/// The inputs whose defaults differ.
+fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for after in R::inputs(to).entries {
+        let Some(before) = R::inputs(from).of_field(after.field) else { continue };
+        if before.default == after.default {
+            continue;
+        }
+        let (name, codes) = (after.name, after.field.info().codes);
+        let written = |default: Option<&'static str>| default.map(|value| to.wire.written_in(codes, value));
+        let (summary, advice) = match (written(before.default), written(after.default)) {
+            (_, Some(value)) => (
+                format!("A new record whose request has no `{name}` gets `{value}`."),
+                format!("Send null in `{name}` where a new record has no value."),
+            ),
+            (before, None) => (
+                format!("A new record whose request has no `{name}` has no value there."),
+                format!("Send `{name}` with `{}` where you relied on it.", before.unwrap_or_default()),
+            ),
+        };
+        let change = change(Effect::RecordedDifferently, WirePart::Default, name, R::NAME, summary, advice);
+        changes.push(match (written(before.default), written(after.default)) {
+            (_, Some(_)) => change.with_example(&json!({}), &json!({ name: null })),
+            (Some(value), None) => change.with_example(&json!({}), &json!({ name: value })),
+            (None, None) => change,
+        });
+    }
+    changes
+}
+
+/// What a page says about itself.
+fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let ((before, members_before), (after, members)) = (from.wire.envelope.page, to.wire.envelope.page);
+    if (before, members_before) == (after, members) {
+        return None;
+    }
+    let name_of = |members: &'static [(&'static str, PageMember)], member: PageMember| {
+        members.iter().find(|(_, known)| *known == member).map(|(name, _)| *name)
+    };
+    let mut sentences = Vec::new();
+    if before != after {
+        sentences.push(format!("A page of trainees describes itself in `{after}` instead of `{before}`."));
+    }
+    for (name, member) in members_before {
+        match name_of(members, *member) {
+            Some(now) if now != *name => sentences.push(format!("`{name}` is called `{now}`.")),
+            Some(_) => {}
+            None => sentences.push(format!("`{name}` is no longer there.")),
+        }
+    }
+    for (name, member) in members {
+        if name_of(members_before, *member).is_none() {
+            sentences.push(format!("`{name}` is new: {}", meaning(*member)));
+        }
+    }
+    let advice = format!("Read `{after}` of each page.");
+    let change =
+        change(Effect::ReadDifferently, WirePart::Page, after, "lists of trainees", sentences.join(" "), advice);
+    let example = |name: &str, members: &[(&str, PageMember)]| {
+        let values: Map<String, Value> =
+            members.iter().map(|(name, member)| ((*name).to_owned(), sample(*member))).collect();
+        json!({ "data": ["..."], name: values })
+    };
+    Some(change.with_example(&example(before, members_before), &example(after, members)))
+}
+
+const fn meaning(member: PageMember) -> &'static str {
+    match member {
+        PageMember::Number => "the page, from 1.",
+        PageMember::Pages => "how many pages there are.",
+        PageMember::Total => "how many records there are.",
+        PageMember::PerPage => "the most records on a page.",
+        PageMember::Next => "the address of the next page, null on the last one.",
+    }
+}
+
+fn sample(member: PageMember) -> Value {
+    match member {
+        PageMember::Number => json!(1),
+        PageMember::Pages => json!(3),
+        PageMember::Total => json!(120),
+        PageMember::PerPage => json!(50),
+        PageMember::Next => json!("/trainees?page=2"),
+    }
+}
+
+/// Whether the response with a record has its address.
+fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let (before, after) = (from.wire.envelope.record_links, to.wire.envelope.record_links);
+    if before == after {
+        return None;
+    }
+    let (effect, summary, advice) = if after {
+        (
+            Effect::NewlyPossible,
+            "The response with one record has its address, in `links.self` beside `data`.",
+            "Follow it, or ignore it.",
+        )
+    } else {
+        (
+            Effect::ReadDifferently,
+            "The response with one record no longer has its address.",
+            "Make the address from the identifier of the record.",
+        )
+    };
+    let change = change(effect, WirePart::RecordLinks, "links", "records", summary.to_owned(), advice.to_owned());
+    let (without, with) = (json!({ "data": {} }), json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } }));
+    Some(if after { change.with_example(&without, &with) } else { change.with_example(&with, &without) })
+}
+
+/// The form of errors.
+fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
+    let (before, after) = (from.wire.problems, to.wire.problems);
+    if before == after {
+        return None;
+    }
+    let (summary, advice) = match after {
+        ProblemForm::Details => (
+            "Errors of all kinds are problem details (RFC 9457), of the media type `application/problem+json`; there is no \
+             form by field.",
+            "Read `detail`, and for each problem of a request an entry of `errors` with `pointer`, `code` and `detail`. In \
+             the result of an item of a batch they are in `problem`.",
+        ),
+        ProblemForm::Errors => (
+            "Errors are no longer problem details: they are JSON with a list of `errors`.",
+            "Read an entry of `errors` for each problem, with `error`, `message`, `code` and `field`.",
+        ),
+    };
+    let change =
+        change(Effect::ReadDifferently, WirePart::Problems, "errors", "errors", summary.to_owned(), advice.to_owned());
+    let example = |form: ProblemForm| match form {
+        ProblemForm::Errors => json!({ "errors": [{
+            "error": "UnprocessableEntity", "message": "email cannot be blank", "code": "blank", "field": "email",
+        }] }),
+        ProblemForm::Details => json!({
+            "type": "about:blank", "title": "Unprocessable entity", "status": 422, "detail": "email cannot be blank",
+            "errors": [{ "pointer": "/data/email", "code": "blank", "detail": "email cannot be blank" }],
+        }),
+    };
+    Some(change.with_example(&example(before), &example(after)))
+}

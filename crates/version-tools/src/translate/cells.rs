@@ -1,0 +1,254 @@
+//! The values of a body, each by the path to it and in canonical form: groups are taken apart, joined texts are split, and
+//! words become codes. And the way back.
+
+use adapter_kit::body_kind::Direction;
+use adapter_kit::shape::{JsonType, Part, Shape};
+use adapter_kit::version::ApiVersion;
+use adapter_kit::wire::WireRecord;
+use adapter_kit::wire_form::{code_of, word_of};
+use domain::fields::field::Codes;
+use domain::{Kind, RecordField as _};
+use serde_json::{Map, Value};
+
+/// A value of a body.
+pub(super) struct Cell {
+    /// The path to it, such as `withdrawal.date`.
+    pub(super) key: String,
+    /// The place of the value in a text that joins several.
+    pub(super) part: Option<usize>,
+    /// The value, with codes in place of words.
+    pub(super) value: Value,
+}
+
+/// What a version says of a record in one direction.
+pub(super) struct Side<'a, R: WireRecord> {
+    pub(super) version: &'a ApiVersion,
+    pub(super) shape: Option<&'a Shape<R>>,
+    pub(super) direction: Direction,
+}
+
+// Written out, because a derive would ask the same of `R`.
+impl<R: WireRecord> Clone for Side<'_, R> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<R: WireRecord> Copy for Side<'_, R> {}
+
+/// What a version says of a value.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Form {
+    pub(super) codes: Option<Codes>,
+    pub(super) part: Option<Part>,
+    pub(super) accepts: Option<JsonType>,
+    /// Whether a reply shows the value as a number.
+    is_number: bool,
+}
+
+/// The values of a record as a version writes it.
+pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, R>) -> Vec<Cell> {
+    let mut cells = Vec::with_capacity(record.len());
+    for (key, value) in record {
+        let members = members(side, key);
+        if members.is_empty() {
+            spread_value(key.clone(), value, side, &mut cells);
+        } else if let Value::Object(object) = value {
+            for (name, value) in object {
+                spread_value(format!("{key}.{name}"), value, side, &mut cells);
+            }
+        } else if value.is_null() {
+            for path in members {
+                spread_value(path.to_owned(), &Value::Null, side, &mut cells);
+            }
+        } else {
+            cells.push(Cell { key: key.clone(), part: None, value: value.clone() });
+        }
+    }
+    cells
+}
+
+/// The paths of the fields in a group of that name, each once; none where there is no such group.
+fn members<R: WireRecord>(side: Side<'_, R>, group: &str) -> Vec<&'static str> {
+    let inputs = R::inputs(side.version);
+    let sent = inputs.in_group(group).filter(|input| input.is_first_part()).map(|input| input.name);
+    let entries = side.shape.filter(|shape| shape.has_groups).map_or(&[][..], |shape| shape.entries).iter();
+    let of_group = entries.filter(|entry| entry.group.is_some_and(|known| known.name == group));
+    let shown = of_group.filter(|entry| entry.is_first_part()).map(|entry| entry.name);
+    let both: Vec<&str> = match side.direction {
+        Direction::Request if inputs.has_groups => sent.collect(),
+        Direction::Request | Direction::Reply => Vec::new(),
+    };
+    if both.is_empty() { shown.collect() } else { both }
+}
+
+fn spread_value<R: WireRecord>(key: String, value: &Value, side: Side<'_, R>, cells: &mut Vec<Cell>) {
+    let forms = forms(side, &key);
+    let Some(Form { part: Some(part), .. }) = forms.first() else {
+        let value = canonical(value, forms.first().copied().unwrap_or_default(), side.version);
+        return cells.push(Cell { key, part: None, value });
+    };
+    let texts: Vec<&str> = match value {
+        Value::String(text) => text.split(part.separator).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Vec::new(),
+    };
+    // What cannot be split stays whole, and the version that is translated to refuses it.
+    if !value.is_null() && texts.len() != forms.len() {
+        return cells.push(Cell { key, part: None, value: value.clone() });
+    }
+    for (index, form) in forms.iter().enumerate() {
+        let text = texts.get(index).filter(|text| !text.is_empty());
+        let value = match text.and_then(|text| text.parse::<i64>().ok()).filter(|_| form.is_number) {
+            Some(number) => Value::from(number),
+            None => text.map_or(Value::Null, |text| Value::from(*text)),
+        };
+        cells.push(Cell { key: key.clone(), part: Some(index), value });
+    }
+}
+
+/// What a version says of the values at a path: one for each part of a text.
+pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
+    let inputs = R::inputs(side.version);
+    let sent = || {
+        let parts = inputs.input(path).map_or(&[][..], |input| inputs.parts(input)).iter();
+        let form = |input: &adapter_kit::InputName<R::Field>| Form {
+            codes: input.field.info().codes,
+            part: input.part,
+            accepts: input.accepts,
+            is_number: false,
+        };
+        parts.map(form).collect::<Vec<_>>()
+    };
+    let shown = || {
+        let entries = side.shape.map_or(&[][..], |shape| shape.entries).iter();
+        let form = |entry: &adapter_kit::Entry<R>| Form {
+            codes: entry.field().and_then(|field| field.info().codes),
+            part: entry.part,
+            accepts: None,
+            is_number: matches!(entry.kind(), Kind::Integer | Kind::Year),
+        };
+        entries.filter(|entry| entry.name == path).map(form).collect::<Vec<_>>()
+    };
+    let found = match side.direction {
+        Direction::Request => sent(),
+        Direction::Reply => shown(),
+    };
+    if found.is_empty() {
+        match side.direction {
+            Direction::Request => shown(),
+            Direction::Reply => sent(),
+        }
+    } else {
+        found
+    }
+}
+
+/// A value with the code in place of a word.
+fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
+    match (value, version.wire.words_of(form.codes)) {
+        (Value::String(word), Some(words)) => {
+            // A code that has a word is not one of the words: it stays, and is refused.
+            code_of(words, word.trim()).map_or_else(|| value.clone(), Value::from)
+        }
+        _ => value.clone(),
+    }
+}
+
+/// A canonical value as a version writes it.
+pub(super) fn written(value: Value, form: Form, version: &ApiVersion) -> Value {
+    match (&value, version.wire.words_of(form.codes), form.accepts) {
+        (Value::String(code), Some(words), _) => Value::from(word_of(words, code)),
+        (Value::String(text), None, Some(JsonType::Integer)) => match text.trim().parse::<i64>() {
+            Ok(number) => Value::from(number),
+            Err(_) => value,
+        },
+        (Value::Number(number), None, Some(JsonType::Text)) => Value::from(number.to_string()),
+        _ => value,
+    }
+}
+
+/// Values with their paths in a version, on their way to become a record.
+#[derive(Default)]
+pub(super) struct Gathered {
+    values: Vec<(&'static str, Option<Part>, Value)>,
+    others: Vec<(String, Value)>,
+}
+
+impl Gathered {
+    /// Adds a value at a path of the version.
+    pub(super) fn add(&mut self, path: &'static str, part: Option<Part>, value: Value) {
+        self.values.push((path, part, value));
+    }
+
+    /// Adds a value of which the version knows nothing.
+    pub(super) fn add_unknown(&mut self, key: String, value: Value) {
+        self.others.push((key, value));
+    }
+
+    /// Removes the value at a path.
+    pub(super) fn remove(&mut self, path: &str) {
+        self.values.retain(|(known, ..)| *known != path);
+    }
+
+    /// Whether there is a value at a path.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.values.iter().any(|(known, ..)| *known == path)
+    }
+
+    /// The texts of which only some parts are there.
+    pub(super) fn incomplete(&self) -> Vec<&'static str> {
+        let parts = |path: &str| self.values.iter().filter(|(known, ..)| *known == path).count();
+        let firsts = self.values.iter().filter_map(|(path, part, _)| Some((*path, part.as_ref()?)));
+        let mut incomplete: Vec<_> =
+            firsts.filter(|(path, part)| parts(path) < part.count).map(|(path, _)| path).collect();
+        incomplete.dedup();
+        incomplete
+    }
+
+    /// The record. In a reply a group without values is null.
+    pub(super) fn into_record(self, direction: Direction) -> Map<String, Value> {
+        let mut record = Map::new();
+        for (path, part, value) in self.values {
+            let target = match path.split_once('.') {
+                None => (&mut record, path),
+                Some((group, name)) => {
+                    let object = record.entry(group).or_insert_with(|| Value::Object(Map::new()));
+                    let Value::Object(object) = object else { continue };
+                    (object, name)
+                }
+            };
+            let (object, name) = target;
+            match part {
+                None => drop(object.insert(name.to_owned(), value)),
+                Some(part) => add_part(object, name, part, &value),
+            }
+        }
+        for (_, value) in &mut record {
+            let Value::Object(object) = value else { continue };
+            if direction == Direction::Reply && !object.is_empty() && object.values().all(Value::is_null) {
+                *value = Value::Null;
+            }
+        }
+        record.extend(self.others);
+        record
+    }
+}
+
+/// Puts a part into its text; the text is null while no part has a value.
+fn add_part(object: &mut Map<String, Value>, name: &str, part: Part, value: &Value) {
+    let text = object.entry(name).or_insert(Value::Null);
+    let plain = match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.to_string(),
+    };
+    if text.is_null() && plain.is_empty() {
+        return;
+    }
+    let known = text.as_str().unwrap_or_default();
+    let mut parts: Vec<&str> = if known.is_empty() { Vec::new() } else { known.split(part.separator).collect() };
+    parts.resize(part.count, "");
+    if let Some(place) = parts.get_mut(part.index) {
+        *place = &plain;
+    }
+    *text = Value::from(parts.join(part.separator));
+}
