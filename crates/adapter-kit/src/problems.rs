@@ -10,7 +10,7 @@ use domain::lifecycle::states_before;
 use domain::problem::{NameHint, NoticeKind};
 use domain::rules::funding::ELIGIBLE;
 use domain::values::academic_year;
-use domain::{Action, Field, Kind, List, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField};
+use domain::{Action, DegreeField, Field, Kind, List, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField};
 use serde::Serialize;
 
 use crate::endpoint::Endpoint;
@@ -307,7 +307,9 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
             format!("{at} {} is not in the list, and is recorded as another UK institution{hint}", header_text(value))
         }
         NoticeKind::DecidedBy { field } => format!("{at} is ignored: {} decides", crate::names::field(version, *field)),
-        NoticeKind::NoOtherGrade => format!("{at} is ignored: no grade says that it is another one"),
+        NoticeKind::NoOtherGrade => {
+            format!("{at} is ignored: no {} says that it is another one", field(version, DegreeField::grade.into()))
+        }
         NoticeKind::TimeLeftOut { day } => {
             format!("{at} is recorded as {day}: its time of day is left out, and is not midnight in UTC")
         }

@@ -7,6 +7,8 @@ use domain::{Kind, RecordField as _, Trainee, for_each_nested};
 use fixtures::random::Random;
 use serde_json::{Map, Value};
 
+use crate::paths;
+
 /// Rewrites some values of a request for a trainee.
 pub(super) fn vary(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
     vary_object::<Trainee>(object, version, random);
@@ -22,8 +24,10 @@ fn vary_nested<R: WireNested>(object: &mut Map<String, Value>, version: &ApiVers
 }
 
 fn vary_object<R: WireRecord>(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
-    for input in R::inputs(version).entries {
-        let Some(value) = object.get_mut(input.name) else { continue };
+    let inputs = R::inputs(version).entries.iter();
+    let varied = inputs.filter(|input| input.accepts.is_none() && input.part.is_none());
+    for input in varied.filter(|input| version.wire.words_of(input.field.info().codes).is_none()) {
+        let Some(value) = paths::get_mut(object, input.name) else { continue };
         let Some(text) = value.as_str() else { continue };
         if !random.chance(50) {
             continue;

@@ -91,15 +91,33 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What a request with that under `data` asks for.
+    /// What a request that makes a record asks for, with that under `data`.
     pub(crate) fn read<R: ReadableRecord>(
         self,
         data: &impl Serialize,
         unknown: UnknownNames,
     ) -> Result<ParsedRecord<R>, CheckFailure> {
+        self.read_with(data, unknown, NestedLists::Read)
+    }
+
+    /// What a request that changes a record asks for, with that under `data`.
+    pub(crate) fn read_changes<R: ReadableRecord>(
+        self,
+        data: &impl Serialize,
+        unknown: UnknownNames,
+    ) -> Result<ParsedRecord<R>, CheckFailure> {
+        self.read_with(data, unknown, NestedLists::Ignore)
+    }
+
+    fn read_with<R: ReadableRecord>(
+        self,
+        data: &impl Serialize,
+        unknown: UnknownNames,
+        nested: NestedLists,
+    ) -> Result<ParsedRecord<R>, CheckFailure> {
         let written = serde_json::to_vec(&Data { data });
         let body = written.or_else(|error| self.fail(R::NAME, format!("cannot be written: {error}")))?;
-        let reader = Reader { served: self.served, unknown, nested: NestedLists::Read };
+        let reader = Reader { served: self.served, unknown, nested };
         reader.read(&body).or_else(|error| self.fail(R::NAME, format!("cannot be read: {error}")))
     }
 

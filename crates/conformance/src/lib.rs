@@ -24,6 +24,7 @@ mod case;
 mod mutation;
 mod normal_form;
 mod own_names;
+pub mod paths;
 mod round_trip;
 mod runner;
 mod sample;
@@ -32,6 +33,7 @@ mod serialisation;
 mod translation;
 mod untouched_fields;
 mod valid_updates;
+pub mod wire_version;
 
 pub use any_input::{Bodies, no_input_panics};
 pub use case::CheckFailure;

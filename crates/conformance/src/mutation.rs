@@ -4,6 +4,8 @@ use adapter_kit::versions::Served;
 use adapter_kit::wire::WireRecord;
 use serde_json::{Map, Value, json};
 
+use crate::paths;
+
 /// Values that few fields accept.
 fn values() -> Vec<Value> {
     vec![
@@ -40,16 +42,16 @@ pub(super) fn count<R: WireRecord>(served: &Served) -> usize {
 pub(super) fn mutate<R: WireRecord>(served: &Served, object: &mut Map<String, Value>, way: usize) {
     let unrecognised_keys = unrecognised_keys::<R>(served);
     if let Some((key, value)) = unrecognised_keys.get(way) {
-        object.insert(key.clone(), value.clone());
+        paths::put(object, key, value.clone());
         return;
     }
     let inputs = R::inputs(served.version).entries;
     let way = way - unrecognised_keys.len();
     let Some(input) = inputs.get(way % inputs.len().max(1)) else { return };
     match values().into_iter().nth(way / inputs.len().max(1)) {
-        Some(value) => object.insert(input.name.to_owned(), value),
-        None => object.remove(input.name),
-    };
+        Some(value) => paths::put(object, input.name, value),
+        None => drop(paths::remove(object, input.name)),
+    }
 }
 
 /// Keys that are no names of the version, with a value.

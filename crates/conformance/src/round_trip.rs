@@ -99,7 +99,7 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, re
         let name = inputs.name_of(*field);
         let stored = record.value(*field, Lists::embedded());
         let expected = name.is_some().then_some(stored).filter(|value| *value != Value::Null && !is_empty(value));
-        let asked = sent.changes.requested(*field).filter(|value| !is_empty(value));
+        let asked = sent.changes.requested(*field).filter(|value| *value != Value::Null && !is_empty(value));
         if asked != expected {
             let name = name.unwrap_or(field.info().name);
             return case.fail(name, format!("is written as {expected:?} and read as {asked:?}"));

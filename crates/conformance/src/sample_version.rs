@@ -103,23 +103,24 @@ pub(crate) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
     ApiVersion { rules: Rules { trainee: rules, ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION }
 }
 
+/// All checks, by which a version that differs in one thing is found in tests of each.
+#[cfg(test)]
+pub(crate) const CHECKS: [Check; 8] = [
+    crate::every_record_serialises,
+    crate::round_trip_is_lossless,
+    crate::updates_touch_only_what_was_sent,
+    crate::updates_keep_records_valid,
+    crate::errors_use_own_names,
+    crate::translation_matches_target_version,
+    crate::can_be_seeded,
+    crate::no_input_panics,
+];
+
 #[cfg(test)]
 mod tests {
     use adapter_kit::version::NestedVisibility;
 
     use super::*;
-
-    /// All checks, by which a version that differs in one thing is found in tests of each.
-    const CHECKS: [Check; 8] = [
-        crate::every_record_serialises,
-        crate::round_trip_is_lossless,
-        crate::updates_touch_only_what_was_sent,
-        crate::updates_keep_records_valid,
-        crate::errors_use_own_names,
-        crate::translation_matches_target_version,
-        crate::can_be_seeded,
-        crate::no_input_panics,
-    ];
 
     #[test]
     fn sample_version_passes_every_check() {

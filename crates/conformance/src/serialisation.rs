@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use adapter_kit::shape::{Inputs, Shape, Source};
+use adapter_kit::shape::{Entry, Inputs, Shape};
 use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
@@ -126,15 +126,12 @@ fn has_keys<R: Record>(
     json: &str,
 ) -> Result<(), CheckFailure> {
     let lists = Lists::embedded();
-    let shown = |entry: &&adapter_kit::shape::Entry<R>| {
-        let value = match &entry.source {
-            Source::Field(field) => record.value(*field, lists),
-            Source::Own(own) => (own.value)(record, lists),
-        };
-        nested.shows(entry.kind()) && !(entry.when_set && value == Value::Null)
+    let shown = |entry: &&Entry<R>| {
+        let is_left_out = entry.when_set && entry.value(record, lists) == Value::Null;
+        entry.is_first_part() && nested.shows(entry.kind()) && !is_left_out
     };
     let expected: Vec<&str> = shape.entries.iter().filter(shown).map(|entry| entry.name).collect();
-    let keys: Vec<String> = parsed::<Pairs<'_>>(case, json)?.0.into_iter().map(|(key, _)| key).collect();
+    let keys = paths_of(case, shape, json)?;
     let differs = expected.iter().zip(&keys).find(|(expected, key)| **expected != key.as_str());
     match differs {
         Some((expected, key)) => case.fail(*expected, format!("is written as {key}")),
@@ -143,6 +140,28 @@ fn has_keys<R: Record>(
         }
         None => Ok(()),
     }
+}
+
+/// The paths to the fields of a record that was written. A group that is null has all its fields.
+fn paths_of<R: Record>(case: Case<'_>, shape: &Shape<R>, json: &str) -> Result<Vec<String>, CheckFailure> {
+    let mut paths = Vec::new();
+    for (key, value) in parsed::<Pairs<'_>>(case, json)?.0 {
+        let Some(group) = shape.group(&key) else {
+            paths.push(key);
+            continue;
+        };
+        if value.get() == "null" {
+            let members = shape.entries.iter().filter(|entry| entry.group == Some(group) && entry.is_first_part());
+            paths.extend(members.map(|entry| entry.name.to_owned()));
+            continue;
+        }
+        let members = parsed::<Pairs<'_>>(case, value.get())?.0;
+        if members.iter().all(|(_, value)| value.get() == "null") {
+            return case.fail(key, "is an object without values, and not null");
+        }
+        paths.extend(members.into_iter().map(|(name, _)| format!("{key}.{name}")));
+    }
+    Ok(paths)
 }
 
 fn json<R: Record>(case: Case<'_>, view: &View<'_, R>) -> Result<String, CheckFailure> {

@@ -14,6 +14,7 @@ use domain::{
 use serde_json::{Map, Value as Json};
 
 use crate::case::{Case, CheckFailure, NestedCase};
+use crate::paths;
 use crate::sample::Sample;
 
 const CHECK: &str = "updates_touch_only_what_was_sent";
@@ -42,9 +43,10 @@ pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) ->
             for _ in 0..UPDATES {
                 let inputs = Trainee::inputs(case.version()).entries;
                 let chosen = (0..1 + random.below(FIELDS)).filter_map(|_| random.pick(inputs));
-                let body = chosen
-                    .map(|input| (input.name.to_owned(), others.get(input.name).cloned().unwrap_or_default()))
-                    .collect::<Map<_, _>>();
+                let mut body = Map::new();
+                for input in chosen {
+                    paths::put(&mut body, input.name, paths::get(&others, input.name).cloned().unwrap_or_default());
+                }
                 changes_only(case, trainee, &body, &seen)?;
             }
         }
@@ -66,7 +68,7 @@ fn changes_only(
     body: &Map<String, Json>,
     seen: &FieldSet<TraineeField>,
 ) -> Result<(), CheckFailure> {
-    let sent = case.read(body, UnknownNames::Reject)?;
+    let sent = case.read_changes(body, UnknownNames::Reject)?;
     let (rules, context) = (&case.version().rules, case.context());
     // What is refused changes nothing.
     let Ok(decision) = commands::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
@@ -96,7 +98,7 @@ pub(super) fn only_seen(
 pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
     let (rules, context) = (&version.rules, case.context());
-    let sent = case.read(&View::trainee(version, trainee, lists), UnknownNames::Reject)?;
+    let sent = case.read_changes(&View::trainee(version, trainee, lists), UnknownNames::Reject)?;
     let decision = commands::update(trainee, sent, rules, &context, now);
     unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
     for_each_nested!(nested_sent_back(case, trainee)).into_iter().collect()
@@ -105,7 +107,7 @@ pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFa
 fn nested_sent_back<R: NestedCase>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
     for record in R::of(trainee) {
-        let sent = case.read(&View::new(version, record, context.lists), UnknownNames::Reject)?;
+        let sent = case.read_changes(&View::new(version, record, context.lists), UnknownNames::Reject)?;
         let decision = commands::update(record, sent, &version.rules, &context, now);
         unchanged(case, record, decision.map(|decision| (decision.record, decision.notices)))?;
     }

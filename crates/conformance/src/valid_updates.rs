@@ -23,6 +23,7 @@ use fixtures::random::Random;
 use serde_json::{Map, Value as Json};
 
 use crate::case::{Case, CheckFailure, NestedCase};
+use crate::paths;
 use crate::sample::Sample;
 use crate::untouched_fields::unchanged;
 
@@ -68,7 +69,7 @@ fn updated(case: Case<'_>, random: &Random, before: &Trainee, other: &Trainee) -
     let mut updated = Vec::new();
     for _ in 0..UPDATES {
         let body = body(case, random, rules.trainee, other)?;
-        let sent = case.read(&body, UnknownNames::Reject)?;
+        let sent = case.read_changes(&body, UnknownNames::Reject)?;
         if let Ok(decision) = commands::update(before, sent, rules, &context, now) {
             updated.push((decision.record, body));
         }
@@ -91,7 +92,7 @@ fn nested_updated<R: NestedCase>(
     for (at, record) in R::of(before).iter().enumerate() {
         let Some(other) = random.pick(R::of(other)) else { continue };
         let body = body(case, random, <R as Editable>::rules(rules), other)?;
-        let sent = case.read(&body, UnknownNames::Reject)?;
+        let sent = case.read_changes(&body, UnknownNames::Reject)?;
         if let Ok(decision) = commands::update(record, sent, rules, &context, now) {
             let mut after = before.clone();
             R::of_mut(&mut after).splice(at..=at, [decision.record]);
@@ -107,11 +108,13 @@ fn body<R: WireRecord>(case: Case<'_>, random: &Random, rules: &[Rule<R>], from:
     let values = case.request(from)?;
     let chosen = (0..=random.below(FIELDS)).filter_map(|_| random.pick(random.pick(rules)?.reads));
     let names = chosen.filter_map(|field| inputs.name_of(*field));
-    let mut body: Map<String, Json> =
-        names.map(|name| (name.to_owned(), values.get(name).cloned().unwrap_or_default())).collect();
-    if body.is_empty() {
+    let mut body = Map::new();
+    for name in names {
+        paths::put(&mut body, name, paths::get(&values, name).cloned().unwrap_or_default());
+    }
+    if let (true, Some(input)) = (body.is_empty(), inputs.entries.first()) {
         // A body must ask for something.
-        body.extend(inputs.entries.first().map(|input| (input.name.to_owned(), Json::Null)));
+        paths::put(&mut body, input.name, Json::Null);
     }
     Ok(Json::Object(body))
 }
@@ -237,12 +240,12 @@ fn between_kinds(degree: &Degree) -> [Degree; 3] {
 /// A degree between the kinds can be sent back as it is, and is whole after any change.
 fn completed(case: Case<'_>, random: &Random, degree: &Degree, other: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
-    let sent = case.read(&View::new(version, degree, context.lists), UnknownNames::Reject)?;
+    let sent = case.read_changes(&View::new(version, degree, context.lists), UnknownNames::Reject)?;
     let decision = commands::update(degree, sent, &version.rules, &context, now);
     unchanged(case, degree, decision.map(|decision| (decision.record, decision.notices)))?;
     let Some(other) = random.pick(&other.degrees) else { return Ok(()) };
     let body = body(case, random, version.rules.degree, other)?;
-    let sent = case.read(&body, UnknownNames::Reject)?;
+    let sent = case.read_changes(&body, UnknownNames::Reject)?;
     match commands::update(degree, sent, &version.rules, &context, now) {
         Ok(decision) if decision.changed && !decision.record.is_whole(context.lists) => {
             let kind = decision.record.kind(context.lists);

@@ -6,11 +6,9 @@ use adapter_kit::names::{all, path_in_message};
 use adapter_kit::problems::{message, warning};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Versions;
+use adapter_kit::wire::for_each_record;
 use domain::problem::{Notice, Problem};
-use domain::{
-    DeferralField, DegreeField, Lists, Path, PlacementField, RecommendationField, RecordField, TraineeField,
-    WithdrawalField,
-};
+use domain::{Lists, Path, Record, RecordField as _};
 use serde_json::value::RawValue;
 
 use crate::case::{Case, CheckFailure};
@@ -41,7 +39,9 @@ impl MessageCheck<'_> {
     /// The place is one of the version's, or of the client's.
     fn check_path(&self, path: &Path) -> Result<(), CheckFailure> {
         if let Path::Key(key) | Path::NestedKey { key, .. } = path {
-            return match self.sent_strings.keys.contains(key) {
+            // A key in a group is named by the path to it.
+            let keys = &self.sent_strings.keys;
+            return match keys.contains(key) || key.split('.').all(|step| keys.contains(step)) {
                 true => Ok(()),
                 false => self.case.fail(key.as_str(), "is named, and was not sent"),
             };
@@ -56,7 +56,10 @@ impl MessageCheck<'_> {
 
     /// The words have no name that the version does not have, unless they repeat it from a value that was sent.
     fn check_message(&self, path: &Path, words: &str) -> Result<(), CheckFailure> {
-        let mut tokens = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        // The path to a field in a group is one name.
+        let paths = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
+        let unknown = paths.map(|path| path.trim_end_matches('.')).filter(|path| !self.names.known.contains(path));
+        let mut tokens = unknown.flat_map(|path| path.split('.'));
         let repeated = |word: &str| self.sent_strings.texts.iter().any(|text| text.contains(word));
         match tokens.find(|word| self.names.other.contains(word) && !repeated(word)) {
             Some(word) => {
@@ -107,12 +110,7 @@ impl Names {
     pub(crate) fn of(version: &ApiVersion, versions: &Versions) -> Self {
         let known = all(version);
         let mut other: BTreeSet<_> = versions.iter().flat_map(|other| all(other.version)).collect();
-        other.extend(dictionary::<TraineeField>());
-        other.extend(dictionary::<PlacementField>());
-        other.extend(dictionary::<DegreeField>());
-        other.extend(dictionary::<WithdrawalField>());
-        other.extend(dictionary::<DeferralField>());
-        other.extend(dictionary::<RecommendationField>());
+        other.extend(for_each_record!(dictionary()).concat());
         other.retain(|name| !known.contains(name));
         Self { known, other }
     }
@@ -123,6 +121,6 @@ impl Names {
     }
 }
 
-fn dictionary<F: RecordField>() -> impl Iterator<Item = &'static str> {
-    F::ALL.iter().map(|field| field.info().name)
+fn dictionary<R: Record>() -> Vec<&'static str> {
+    R::Field::ALL.iter().map(|field| field.info().name).collect()
 }

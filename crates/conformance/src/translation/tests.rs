@@ -60,5 +60,5 @@ fn losses_that_are_not_declared_are_found() {
         lost: Vec::new(),
         ..translate_names(body, from, to, body_kind)
     });
-    assert!(failure.unwrap_err().fault.starts_with("is gone or moved"));
+    assert!(failure.unwrap_err().fault.starts_with("is gone"));
 }

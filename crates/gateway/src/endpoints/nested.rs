@@ -101,7 +101,7 @@ pub(super) fn update<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
-    let sent = request.read::<R>()?;
+    let sent = request.read_changes::<R>()?;
     let trainee = find(session, request)?;
     let stored = one::<R>(&trainee, request)?.clone();
     request.require_match(|| show_one(StatusCode::OK, request, &stored))?;

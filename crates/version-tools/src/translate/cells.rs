@@ -18,6 +18,8 @@ pub(super) struct Cell {
     pub(super) part: Option<usize>,
     /// The value, with codes in place of words.
     pub(super) value: Value,
+    /// The value as it stands in the body.
+    pub(super) shown: Value,
 }
 
 /// What a version says of a record in one direction.
@@ -61,7 +63,7 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
                 spread_value(path.to_owned(), &Value::Null, side, &mut cells);
             }
         } else {
-            cells.push(Cell { key: key.clone(), part: None, value: value.clone() });
+            cells.push(Cell { key: key.clone(), part: None, value: value.clone(), shown: value.clone() });
         }
     }
     cells
@@ -84,8 +86,8 @@ fn members<R: WireRecord>(side: Side<'_, R>, group: &str) -> Vec<&'static str> {
 fn spread_value<R: WireRecord>(key: String, value: &Value, side: Side<'_, R>, cells: &mut Vec<Cell>) {
     let forms = forms(side, &key);
     let Some(Form { part: Some(part), .. }) = forms.first() else {
-        let value = canonical(value, forms.first().copied().unwrap_or_default(), side.version);
-        return cells.push(Cell { key, part: None, value });
+        let canonical = canonical(value, forms.first().copied().unwrap_or_default(), side.version);
+        return cells.push(Cell { key, part: None, value: canonical, shown: value.clone() });
     };
     let texts: Vec<&str> = match value {
         Value::String(text) => text.split(part.separator).collect(),
@@ -93,7 +95,7 @@ fn spread_value<R: WireRecord>(key: String, value: &Value, side: Side<'_, R>, ce
     };
     // What cannot be split stays whole, and the version that is translated to refuses it.
     if !value.is_null() && texts.len() != forms.len() {
-        return cells.push(Cell { key, part: None, value: value.clone() });
+        return cells.push(Cell { key, part: None, value: value.clone(), shown: value.clone() });
     }
     for (index, form) in forms.iter().enumerate() {
         let text = texts.get(index).filter(|text| !text.is_empty());
@@ -101,7 +103,7 @@ fn spread_value<R: WireRecord>(key: String, value: &Value, side: Side<'_, R>, ce
             Some(number) => Value::from(number),
             None => text.map_or(Value::Null, |text| Value::from(*text)),
         };
-        cells.push(Cell { key: key.clone(), part: Some(index), value });
+        cells.push(Cell { key: key.clone(), part: Some(index), shown: value.clone(), value });
     }
 }
 
@@ -142,13 +144,12 @@ pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
     }
 }
 
-/// A value with the code in place of a word.
+/// A value with the code in place of a word, and with text in place of a number where the version accepts numbers alone.
 fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
-    match (value, version.wire.words_of(form.codes)) {
-        (Value::String(word), Some(words)) => {
-            // A code that has a word is not one of the words: it stays, and is refused.
-            code_of(words, word.trim()).map_or_else(|| value.clone(), Value::from)
-        }
+    match (value, version.wire.words_of(form.codes), form.accepts) {
+        // A code that has a word is not one of the words: it stays, and is refused.
+        (Value::String(word), Some(words), _) => code_of(words, word.trim()).map_or_else(|| value.clone(), Value::from),
+        (Value::Number(number), None, Some(JsonType::Integer)) => Value::from(number.to_string()),
         _ => value.clone(),
     }
 }

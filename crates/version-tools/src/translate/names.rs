@@ -115,11 +115,11 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         }
     }
     let mut gathered = Gathered::default();
-    for (index, (Cell { key, value, .. }, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
+    for (index, (Cell { key, value, shown, .. }, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
         let path = || join(at, key);
         let target = match key_mapping {
             KeyMapping::Lost { why, same_as } => {
-                add_loss(translator, path, key, value, *why, *same_as);
+                add_loss(translator, path, key, shown, *why, *same_as);
                 continue;
             }
             KeyMapping::Unknown => (key.as_str(), None),
@@ -130,7 +130,7 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
                 let message = format!("{} says the same as {}, and is left out", truncated(key), truncated(&owner.key));
                 translator.out.notices.push(Finding::new(path(), "said_twice", message));
             } else {
-                add_loss(translator, path, key, value, LossReason::NameTaken, Some(truncated(&owner.key)));
+                add_loss(translator, path, key, shown, LossReason::NameTaken, Some(truncated(&owner.key)));
             }
             continue;
         }
@@ -192,19 +192,19 @@ fn is_whole<R: TranslatedRecord>(translator: &Translator<'_>, gathered: &Gathere
 /// Keeps what a body without a key means, where the two versions put different values in its place.
 fn add_defaults<R: TranslatedRecord>(from: &Served, to: &Served, cells: &[Cell], gathered: &mut Gathered) {
     for after in R::inputs(to.version).entries {
-        let Some(before) = R::inputs(from.version).of_field(after.field) else { continue };
-        if before.default == after.default || after.part.is_some() {
+        let before = R::inputs(from.version).of_field(after.field);
+        let default = before.and_then(|before| before.default);
+        if default == after.default || after.part.is_some() {
             continue;
         }
-        match cells.iter().find(|cell| cell.key == before.name) {
+        match cells.iter().find(|cell| before.is_some_and(|before| cell.key == before.name)) {
             // Null says what a missing key says in the version without a default.
             Some(cell) if cell.value.is_null() && after.default.is_none() => gathered.remove(after.name),
             Some(_) => {}
             None => {
                 let codes = after.field.info().codes;
-                let value = before
-                    .default
-                    .map_or(Value::Null, |default| Value::from(to.version.wire.written_in(codes, default)));
+                let value =
+                    default.map_or(Value::Null, |default| Value::from(to.version.wire.written_in(codes, default)));
                 gathered.add(after.name, None, value);
             }
         }

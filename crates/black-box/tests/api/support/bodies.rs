@@ -1,6 +1,7 @@
 //! Bodies to send. Fields are given by their canonical name and spelt as the version spells them.
 
 use adapter_kit::{ApiVersion, WireRecord};
+use conformance::paths;
 use domain::{TraineeField, Withdrawal, WithdrawalField};
 use serde_json::{Map, Value, json};
 
@@ -67,13 +68,13 @@ impl Body {
 
     fn with_field<R: WireRecord>(mut self, field: R::Field, value: Value) -> Self {
         let value = wire_values::written::<R>(self.version, field, value);
-        wire_values::put(&mut self.data, input::<R>(self.version, field), value);
+        paths::put(&mut self.data, input::<R>(self.version, field), value);
         self
     }
 
     /// The same body without a field of a trainee.
     pub(crate) fn without(mut self, field: TraineeField) -> Self {
-        let removed = wire_values::remove(&mut self.data, input::<domain::Trainee>(self.version, field));
+        let removed = paths::remove(&mut self.data, input::<domain::Trainee>(self.version, field));
         assert!(removed.is_some(), "{field:?} was not there");
         self
     }
@@ -107,7 +108,7 @@ pub(crate) fn record<R: WireRecord>(version: &ApiVersion, fields: &[(R::Field, &
     let mut record = Map::new();
     for (field, value) in fields {
         let value = wire_values::written::<R>(version, *field, Value::from(*value));
-        wire_values::put(&mut record, input::<R>(version, *field), value);
+        paths::put(&mut record, input::<R>(version, *field), value);
     }
     Value::Object(record)
 }

@@ -3,38 +3,9 @@
 use adapter_kit::shape::{JsonType, Shape};
 use adapter_kit::wire_form::{code_of, word_of};
 use adapter_kit::{ApiVersion, WireRecord};
+use conformance::paths;
 use domain::{Record, RecordField as _};
-use serde_json::{Map, Value};
-
-/// The value at a path such as `withdrawal.date`. A group that is null has null in each of its fields.
-pub(crate) fn at<'a>(record: &'a Value, path: &str) -> Option<&'a Value> {
-    match path.split_once('.') {
-        None => record.get(path),
-        Some((group, name)) => {
-            let group = record.get(group)?;
-            if group.is_null() { Some(group) } else { group.get(name) }
-        }
-    }
-}
-
-/// Puts a value at a path.
-pub(crate) fn put(record: &mut Map<String, Value>, path: &str, value: Value) {
-    match path.split_once('.') {
-        None => drop(record.insert(path.to_owned(), value)),
-        Some((group, name)) => {
-            let group = record.entry(group).or_insert_with(|| Value::Object(Map::new()));
-            group.as_object_mut().unwrap().insert(name.to_owned(), value);
-        }
-    }
-}
-
-/// Removes the value at a path.
-pub(crate) fn remove(record: &mut Map<String, Value>, path: &str) -> Option<Value> {
-    match path.split_once('.') {
-        None => record.shift_remove(path),
-        Some((group, name)) => record.get_mut(group)?.as_object_mut()?.shift_remove(name),
-    }
-}
+use serde_json::Value;
 
 /// A value of a field as a request of the version has it; what no request of any version has stays as it is.
 pub(crate) fn written<R: WireRecord>(version: &ApiVersion, field: R::Field, value: Value) -> Value {
@@ -55,7 +26,7 @@ pub(crate) fn canonical<R: Record>(
     record: &Value,
 ) -> Option<Value> {
     let entry = shape.entries.iter().find(|entry| entry.field() == Some(field))?;
-    let value = at(record, entry.name)?;
+    let value = paths::get(record.as_object()?, entry.name)?;
     if let (Some(part), Value::String(text)) = (entry.part, value) {
         let text = text.split(part.separator).nth(part.index).unwrap();
         return Some(text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from));

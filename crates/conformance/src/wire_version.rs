@@ -1,0 +1,95 @@
+//! A version that writes what it has in every way in which versions can differ.
+
+use adapter_kit::version::{AllInputs, ApiVersion, NestedShapes, Shapes};
+use adapter_kit::{Envelope, PageMember, ProblemForm, Shape, Wire, inputs, shape};
+use domain::{Degree, DegreeField, List, Placement, PlacementField, Trainee, TraineeField};
+
+use crate::sample_version::SAMPLE_VERSION;
+
+/// A version with words, groups, joined texts, types and defaults of inputs, another envelope and another form of errors.
+pub const WIRE_VERSION: ApiVersion = ApiVersion {
+    shapes: Shapes {
+        trainee: TRAINEE,
+        placement: NestedShapes::from_shape(shape! { Placement, PlacementField:
+            placement_id, school { urn, name, postcode }, school_id,
+        }),
+        degree: NestedShapes::from_shape(DEGREE),
+        ..SAMPLE_VERSION.shapes
+    },
+    inputs: AllInputs {
+        trainee: inputs! { Trainee, TraineeField:
+            given_names = first_names, last_name, email, date_of_birth as Text, disability1, disability2, disability3,
+            study_mode or "01", training { route = training_route, subject = course_subject_1 }, course_age_range,
+            training_dates = itt_start_date + "/" + itt_end_date, trainee_start_date, schools = placements,
+            awards = degrees,
+        },
+        placement: inputs! { Placement, PlacementField: school { urn, name, postcode } },
+        degree: inputs! { Degree, DegreeField:
+            uk_degree, non_uk_degree, topic = subject, institution, graduation_year as Integer,
+            result { mark = grade, other = other_grade }, country,
+        },
+        ..SAMPLE_VERSION.inputs
+    },
+    wire: Wire {
+        words: &[(List::DegreeGrade, GRADES), (List::StudyMode, STUDY_MODES)],
+        envelope: Envelope {
+            page: ("pagination", &[("page", PageMember::Number), ("next", PageMember::Next)]),
+            record_links: true,
+        },
+        problems: ProblemForm::Details,
+    },
+    ..SAMPLE_VERSION
+};
+
+const TRAINEE: Shape<Trainee> = shape! { Trainee, TraineeField:
+    trainee_id read_only, given_names = first_names, last_name, email, date_of_birth, disability1, disability2,
+    disability3 when_set, study_mode, training { route = training_route, subject = course_subject_1 }, course_age_range,
+    ages = course_min_age + "-" + course_max_age, training_dates = itt_start_date + "/" + itt_end_date,
+    trainee_start_date, course_education_phase, state, left { on = withdrawal_date, why = withdrawal_trigger },
+    created_at, placements, degrees,
+};
+
+const DEGREE: Shape<Degree> = shape! { Degree, DegreeField:
+    degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year,
+    result { mark = grade, other = other_grade }, country,
+};
+
+const GRADES: &[(&str, &str)] = &[
+    ("01", "first"),
+    ("02", "upper_second"),
+    ("03", "lower_second"),
+    ("04", "second"),
+    ("05", "third"),
+    ("06", "fourth"),
+    ("07", "unclassified"),
+    ("08", "aegrotat"),
+    ("09", "pass_without_honours"),
+    ("10", "ordinary"),
+    ("11", "general"),
+    ("12", "distinction"),
+    ("13", "merit"),
+    ("14", "pass"),
+    ("98", "not_applicable"),
+    ("99", "unknown"),
+];
+
+const STUDY_MODES: &[(&str, &str)] = &[
+    ("01", "full_time"),
+    ("02", "other_full_time"),
+    ("31", "part_time"),
+    ("63", "dormant_full_time"),
+    ("64", "dormant_part_time"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample_version::{CHECKS, check_version};
+
+    #[test]
+    fn version_with_every_way_of_writing_passes_every_check() {
+        for check in CHECKS {
+            check_version(check, WIRE_VERSION).unwrap();
+        }
+    }
+}
