@@ -2,6 +2,7 @@
 
 pub(crate) mod bodies;
 pub(crate) mod client;
+pub(crate) mod common_form;
 pub(crate) mod contract;
 pub(crate) mod register;
 pub(crate) mod shown;

@@ -6,6 +6,7 @@ use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
 
+use super::common_form;
 use super::contract::{self, Sent};
 
 /// How long a reply may take before the test fails.
@@ -91,15 +92,18 @@ impl<'a> Request<'a> {
         let no_body = self.request.method() == "HEAD";
         let sent = self.sent();
         let Raw { status, headers, body: bytes } = self.raw();
-        let response = Response {
-            status,
-            headers,
-            body: if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() },
+        let written: Value = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        let version = common_form::version_of(&sent.path);
+        let body = match version {
+            Some(version) => common_form::converted(version, status, written.clone()),
+            None => written.clone(),
         };
+        let response = Response { status, headers, body, written };
         let bodiless = [204, 304].contains(&response.status);
         assert_eq!(bytes.is_empty(), no_body || bodiless, "{response:?}");
         if !bodiless {
-            assert_eq!(response.header("content-type"), Some("application/json; charset=utf-8"), "{response:?}");
+            let media_type = common_form::media_type(version, status);
+            assert_eq!(response.header("content-type"), Some(media_type), "{response:?}");
         }
         contract::check(&sent, &response);
         response
@@ -162,8 +166,10 @@ impl Page {
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
-    /// The body; null when there is none.
+    /// The body in the common form; null when there is none.
     pub(crate) body: Value,
+    /// The body as the version writes it.
+    pub(crate) written: Value,
 }
 
 impl Response {

@@ -34,7 +34,7 @@ fn version_matches(version: &ApiVersion, name: &str, text: &str) {
 /// A reply as a snapshot holds it: status, content type and body, without what differs from run to run.
 pub(crate) fn reported(response: &Response) -> String {
     let content_type = response.header("content-type").unwrap_or("no content type");
-    format!("{} {content_type}\n{:#}\n", response.status, redacted(response.body.clone()))
+    format!("{} {content_type}\n{:#}\n", response.status, redacted(response.written.clone()))
 }
 
 /// The same JSON without identifiers and times.
@@ -42,6 +42,7 @@ fn redacted(json: Value) -> Value {
     match json {
         Value::String(ref text) if is_identifier(text) => "[identifier]".into(),
         Value::String(ref text) if is_timestamp(text) => "[moment]".into(),
+        Value::String(ref text) if text.starts_with("/api/") => "[address]".into(),
         Value::Array(values) => values.into_iter().map(redacted).collect(),
         Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, redacted(value))).collect(),
         Value::String(text) => without_link_versions(&text).into(),
