@@ -7,7 +7,7 @@ use domain::List;
 use domain::fields::field::Codes;
 
 /// How a version writes what it has.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wire {
     /// Words in place of the codes of lists, in requests and in responses. The words of a list are total: each of its codes has
     /// one, and no two have the same. A stored code that is not in the list is shown as it is stored.

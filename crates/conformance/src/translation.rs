@@ -276,7 +276,9 @@ fn has_no_value(value: &Value) -> bool {
 
 /// Whether a name is gained, by itself or as that of a record in a nested list.
 fn is_listed(added: &[Name], at: &str, key: &str) -> bool {
-    added.iter().any(|added| added.list.unwrap_or_default() == at && added.name == key)
+    // A value that is an object has its own fields.
+    let name = |added: &Name| added.name == key || key.split_once('.').is_some_and(|(name, _)| name == added.name);
+    added.iter().any(|added| added.list.unwrap_or_default() == at && name(added))
 }
 
 fn data(record: impl Serialize) -> Value {

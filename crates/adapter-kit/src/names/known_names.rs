@@ -7,6 +7,7 @@ use domain::nested_kinds;
 
 use crate::label::{Label, Stage};
 use crate::names::other_names::{FormerName, IgnoredName, LaterName, OtherNames, OtherVersionsNames};
+use crate::shape::group_of;
 use crate::version::{ApiVersion, Status};
 use crate::wire::{WireRecord, for_each_record};
 
@@ -58,7 +59,8 @@ impl KnownNames<'_> {
     fn of_record<R: WireRecord>(&self, version: &ApiVersion) -> OtherNames<R> {
         let is_input = |field| R::inputs(version).name_of(field).is_some();
         let inputs = self.inputs::<R>();
-        let others = inputs.iter().filter(|(_, name, _)| !has::<R>(version, name));
+        let others =
+            inputs.iter().filter(|(_, name, _)| !has::<R>(version, name) && visible::<R>(version, name) == *name);
         let until = others.filter(|(label, _, field)| *label <= version.refuses_names_up_to && is_input(*field));
         let mut refused: Vec<(&'static str, R::Field)> = until.map(|(_, name, field)| (*name, *field)).collect();
         refused.dedup_by_key(|(name, _)| *name);
@@ -68,6 +70,7 @@ impl KnownNames<'_> {
         });
         let mut names: Vec<(Label, &'static str)> =
             inputs.iter().map(|(label, name, _)| (*label, *name)).chain(shown).collect();
+        names.iter_mut().for_each(|(_, name)| *name = visible::<R>(version, name));
         names.retain(|(_, name)| !has::<R>(version, name) && !refused.iter().any(|(refused, _)| refused == name));
         names.sort_by_key(|(label, name)| (*name, *label));
         names.dedup_by_key(|(_, name)| *name);
@@ -92,7 +95,19 @@ impl KnownNames<'_> {
     }
 }
 
-/// Whether a version sets or shows a field of that name.
+/// The key that a body in the names of another version has for a field: that of its group, where this version has no such
+/// group.
+fn visible<R: WireRecord>(version: &ApiVersion, name: &'static str) -> &'static str {
+    group_of(name).filter(|group| !has_group::<R>(version, group)).unwrap_or(name)
+}
+
+fn has_group<R: WireRecord>(version: &ApiVersion, name: &str) -> bool {
+    R::inputs(version).is_group(name) || R::shape(version).is_some_and(|shape| shape.group(name).is_some())
+}
+
+/// Whether a version sets or shows a field, or a group, of that name.
 fn has<R: WireRecord>(version: &ApiVersion, name: &str) -> bool {
-    R::inputs(version).field(name).is_some() || R::shape(version).is_some_and(|shape| shape.shows(name))
+    R::inputs(version).field(name).is_some()
+        || R::shape(version).is_some_and(|shape| shape.shows(name))
+        || has_group::<R>(version, name)
 }

@@ -3,7 +3,7 @@
 use domain::{RecordField as _, TraineeField as F};
 use serde_json::{Value, json};
 
-use crate::api::support::{Api, Request, every_version};
+use crate::api::support::{Api, Body, Request, can_set, every_version};
 
 /// The largest body, in bytes.
 const MAX_BODY_BYTES: usize = 1_048_576;
@@ -150,9 +150,9 @@ fn a_key_that_stands_twice_is_refused() {
     every_version(|api| {
         let created = api.create(api.example());
         let send = |body: &str| api.request("PATCH", &created.path()).bytes(body).send();
-        send(r#"{"data":{"email":"a@b.cd","sex":"10","email":"c@d.ef"}}"#).problems(&["email"]);
+        send(r#"{"data":{"email":"a@b.cd","last_name":"A","email":"c@d.ef"}}"#).problems(&["email"]);
         send(r#"{"data":{"colour":1,"email":"a@b.cd","colour":2}}"#).problems(&["colour"]);
-        send(r#"{"data":{"email":"a@b.cd"},"data":{"sex":"11"}}"#).problems(&["data"]);
+        send(r#"{"data":{"email":"a@b.cd"},"data":{"last_name":"A"}}"#).problems(&["data"]);
         assert_eq!(api.read(created.id()).data, created.data);
     });
 }
@@ -182,9 +182,11 @@ fn control_characters_are_refused_in_text() {
             let body = json!({ "data": { "first_names": text } });
             api.send("PATCH", &created.path(), body).problems(&["first_names"]);
         }
-        let broken = json!({ "data": { "previous_last_name": "a\tb\r\nc" } });
-        let reply = api.send("PATCH", &created.path(), broken).is(200);
-        api.shown(&reply).has(&[(F::previous_last_name, json!("a\tb\r\nc"))]);
+        if can_set(api.version, F::previous_last_name) {
+            let broken = Body::new(api.version).with(F::previous_last_name, "a\tb\r\nc");
+            let reply = api.send("PATCH", &created.path(), broken).is(200);
+            api.shown(&reply).has(&[(F::previous_last_name, json!("a\tb\r\nc"))]);
+        }
     });
 }
 

@@ -83,8 +83,9 @@ fn a_document_has_the_names_of_its_version_and_no_others() {
             assert_eq!(found, [] as [&str; 0], "{document} of {}", version.label);
         }
         let fields = get(&register, &format!("/docs/{}/fields", version.label)).is(200);
-        let missing: Vec<_> = own.difference(&words(&fields.text)).copied().collect();
-        assert_eq!(missing, [] as [&str; 0], "{}", version.label);
+        let words = words(&fields.text);
+        let missing: Vec<_> = own.iter().filter(|name| !name.split('.').all(|step| words.contains(step))).collect();
+        assert_eq!(missing, [] as [&&str; 0], "{}", version.label);
     }
 }
 

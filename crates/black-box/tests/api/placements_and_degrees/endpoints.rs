@@ -57,7 +57,7 @@ fn refused(api: &Api<'_>, method: &str, path: &str, data: Value) -> String {
 }
 
 fn uk(year: u32) -> Value {
-    json!({ "subject": "100485", "uk_degree": "083", "grade": "02", "institution": "0117", "graduation_year": year.to_string() })
+    json!({ "subject": "100485", "uk_degree": "083", "grade": "02", "institution": "0117", "graduation_year": year })
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Bodies to send. Fields are given by their canonical name and spelt as the version spells them.
 
+use adapter_kit::shape::JsonType;
 use adapter_kit::{ApiVersion, WireRecord};
 use conformance::paths;
-use domain::{TraineeField, Withdrawal, WithdrawalField};
+use domain::{DegreeField, RecordField as _, TraineeField, Withdrawal, WithdrawalField};
 use serde_json::{Map, Value, json};
 
 use super::wire_values;
@@ -84,10 +85,16 @@ impl Body {
         self.with_field::<Withdrawal>(field, value.into())
     }
 
-    /// The same body with a key as it stands.
+    /// The same body with a key, or a path to it, and the value as it stands.
     pub(crate) fn with_key(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.data.insert(key.to_owned(), value.into());
+        paths::put(&mut self.data, key, value.into());
         self
+    }
+
+    /// The same body with those of the fields that a request of the version can set.
+    pub(crate) fn with_known(self, fields: &[(TraineeField, Value)]) -> Self {
+        let known = fields.iter().filter(|(field, _)| can_set(self.version, *field)).cloned().collect::<Vec<_>>();
+        known.into_iter().fold(self, |body, (field, value)| body.with(field, value))
     }
 }
 
@@ -95,6 +102,21 @@ impl From<Body> for Value {
     fn from(body: Body) -> Self {
         json!({ "data": body.data })
     }
+}
+
+/// Whether a request of the version can set a field.
+pub(crate) fn can_set(version: &ApiVersion, field: TraineeField) -> bool {
+    version.inputs.trainee.name_of(field).is_some()
+}
+
+/// Whether a new record gets a value where its request has no key for a field.
+pub(crate) fn has_default(version: &ApiVersion, field: TraineeField) -> bool {
+    version.inputs.trainee.of_field(field).is_some_and(|input| input.default.is_some())
+}
+
+/// Whether the version accepts whole numbers alone in a field of a degree.
+pub(crate) fn takes_numbers_alone(version: &ApiVersion, field: DegreeField) -> bool {
+    version.inputs.degree.of_field(field).is_some_and(|input| input.accepts == Some(JsonType::Integer))
 }
 
 /// What a request of the version calls a field.
@@ -109,6 +131,21 @@ pub(crate) fn record<R: WireRecord>(version: &ApiVersion, fields: &[(R::Field, &
     for (field, value) in fields {
         let value = wire_values::written::<R>(version, *field, Value::from(*value));
         paths::put(&mut record, input::<R>(version, *field), value);
+    }
+    Value::Object(record)
+}
+
+/// A record in canonical names and values, as a request of a version has it. Keys that are no fields stay as they are.
+pub(crate) fn in_version<R: WireRecord>(version: &ApiVersion, canonical: &Value) -> Value {
+    let mut record = Map::new();
+    for (key, value) in canonical.as_object().unwrap() {
+        match R::Field::ALL.iter().find(|field| field.info().name == key) {
+            Some(field) => {
+                let value = wire_values::written::<R>(version, *field, value.clone());
+                paths::put(&mut record, input::<R>(version, *field), value);
+            }
+            None => drop(record.insert(key.clone(), value.clone())),
+        }
     }
     Value::Object(record)
 }

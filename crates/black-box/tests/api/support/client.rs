@@ -95,8 +95,8 @@ impl<'a> Request<'a> {
         let written: Value = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
         let version = common_form::version_of(&sent.path);
         let body = match version {
-            Some(version) => common_form::converted(version, status, written.clone()),
-            None => written.clone(),
+            Some(version) if !written.is_null() => common_form::converted(version, status, written.clone()),
+            Some(_) | None => written.clone(),
         };
         let response = Response { status, headers, body, written };
         let bodiless = [204, 304].contains(&response.status);

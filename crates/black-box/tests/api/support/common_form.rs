@@ -1,6 +1,9 @@
 //! Replies in the common form, so that a scenario reads the reply of each version in the same way.
 
+use adapter_kit::problems::{TRANSITION, UNPROCESSABLE};
+use adapter_kit::read::IDEMPOTENCY_KEY;
 use adapter_kit::{ApiVersion, Envelope, PageMember, ProblemForm};
+use domain::Code;
 use serde_json::{Map, Value, json};
 
 /// The version of a path such as `/api/v2026.1/trainees`, if one with this label is served.
@@ -23,6 +26,9 @@ pub(crate) fn converted(version: &ApiVersion, status: u16, body: Value) -> Value
     let mut body = page(version, body);
     for result in body.get_mut("data").and_then(Value::as_array_mut).into_iter().flatten() {
         let Some(result) = result.as_object_mut() else { continue };
+        if version.wire.envelope.record_links && result.contains_key(IDEMPOTENCY_KEY) {
+            result.shift_remove("links");
+        }
         if let Some(problem) = result.shift_remove("problem") {
             result.extend(errors(&problem).as_object().unwrap().clone());
         }
@@ -49,10 +55,10 @@ fn errors(details: &Value) -> Value {
         }
         return json!({ "message": text("detail"), "errors": parameters });
     }
-    let transitions = ["transition_not_allowed", "wrong_state", "no_next_step"];
+    let transitions = [Code::Transition, Code::NoNextStep, Code::NotStarted];
     let entry = |problem: &Value| {
-        let is_transition = transitions.iter().any(|code| problem["code"] == *code);
-        let error = if is_transition { "StateTransitionError" } else { error.as_str() };
+        let is_transition = transitions.iter().any(|code| problem["code"] == code.name());
+        let error = if is_transition { TRANSITION } else { UNPROCESSABLE };
         json!({
             "error": error,
             "message": problem["detail"],

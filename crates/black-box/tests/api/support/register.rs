@@ -441,6 +441,19 @@ pub(crate) fn every_version(mut scenario: impl FnMut(&Api<'_>)) {
     }
 }
 
+/// Runs a scenario in each version that has what the scenario needs, which is named. Some version has it.
+pub(crate) fn every_version_that(needed: &str, has: fn(&ApiVersion) -> bool, mut scenario: impl FnMut(&Api<'_>)) {
+    assert!(SERVED.iter().any(|version| has(version)), "no version has {needed}");
+    for version in SERVED {
+        if has(version) {
+            eprintln!("in version {}", version.label);
+            scenario(&Register::start().api(version));
+        } else {
+            eprintln!("not in version {}: it has no {needed}", version.label);
+        }
+    }
+}
+
 /// The version with this label, for a scenario that is about it.
 pub(crate) fn version(label: &str) -> &'static ApiVersion {
     SERVED.iter().copied().find(|version| version.label.to_string() == label).unwrap()

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use adapter_kit::{ApiVersion, WireRecord};
+use conformance::paths;
 use domain::fields::field::Codes;
 use domain::{
     Deferral, Degree, DegreeField, Kind, Lists, Placement, PlacementField, Recommendation, RecordField as _,
@@ -12,7 +13,7 @@ use domain::{
 use serde_json::{Map, Value, json};
 
 use crate::api::support::versions::recommendation;
-use crate::api::support::{Api, Body, Response, every_version, record};
+use crate::api::support::{Api, Body, Response, every_version, record, wire_values};
 
 /// As many values of an input are sent together with values of others.
 const PAIRED: usize = 4;
@@ -147,10 +148,12 @@ impl Site<'_> {
         let name = (self.shown_as)(self.api.version, field.canonical);
         let mut forms = normal_forms(field, record);
         // A value equal to the one that is shown counts as not sent.
-        if self.stored.as_ref().is_some_and(|stored| forms.contains(&stored[&name])) {
+        if self.stored.as_ref().is_some_and(|stored| {
+            forms.contains(paths::get(stored.as_object().unwrap(), &name).unwrap_or(&Value::Null))
+        }) {
             return None;
         }
-        let shown = &record[&name];
+        let shown = paths::get(record.as_object().unwrap(), &name).unwrap_or(&Value::Null);
         if self.api.version.label.to_string() == "v2025.0" && field.canonical.starts_with("course_subject_") {
             // Primary teaching comes first, and the others follow.
             let subjects = ["course_subject_one", "course_subject_two", "course_subject_three"];
@@ -201,6 +204,7 @@ impl Site<'_> {
         for (at, input) in inputs.iter().enumerate() {
             let info = input.field.info();
             for (number, value) in values(info.name, info.kind, info.codes).into_iter().enumerate() {
+                let value = wire_values::written::<R>(self.api.version, input.field, value);
                 let field = || SentField { name: input.name, canonical: info.name, kind: info.kind, value: &value };
                 send(&[field()]);
                 if number >= PAIRED {
@@ -209,7 +213,7 @@ impl Site<'_> {
                 for other in inputs.iter().skip(at + 1).filter(|other| is_read_together(input.field, other.field)) {
                     let second = other.field.info();
                     for other_value in values(second.name, second.kind, second.codes).into_iter().take(PAIRED) {
-                        let value = &other_value;
+                        let value = &wire_values::written::<R>(self.api.version, other.field, other_value);
                         let (name, canonical, kind) = (other.name, second.name, second.kind);
                         send(&[field(), SentField { name, canonical, kind, value }]);
                     }

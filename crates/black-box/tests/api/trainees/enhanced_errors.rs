@@ -1,12 +1,17 @@
 //! Problems by field, for clients that ask for that form.
 
-use adapter_kit::NestedErrors;
+use adapter_kit::{NestedErrors, ProblemForm};
 use domain::{Degree, DegreeField as D, Placement, PlacementField as P, TraineeField as F};
 use serde_json::{Map, Value, json};
 
 use crate::api::support::bodies::input;
-use crate::api::support::{Api, Body, Request, Response, every_version, record};
+use crate::api::support::{Api, Body, Request, Response, every_version_that, record};
 use crate::api::trainees::ten_mistakes::{body_and_places, paths};
+
+/// Runs a scenario in each version that answers by field.
+fn answering_by_field(scenario: impl FnMut(&Api<'_>)) {
+    every_version_that("problems by field", |version| version.wire.problems == ProblemForm::Errors, scenario);
+}
 
 /// A request from a client that asks for problems by field.
 fn enhanced<'a>(api: &Api<'a>, method: &str, path: &str, body: impl Into<Value>) -> Request<'a> {
@@ -42,7 +47,7 @@ fn degree(api: &Api<'_>, subject: &str, year: &str) -> Value {
 
 #[test]
 fn the_ten_mistakes_stand_under_their_fields_without_the_name() {
-    every_version(|api| {
+    answering_by_field(|api| {
         let (body, places) = body_and_places(api);
         let listed = api.send("POST", "/trainees", body.clone());
         let messages = listed.problems(&places.each_ref().map(String::as_str));
@@ -66,7 +71,7 @@ fn the_ten_mistakes_stand_under_their_fields_without_the_name() {
 
 #[test]
 fn the_same_field_of_several_items_is_distinguished() {
-    every_version(|api| {
+    answering_by_field(|api| {
         let degrees = list(api, F::degrees);
         let subject = input::<Degree>(api.version, D::subject);
         let good = degree(api, "100485", "2021");
@@ -97,7 +102,7 @@ fn the_same_field_of_several_items_is_distinguished() {
 
 #[test]
 fn problems_of_an_array_as_a_whole_are_a_plain_list() {
-    every_version(|api| {
+    answering_by_field(|api| {
         let degrees = list(api, F::degrees);
         let good = degree(api, "100485", "2021");
         let many = enhanced(api, "POST", "/trainees", api.example().with(F::degrees, vec![good.clone(); 101])).send();
@@ -113,7 +118,7 @@ fn problems_of_an_array_as_a_whole_are_a_plain_list() {
 
 #[test]
 fn an_update_is_answered_by_field_too() {
-    every_version(|api| {
+    answering_by_field(|api| {
         let created = api.create(api.example());
         for method in ["PUT", "PATCH"] {
             let body = Body::new(api.version).with(F::first_names, "").with(F::email, "nobody");
@@ -126,7 +131,7 @@ fn an_update_is_answered_by_field_too() {
 
 #[test]
 fn only_the_exact_value_asks_for_it() {
-    every_version(|api| {
+    answering_by_field(|api| {
         for value in ["True", "1", "yes", "true, true", "false", ""] {
             let request = api.request("POST", "/trainees").header("Enhanced-Errors", value);
             request.json(api.example().without(F::email)).send().problems(&["email"]);
@@ -138,7 +143,7 @@ fn only_the_exact_value_asks_for_it() {
 
 #[test]
 fn other_replies_and_other_endpoints_keep_their_form() {
-    every_version(|api| {
+    answering_by_field(|api| {
         let created = api.create(api.example());
         let path = created.path();
         enhanced(api, "POST", "/trainees", json!({})).send().problems(&["data"]);
@@ -162,7 +167,7 @@ fn other_replies_and_other_endpoints_keep_their_form() {
 
 #[test]
 fn a_refusal_by_the_state_keeps_its_form() {
-    every_version(|api| {
+    answering_by_field(|api| {
         let created = api.create(api.example());
         api.withdraw(created.id());
         let body = Body::new(api.version).with(F::email, "nobody");

@@ -1,15 +1,22 @@
 //! Messages that say what would be accepted, and where to read it.
 
-use adapter_kit::{ApiVersion, Endpoint};
+use adapter_kit::{ApiVersion, Endpoint, ProblemForm};
 use domain::{Degree, DegreeField as D, TraineeField as F, WithdrawalField as W};
 use serde_json::{Value, json};
 use versions::{all, chosen};
 
 use crate::api::support::bodies::input;
-use crate::api::support::{Api, Body, Register, every_version, record};
+use crate::api::support::{Api, Body, Register, every_version, record, takes_numbers_alone, wire_values};
 
 fn publishes_lists(version: &ApiVersion) -> bool {
     version.endpoints.has(Endpoint::ReferenceData)
+}
+
+/// The codes of sexes, as the version writes them.
+fn sexes(version: &ApiVersion) -> String {
+    let written = |code: &str| wire_values::written::<domain::Trainee>(version, F::sex, json!(code));
+    let codes = ["10", "11", "12", "96", "99"].map(|code| written(code).as_str().unwrap().to_owned());
+    codes.join(", ")
 }
 
 /// Where the list of a field is, as a message says it: by the field's name where the version publishes the list.
@@ -40,6 +47,9 @@ fn a_date_that_no_calendar_has_is_not_called_a_matter_of_form() {
         }
         let told = message(api, F::itt_end_date, "01/09/2026");
         assert_eq!(told, "itt_end_date is invalid: it must be a date of the form YYYY-MM-DD");
+        if takes_numbers_alone(api.version, D::graduation_year) {
+            return;
+        }
         let degree = record::<Degree>(api.version, &[(D::subject, "100485"), (D::graduation_year, "2021-13-01")]);
         let reply = api.send("POST", "/trainees", api.example().with(F::degrees, json!([degree]))).is(422);
         let year = input::<Degree>(api.version, D::graduation_year);
@@ -54,7 +64,7 @@ fn value_of_another_type_is_refused_with_what_is_accepted() {
     every_version(|api| {
         let sex = input::<domain::Trainee>(api.version, F::sex);
         let expected =
-            format!("{sex} is invalid: it must be text; it can be 10, 11, 12, 96, 99{}", link(api, sex, "sex"));
+            format!("{sex} is invalid: it must be text; it can be {}{}", sexes(api.version), link(api, sex, "sex"));
         assert_eq!(message(api, F::sex, true), expected);
         assert_eq!(
             message(api, F::first_names, json!({})),
@@ -112,6 +122,9 @@ fn an_unknown_code_links_to_its_list() {
         let reasons = input::<domain::Withdrawal>(api.version, W::reasons);
         assert!(reply.problems(&[reasons])[0].ends_with(&link(api, reasons, "withdrawal_reasons")));
         // Problems by field say it too.
+        if api.version.wire.problems != ProblemForm::Errors {
+            return;
+        }
         let by_field = api.request("POST", "/trainees").header("Enhanced-Errors", "true");
         let by_field = by_field.json(api.example().with(F::sex, "x")).send().is(422);
         let told = by_field.body["errors"]["sex"][0].as_str().unwrap();
@@ -124,7 +137,7 @@ fn a_server_of_versions_without_lists_links_to_none() {
     for version in versions::SERVED.iter().filter(|version| !publishes_lists(version)) {
         let register = Register::serving(chosen(&[version.label.to_string()]).unwrap());
         let told = message(&register.api(version), F::sex, "x");
-        assert!(told.ends_with("it can be 10, 11, 12, 96, 99"), "{told}");
+        assert!(told.ends_with(&format!("it can be {}", sexes(version))), "{told}");
     }
 }
 

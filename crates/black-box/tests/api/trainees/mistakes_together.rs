@@ -5,7 +5,7 @@ use domain::{DegreeField as D, Placement, PlacementField as P, TraineeField as F
 use serde_json::json;
 
 use crate::api::support::bodies::input;
-use crate::api::support::{Body, every_version, record};
+use crate::api::support::{Body, every_version, record, wire_values};
 
 /// Where every route needs a study mode. On other versions an unknown route does not say whether it does.
 #[test]
@@ -61,14 +61,15 @@ fn invalid_uk_degree_and_missing_foreign_degree_are_reported_together() {
     every_version(|api| {
         let created = api.create(api.example());
         let name = |field| input::<domain::Degree>(api.version, field);
+        let year = wire_values::written::<domain::Degree>(api.version, D::graduation_year, json!("2021"));
         let body = json!({ "data": {
-            name(D::uk_degree): true, name(D::country): "FR", name(D::subject): "100485", name(D::graduation_year): "2021",
+            name(D::uk_degree): true, name(D::country): "FR", name(D::subject): "100485", name(D::graduation_year): year,
         } });
         let path = format!("{}/degrees", created.path());
         api.send("POST", &path, body).problems(&[name(D::uk_degree), name(D::non_uk_degree)]);
         let body = json!({ "data": {
             name(D::non_uk_degree): true, name(D::subject): "100485", name(D::grade): "02",
-            name(D::graduation_year): "2021",
+            name(D::graduation_year): year,
         } });
         api.send("POST", &path, body).problems(&[name(D::non_uk_degree), name(D::uk_degree)]);
     });

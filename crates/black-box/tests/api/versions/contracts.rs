@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use adapter_kit::Wire;
 use domain::Lists;
 use serde_json::{Value, json};
 use server::contracts::{check, files};
@@ -15,8 +16,11 @@ mod edits;
 /// Where the contracts are committed.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots");
 
+/// The contract of the newest version that writes values in the common way, which the edits are written for.
 fn newest() -> Contract {
-    Contract::of(versions::all().newest().unwrap(), Lists::embedded()).unwrap()
+    let served = versions::all();
+    let mut common = served.iter().filter(|served| served.version.wire == Wire::COMMON);
+    Contract::of(common.next_back().unwrap(), Lists::embedded()).unwrap()
 }
 
 fn changes(edit: &edits::Edit) -> Vec<Change> {

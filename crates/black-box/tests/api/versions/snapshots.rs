@@ -42,7 +42,7 @@ fn redacted(json: Value) -> Value {
     match json {
         Value::String(ref text) if is_identifier(text) => "[identifier]".into(),
         Value::String(ref text) if is_timestamp(text) => "[moment]".into(),
-        Value::String(ref text) if text.starts_with("/api/") => "[address]".into(),
+        Value::String(ref text) if text.starts_with("/api/") && text.contains("/trainees/") => "[address]".into(),
         Value::Array(values) => values.into_iter().map(redacted).collect(),
         Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, redacted(value))).collect(),
         Value::String(text) => without_link_versions(&text).into(),

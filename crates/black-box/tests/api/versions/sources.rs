@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use adapter_kit::names;
+use adapter_kit::shape::group_of;
 use domain::{Deferral, Degree, Placement, Recommendation, Record, RecordField as _, Trainee, Withdrawal};
 use versions::{FORMER_NAMES, REMOVED, SERVED};
 
@@ -34,12 +35,14 @@ fn canonical_names() -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// The labels of versions, and the names that the dictionary does not have and not all versions share.
+/// The labels of versions, and the names that the dictionary does not have and not all versions share. The path of a field in
+/// a group is no word of a source.
 fn forbidden() -> BTreeSet<String> {
     let canonical = canonical_names();
     let shared = |name: &str| SERVED.iter().all(|version| names::all(version).contains(name));
     let own =
         SERVED.iter().flat_map(|version| names::all(version)).filter(|name| !canonical.contains(name) && !shared(name));
+    let own = own.filter(|name| group_of(name).is_none());
     let labels = SERVED.iter().map(|version| version.label).chain(REMOVED.iter().map(|removed| removed.label));
     let former =
         FORMER_NAMES.iter().map(|former| former.name).filter(|name| !canonical.contains(name) && !shared(name));

@@ -115,7 +115,7 @@ fn every_code_is_in_its_list() {
         Case("a space", vec![(F::study_mode, json!(" 01"))], Named(F::study_mode)),
         Case("a sign", vec![(F::study_mode, json!(-31))], Named(F::study_mode)),
         Case("a number", vec![(F::itt_aim, json!(202))], Accepted),
-        Case("a word", vec![(F::sex, json!("female"))], Named(F::sex)),
+        Case("a word", vec![(F::sex, json!("woman"))], Named(F::sex)),
         Case("no nationality", vec![(F::nationality, json!("XM"))], Named(F::nationality)),
         Case("another British one", vec![(F::nationality, json!("JE"))], Accepted),
         Case("lower case", vec![(F::nationality, json!("gb"))], Named(F::nationality)),
