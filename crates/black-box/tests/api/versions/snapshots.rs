@@ -103,7 +103,7 @@ fn every_reply_has_the_fields_of_the_contract() {
         let trainee = api.create(api.example());
         let path = trainee.path();
         let placement = json!({ "data": { "urn": "990001" } });
-        let degree = json!({ "data": { "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": "2019" } });
+        let degree = json!({ "data": { "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": 2019 } });
         let placement = api.send("POST", &format!("{path}/placements"), placement).is(201);
         let degree = api.send("POST", &format!("{path}/degrees"), degree).is(201);
         let text = format!(
