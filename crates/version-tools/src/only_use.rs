@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use adapter_kit::shape::Source;
+use adapter_kit::shape::{Source, group_of};
 use adapter_kit::version::ApiVersion;
-use adapter_kit::wire::{WireRecord, for_each_record};
-use domain::{List, Lists, RecordField as _};
+use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
+use adapter_kit::{Envelope, Wire};
+use domain::{List, Lists, RecordField as _, for_each_nested};
 
 /// Returns what `version` uses and none of `others` does, in lines such as `rule study_mode`: endpoints, rules and gates,
-/// fields of the dictionary, codes of the lists, and the forms and terms of replies. Rules and fields of the version's own
+/// kinds of nested records, fields of the dictionary, codes of the lists, and the forms and terms of replies. Rules and fields of the version's own
 /// crate are included where they have a name of their own.
 #[must_use]
 pub fn only_used_by(version: &ApiVersion, others: &[&ApiVersion], lists: &Lists) -> Vec<String> {
@@ -23,6 +24,7 @@ fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
     let mut parts: Vec<String> = version.endpoints.all().map(|endpoint| format!("endpoint {endpoint:?}")).collect();
     parts.extend(for_each_record!(rules(version)).concat());
     parts.extend(version.rules.gates.iter().map(|gate| format!("rule {}", gate.name)));
+    parts.extend(for_each_nested!(nested(version)).into_iter().flatten());
     parts.extend(for_each_record!(fields(version)).concat());
     for list in List::ALL {
         let accepted = lists.codes(*list).filter(|code| version.accepted_codes.accepts(*list, code));
@@ -32,7 +34,42 @@ fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
     parts.push(format!("nested errors {:?}", version.nested_errors));
     parts.push(format!("nested records in lists {:?}", version.shapes.nested_in_lists));
     parts.push(format!("term {}", version.vocabulary.training_partner));
+    parts.extend(for_each_record!(forms(version)).concat().into_iter().map(|form| format!("form of {form}")));
+    parts.extend(wire_forms(&version.wire));
     parts
+}
+
+/// The kind of nested record, where the version shows it.
+fn nested<R: WireNested>(version: &ApiVersion) -> Option<String> {
+    (!R::shapes(version).is_empty()).then(|| format!("nested record {}", R::NAME))
+}
+
+/// The ways of writing fields that a version uses: groups, joined texts, and types and defaults of inputs.
+fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
+    let shown = R::shape(version).into_iter().flat_map(|shape| shape.entries);
+    let of_shown = shown.flat_map(|entry| {
+        let read_only = entry.read_only.then_some("read-only fields");
+        [entry.group.map(|_| "fields in a group"), entry.part.map(|_| "fields joined into a text"), read_only]
+    });
+    let of_inputs = R::inputs(version).entries.iter().flat_map(|input| {
+        [
+            group_of(input.name).map(|_| "inputs in a group"),
+            input.part.map(|_| "inputs joined into a text"),
+            input.accepts.map(|_| "inputs of one type"),
+            input.default.map(|_| "inputs with a default"),
+        ]
+    });
+    of_shown.chain(of_inputs).flatten().collect()
+}
+
+/// The parts of a form that are not those of the common form.
+fn wire_forms(wire: &Wire) -> Vec<String> {
+    let mut forms: Vec<String> = wire.words.iter().map(|(list, _)| format!("words of {}", list.name())).collect();
+    let mut add = |differs: bool, form: &str| forms.extend(differs.then(|| format!("form of {form}")));
+    add(wire.envelope.page != Envelope::COMMON.page, "pages");
+    add(wire.envelope.record_links, "links of records");
+    add(wire.problems != Wire::COMMON.problems, "errors");
+    forms
 }
 
 fn rules<R: WireRecord>(version: &ApiVersion) -> Vec<String> {
@@ -53,6 +90,7 @@ mod tests {
     use adapter_kit::version::{AllInputs, Endpoints, NestedErrors, NestedVisibility, Shapes, Vocabulary};
     use adapter_kit::{Endpoint, Inputs, inputs};
     use conformance::sample_version::SAMPLE_VERSION;
+    use conformance::wire_version::WIRE_VERSION;
     use domain::rules::{Rule, Rules, gates, personal};
     use domain::{AcceptedCodes, Deferral, DeferralField, Trainee};
 
@@ -81,6 +119,37 @@ mod tests {
         for endpoint in Endpoint::ADDITIONS {
             assert!(!only(&SAMPLE_VERSION, &[&smaller]).contains(&format!("endpoint {endpoint:?}")));
         }
+    }
+
+    #[test]
+    fn each_way_of_writing_that_only_one_version_uses_is_listed() {
+        let forms: Vec<String> = only(&WIRE_VERSION, &[&SAMPLE_VERSION])
+            .into_iter()
+            .filter(|part| part.starts_with("form ") || part.starts_with("words "))
+            .collect();
+        let expected = [
+            "form of read-only fields",
+            "form of fields in a group",
+            "form of fields joined into a text",
+            "form of inputs of one type",
+            "form of inputs with a default",
+            "form of inputs in a group",
+            "form of inputs joined into a text",
+            "words of degree_grade",
+            "words of study_mode",
+            "form of pages",
+            "form of links of records",
+            "form of errors",
+        ];
+        assert_eq!(forms, expected);
+        assert_eq!(only(&SAMPLE_VERSION, &[&WIRE_VERSION]).iter().filter(|part| part.starts_with("form ")).count(), 0);
+    }
+
+    #[test]
+    fn nested_record_that_only_one_version_shows_is_listed() {
+        let shapes = Shapes { degree: Shapes::NONE.degree, ..SAMPLE_VERSION.shapes };
+        let without = ApiVersion { shapes, ..SAMPLE_VERSION };
+        assert!(only(&SAMPLE_VERSION, &[&without]).contains(&"nested record degree".to_owned()));
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! What the OpenAPI document of a version does not say and its clients rely on: the order of fields, all accepted codes,
-//! the rules that bind, and its vocabulary.
+//! the rules that bind, its vocabulary, the words in place of codes, and how fields are joined into a text.
 
 use adapter_kit::shape::Shape;
 use adapter_kit::version::ApiVersion;
@@ -18,7 +18,7 @@ pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
     rules.insert("gates".to_owned(), gates.collect());
     let mut replies = Map::from_iter([(Trainee::NAME.to_owned(), json!(shown(&version.shapes.trainee)))]);
     for_each_nested!(add_nested(version, &mut replies));
-    json!({
+    let mut shape = json!({
         "replies": replies,
         "requests": Map::from_iter(for_each_record!(inputs(version)).into_iter().flatten()),
         "codes": codes(version, lists),
@@ -26,7 +26,43 @@ pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
         "rules": rules,
         "nested_errors": version.nested_errors.name(),
         "words": { "training_partner": version.vocabulary.training_partner },
-    })
+    });
+    let wire = wire(version);
+    if !wire.is_empty()
+        && let Some(members) = shape.as_object_mut()
+    {
+        members.insert("wire".to_owned(), Value::Object(wire));
+    }
+    shape
+}
+
+/// How the version writes values: the words of each list and the parts of each joined text. Nothing where it writes them in
+/// the common form; what else differs, the OpenAPI document says.
+fn wire(version: &ApiVersion) -> Map<String, Value> {
+    let words = version.wire.words.iter();
+    let words = words.map(|(list, words)| {
+        let words: Map<String, Value> = words.iter().map(|(code, word)| ((*code).to_owned(), json!(word))).collect();
+        (list.name().to_owned(), Value::Object(words))
+    });
+    words.chain(for_each_record!(joined(version)).concat()).collect()
+}
+
+/// The parts of each joined text, by its name, with what stands between them.
+fn joined<R: WireRecord>(version: &ApiVersion) -> Vec<(String, Value)> {
+    let shown = R::shape(version).into_iter().flat_map(|shape| shape.entries);
+    let shown = shown.filter_map(|entry| Some((entry.name, entry.part?, entry.field()?)));
+    let set = R::inputs(version).entries.iter().filter_map(|input| Some((input.name, input.part?, input.field)));
+    let mut texts: Vec<(String, Value)> = Vec::new();
+    for (name, part, field) in shown.chain(set) {
+        let text = format!("{}.{name}", R::NAME);
+        let member = json!(format!("{} {} {}", field.info().name, part.index, part.separator));
+        match texts.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, Value::Array(members))) if members.contains(&member) => {}
+            Some((_, Value::Array(members))) => members.push(member),
+            Some(_) | None => texts.push((text, json!([member]))),
+        }
+    }
+    texts
 }
 
 fn shown<R: Record>(shape: &Shape<R>) -> Vec<&'static str> {
@@ -95,6 +131,16 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
         if before.get(key) != now.get(key) {
             changes.breaking("errors", key, what);
         }
+    }
+    let (old, new) = (entries(before.get("wire")), entries(now.get("wire")));
+    let value = |all: &[(String, &Value)], name: &str| {
+        all.iter().find(|(known, _)| known == name).map(|(_, value)| (*value).clone())
+    };
+    let mut names: Vec<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
+    names.sort();
+    names.dedup();
+    for name in names.into_iter().filter(|name| value(&old, name) != value(&new, name)) {
+        changes.breaking("values", name, "is written in another way");
     }
 }
 
