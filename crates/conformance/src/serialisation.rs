@@ -1,5 +1,6 @@
 //! Every record can be written in every version.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use adapter_kit::shape::{Entry, Inputs, Shape};
@@ -27,12 +28,30 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
         one_name_each(case)?;
+        words_are_total(case)?;
         for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
             written(case, trainee)?;
             written_in_list(case, trainee)?;
             for written in for_each_nested!(written_alone(case, trainee)) {
                 written?;
             }
+        }
+    }
+    Ok(())
+}
+
+/// Each code of a list that is written in words has one, and no two codes have the same: what is read can be sent back.
+fn words_are_total(case: Case<'_>) -> Result<(), CheckFailure> {
+    for (list, words) in case.version().wire.words {
+        let listed = BTreeSet::from_iter(Lists::embedded().codes(*list));
+        let coded = BTreeSet::from_iter(words.iter().map(|(code, _)| *code));
+        if let Some(code) = listed.symmetric_difference(&coded).next() {
+            let fault = if listed.contains(code) { "has no word" } else { "has a word and is not in the list" };
+            return case.fail(list.name(), format!("{fault}: {code}"));
+        }
+        let different = BTreeSet::from_iter(words.iter().map(|(_, word)| *word));
+        if different.len() != words.len() {
+            return case.fail(list.name(), "has one word for two codes");
         }
     }
     Ok(())
@@ -204,10 +223,29 @@ mod tests {
     use adapter_kit::shape;
     use adapter_kit::version::Shapes;
 
-    use domain::TraineeField;
+    use adapter_kit::Wire;
+    use adapter_kit::wire_form::Words;
+    use domain::{List, TraineeField};
 
     use super::*;
     use crate::sample_version::{SAMPLE_VERSION, check_version};
+
+    #[test]
+    fn words_that_are_not_total_or_not_different_are_found() {
+        const MISSING: &[(&str, &str)] = &[("10", "a"), ("11", "b"), ("12", "c"), ("96", "d")];
+        const UNKNOWN: &[(&str, &str)] = &[("10", "a"), ("11", "b"), ("12", "c"), ("96", "d"), ("99", "e"), ("1", "f")];
+        const SAME: &[(&str, &str)] = &[("10", "a"), ("11", "b"), ("12", "c"), ("96", "d"), ("99", "a")];
+        const CASES: [(&[(List, Words)], &str); 3] = [
+            (&[(List::Sex, MISSING)], "has no word: 99"),
+            (&[(List::Sex, UNKNOWN)], "has a word and is not in the list: 1"),
+            (&[(List::Sex, SAME)], "has one word for two codes"),
+        ];
+        for (words, fault) in CASES {
+            let version = ApiVersion { wire: Wire { words, ..Wire::COMMON }, ..SAMPLE_VERSION };
+            let failure = check_version(every_record_serialises, version).unwrap_err();
+            assert_eq!((failure.field.as_str(), failure.fault.as_str()), ("sex", fault));
+        }
+    }
 
     #[test]
     fn a_shape_that_drops_a_field_is_found() {
