@@ -37,6 +37,7 @@ impl Stored<Trainee> for Decoded<'_> {
         NestedRecords {
             placements: self.placements.iter().map(|record| record as _).collect(),
             degrees: self.degrees.iter().map(|record| record as _).collect(),
+            ..NestedRecords::default()
         }
     }
 }

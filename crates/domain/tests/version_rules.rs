@@ -27,16 +27,7 @@ const DEGREE_ON_ROUTE: Rule<Trainee> = Rule {
     }),
 };
 
-const NO_RULES: Rules = Rules {
-    trainee: &[],
-    placement: &[],
-    degree: &[],
-    withdrawal: &[],
-    deferral: &[],
-    recommendation: &[],
-    gates: &[],
-};
-const RULES: Rules = Rules { trainee: &[DEGREE_ON_ROUTE, NATIONALITY], placement: &[placement::NAME], ..NO_RULES };
+const RULES: Rules = Rules { trainee: &[DEGREE_ON_ROUTE, NATIONALITY], placement: &[placement::NAME], ..Rules::NONE };
 
 type Decided = Result<Decision<Trainee>, Vec<Problem>>;
 
@@ -60,7 +51,7 @@ fn created(route: &str, degrees: usize, placements: &[&str]) -> Decided {
     let placement =
         |name: &&str| PlacementChanges { name: Change::Set((*name).to_owned()), ..PlacementChanges::default() };
     let placements = placements.iter().map(|name| ParsedRecord::of(placement(name))).collect();
-    let nested = NestedRecords { placements, degrees };
+    let nested = NestedRecords { placements, degrees, ..NestedRecords::default() };
     let sent = ParsedRecord { nested, ..ParsedRecord::of(changes(route)) };
     let creation = CreationContext { now: DateTime::UNIX_EPOCH, ukprn: "10000001", next_id: &|| None };
     in_context(|context| create(sent, &RULES, context, &creation))
@@ -107,7 +98,7 @@ fn field_that_one_version_requires_does_not_count_for_submission() {
     let creation = CreationContext { now: DateTime::UNIX_EPOCH, ukprn: "10000001", next_id: &|| None };
     let rules = |rules: Rules| in_context(|context| create(sent.clone(), &rules, context, &creation));
     assert_eq!(refused(rules(RULES)), [(TraineeField::nationality.into(), ProblemKind::Blank)]);
-    assert!(rules(NO_RULES).is_ok());
+    assert!(rules(Rules::NONE).is_ok());
     let complete = Trainee { nationality: None, ..fixtures::example::trainee() };
     assert_eq!(complete.value(TraineeField::submission_ready, Lists::embedded()), Value::Boolean(true));
 }

@@ -1,8 +1,10 @@
 //! Asks every endpoint of the API for whatever it can be asked for, in the newest version that has it.
 
-use adapter_kit::{ApiVersion, Endpoint, Method};
+use adapter_kit::wire::WireNested;
+use adapter_kit::{ApiVersion, Endpoint, Method, compose};
 use domain::listing::Status;
-use domain::{Placement, PlacementField, TraineeField as F};
+use domain::{Lists, Placement, PlacementField, RecordField as _, TraineeField as F, for_each_nested};
+use fixtures::example::NestedExample;
 use serde_json::{Value, json};
 use versions::SERVED;
 
@@ -31,21 +33,44 @@ fn trainee(api: &Api<'_>, endpoint: Endpoint) -> Shown {
     created
 }
 
+/// Asks an endpoint for the nested records of a kind; false where it is for others.
+fn ask_nested<R: WireNested + NestedExample>(api: &Api<'_>, trainee: &str, endpoint: Endpoint) -> bool {
+    let list = R::LIST.info().name;
+    let is_list = endpoint.path().ends_with(&format!("/{list}"));
+    if !is_list && !endpoint.path().ends_with(&format!("/{list}/{{{}}}", R::ID.info().name)) {
+        return false;
+    }
+    let body = |record: &R| {
+        let request = compose::Request { version: api.version, record, lists: Lists::embedded() };
+        json!({ "data": serde_json::to_value(request).unwrap() })
+    };
+    let all = format!("{trainee}/{list}");
+    let create = || api.send("POST", &all, body(&R::another())).is(201);
+    let first = || {
+        let name = R::shapes(api.version).alone.name_of(R::ID).unwrap();
+        let records = api.get(&all).is(200);
+        format!("{all}/{}", records.data()[0][name].as_str().unwrap())
+    };
+    match endpoint.method() {
+        Method::Post => drop(create()),
+        Method::Get if is_list => drop(api.get(&all).is(200)),
+        Method::Get => drop(api.get(&first()).is(200)),
+        Method::PutOrPatch => drop(api.send("PATCH", &first(), body(&R::change())).is(200)),
+        Method::Delete => drop(api.request("DELETE", &first()).send().is(200)),
+    }
+    true
+}
+
 #[expect(clippy::wildcard_enum_match_arm, reason = "endpoints that only read are all requested alike")]
 fn ask(api: &Api<'_>, other: &Api<'_>, endpoint: Endpoint) {
     let known = trainee(api, endpoint);
     let path = known.path();
-    let first = |parts: &str, identifier: &str| {
-        let all = api.get(&format!("{path}/{parts}")).is(200);
-        format!("{path}/{parts}/{}", all.data()[0][identifier].as_str().unwrap())
-    };
     let act = |action: &str, body: Value, status| {
         api.send("POST", &format!("{path}/{action}"), body).is(status);
     };
-    let degree = |year: &str| {
-        json!({ "data": { "subject": "100485", "uk_degree": "083", "grade": "02",
-        "institution": "0117", "graduation_year": year } })
-    };
+    if for_each_nested!(ask_nested(api, &path, endpoint)).contains(&true) {
+        return;
+    }
     match endpoint {
         Endpoint::ListTrainees => lists(api),
         Endpoint::CreateTrainee => {
@@ -75,17 +100,6 @@ fn ask(api: &Api<'_>, other: &Api<'_>, endpoint: Endpoint) {
             api.update(known.id(), disabled);
             api.update(known.id(), Body::new(api.version).with(F::disability1, "58").with(F::first_names, "Another"));
         }
-        Endpoint::CreatePlacement => act("placements", json!({ "data": { "urn": "990004" } }), 201),
-        Endpoint::ShowPlacement => drop(api.get(&first("placements", "placement_id")).is(200)),
-        Endpoint::UpdatePlacement => {
-            let changed = json!({ "data": { "urn": "990005" } });
-            api.send("PATCH", &first("placements", "placement_id"), changed).is(200);
-        }
-        Endpoint::DeletePlacement => drop(api.request("DELETE", &first("placements", "placement_id")).send().is(200)),
-        Endpoint::CreateDegree => act("degrees", degree("2019"), 201),
-        Endpoint::ShowDegree => drop(api.get(&first("degrees", "degree_id")).is(200)),
-        Endpoint::UpdateDegree => drop(api.send("PATCH", &first("degrees", "degree_id"), degree("2018")).is(200)),
-        Endpoint::DeleteDegree => drop(api.request("DELETE", &first("degrees", "degree_id")).send().is(200)),
         Endpoint::Defer => act("defer", json!({ "data": { "defer_date": "2026-10-01" } }), 200),
         Endpoint::Withdraw => drop(api.withdraw(known.id())),
         Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use adapter_kit::names;
 use adapter_kit::shape::group_of;
-use domain::{Deferral, Degree, Placement, Recommendation, Record, RecordField as _, Trainee, Withdrawal};
+use adapter_kit::wire::for_each_record;
+use domain::{Record, RecordField as _};
 use versions::{FORMER_NAMES, REMOVED, SERVED};
 
 use self::scan::{code, words_in};
@@ -23,16 +24,10 @@ const LIST_OF_VERSIONS: &str = "versions/src/lib.rs";
 const FORMER: &str = "versions/src/former_names.rs";
 
 fn canonical_names() -> BTreeSet<&'static str> {
-    fn of<R: Record>() -> impl Iterator<Item = &'static str> {
-        R::Field::ALL.iter().map(|field| field.info().name)
+    fn names<R: Record>() -> Vec<&'static str> {
+        R::Field::ALL.iter().map(|field| field.info().name).collect()
     }
-    of::<Trainee>()
-        .chain(of::<Placement>())
-        .chain(of::<Degree>())
-        .chain(of::<Withdrawal>())
-        .chain(of::<Deferral>())
-        .chain(of::<Recommendation>())
-        .collect()
+    for_each_record!(names()).concat().into_iter().collect()
 }
 
 /// The labels of versions, and the names that the dictionary does not have and not all versions share. The path of a field in
