@@ -5,6 +5,7 @@ use storage::accounts::users::Actor;
 use storage::base::token::Environment;
 
 use crate::api::support::register::{OTHER_UKPRN, TOKEN_NAME, UKPRN};
+use crate::api::support::shown::path_of;
 use crate::api::support::{Api, Request, Response, every_version};
 
 /// The body is the same whatever is wrong; what the client may know of it stands in the challenge.
@@ -176,12 +177,7 @@ fn two_authorization_headers_are_refused_as_an_invalid_request() {
         let created = api.create(api.example());
         let token = format!("Bearer {}", api.token);
         let asking = |endpoint: adapter_kit::Endpoint| {
-            let id = |pointer: &str| created.data.pointer(pointer).and_then(serde_json::Value::as_str).unwrap();
-            let path = endpoint
-                .path()
-                .replace("{trainee_id}", id("/trainee_id"))
-                .replace("{placement_id}", id("/placements/0/placement_id"))
-                .replace("{degree_id}", id("/degrees/0/degree_id"));
+            let path = path_of(endpoint, &created.data);
             crate::api::support::versions::methods(endpoint).iter().map(move |method| (*method, path.clone()))
         };
         for (method, path) in api.version.endpoints.all().flat_map(asking) {

@@ -9,6 +9,7 @@ use domain::{Deferral, Degree, Placement, Recommendation, TraineeField as F, Wit
 use serde_json::{Map, Value, json};
 use versions::SERVED;
 
+use crate::api::support::shown::identifiers;
 use crate::api::support::versions::{methods, recommendation};
 use crate::api::support::{Api, Body, Response, Shown, every_version};
 
@@ -180,13 +181,8 @@ fn filled(endpoint: Endpoint, shown: &Value) -> String {
 
 /// The same with rubbish for one of the identifiers.
 fn filled_with(endpoint: Endpoint, shown: &Value, place: &str, rubbish: &str) -> String {
-    let identifiers = [
-        ("{trainee_id}", &shown["trainee_id"]),
-        ("{placement_id}", &shown["placements"][0]["placement_id"]),
-        ("{degree_id}", &shown["degrees"][0]["degree_id"]),
-    ];
-    identifiers.into_iter().fold(endpoint.path().to_owned(), |path, (name, value)| {
-        path.replace(name, if name == place { rubbish } else { value.as_str().unwrap() })
+    identifiers(shown).into_iter().fold(endpoint.path().to_owned(), |path, (name, value)| {
+        path.replace(&format!("{{{name}}}"), if name == place { rubbish } else { &value })
     })
 }
 
@@ -264,8 +260,8 @@ fn rubbish_in_paths_and_queries_is_not_found_or_refused() {
             for rubbish in RUBBISH {
                 let rubbish = &rubbish.replace('\u{7f}', "%7f");
                 let path = endpoint.path();
-                let places = ["{trainee_id}", "{placement_id}", "{degree_id}"];
-                for place in places.into_iter().filter(|place| path.contains(place)) {
+                let places = identifiers(&shown).into_iter().map(|(name, _)| name);
+                for place in places.filter(|place| path.contains(&format!("{{{place}}}"))) {
                     let path = filled_with(endpoint, &shown, place, rubbish);
                     for method in methods(endpoint) {
                         let body = if endpoint.method() == Method::Get { "" } else { &bodies };

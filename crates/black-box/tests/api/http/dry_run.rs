@@ -3,6 +3,7 @@
 use domain::TraineeField as F;
 use serde_json::{Value, json};
 
+use crate::api::support::shown::is_identifier;
 use crate::api::support::{Api, Body, Response, every_version};
 
 /// Sends a request that is only tried out; it must say that it was.
@@ -17,7 +18,7 @@ fn try_out(api: &Api<'_>, method: &str, path: &str, body: impl Into<Value>) -> R
 
 /// The same JSON without identifiers and times, which a request that is only tried out cannot know.
 fn timeless(value: &Value) -> Value {
-    let unknown = |name: &str| name.ends_with("_at") || ["trainee_id", "placement_id", "degree_id"].contains(&name);
+    let unknown = |name: &str| name.ends_with("_at") || is_identifier(name);
     if let Some(fields) = value.as_object() {
         return fields
             .iter()

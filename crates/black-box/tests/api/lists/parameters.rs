@@ -2,23 +2,14 @@
 
 use adapter_kit::Endpoint;
 use domain::TraineeField as F;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::api::support::shown::path_of;
 use crate::api::support::versions::{methods, recommendation};
 use crate::api::support::{Api, Body, Register, Request, every_version};
 
 /// The warning about the one unknown parameter.
 const WARNING: &str = "299 - \"unknown parameter colour\"";
-
-/// A path of an endpoint, with the identifiers of a trainee and its parts.
-fn path_of(endpoint: Endpoint, trainee: &Value) -> String {
-    let id = |parts: &str, key: &str| trainee[parts][0][key].as_str().unwrap_or("none").to_owned();
-    endpoint
-        .path()
-        .replace("{trainee_id}", trainee["trainee_id"].as_str().unwrap())
-        .replace("{placement_id}", &id("placements", "placement_id"))
-        .replace("{degree_id}", &id("degrees", "degree_id"))
-}
 
 fn with_body<'a>(request: Request<'a>, method: &str) -> Request<'a> {
     if ["GET", "DELETE"].contains(&method) { request } else { request.json(json!({ "data": { "trn": "x" } })) }

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use adapter_kit::wire::WireNested;
-use adapter_kit::{ApiVersion, Entry};
-use domain::{RecordField as _, Trainee, TraineeField, for_nested_list};
+use adapter_kit::{ApiVersion, Endpoint, Entry};
+use domain::{NestedRecord, RecordField as _, Trainee, TraineeField, for_each_nested, for_nested_list};
 use serde_json::{Map, Value};
 
 use super::{Body, wire_values};
@@ -97,4 +97,27 @@ fn each<R: WireNested>(version: &ApiVersion, records: &Value) -> Value {
         shape.entries.iter().map(value).collect()
     };
     records.as_array().unwrap().iter().map(|record| Value::Object(canonical(record))).collect()
+}
+
+/// The names of identifiers in paths, with their values in a trainee that is shown: its own, and that of the first record in
+/// each list, `none` where there is none.
+pub(crate) fn identifiers(trainee: &Value) -> Vec<(&'static str, String)> {
+    fn first<R: NestedRecord>(trainee: &Value) -> (&'static str, Value) {
+        let (list, id) = (R::LIST.info().name, R::ID.info().name);
+        (id, trainee[list][0][id].clone())
+    }
+    let own = TraineeField::trainee_id.info().name;
+    let all = [(own, trainee[own].clone())].into_iter().chain(for_each_nested!(first(trainee)));
+    all.map(|(name, value)| (name, value.as_str().unwrap_or("none").to_owned())).collect()
+}
+
+/// Whether a field has an identifier that the service makes.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    identifiers(&Value::Null).iter().any(|(known, _)| *known == name)
+}
+
+/// The path of an endpoint for a trainee that is shown, and for the first record in its list.
+pub(crate) fn path_of(endpoint: Endpoint, trainee: &Value) -> String {
+    let put = |path: String, (name, value): (&str, String)| path.replace(&format!("{{{name}}}"), &value);
+    identifiers(trainee).into_iter().fold(endpoint.path().to_owned(), put)
 }

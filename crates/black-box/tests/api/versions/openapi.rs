@@ -12,23 +12,16 @@ use serde_json::{Value, json};
 use version_tools::openapi::examples;
 
 use crate::api::support::contract::Contract;
+use crate::api::support::shown::path_of;
 use crate::api::support::versions::methods;
 use crate::api::support::{Api, Register, Response, every_version};
 
 /// A record of each kind, for paths that name one.
-struct Known {
-    trainee_id: String,
-    placement_id: String,
-    degree_id: String,
-}
+struct Known(Value);
 
 impl Known {
     fn path(&self, endpoint: Endpoint) -> String {
-        endpoint
-            .path()
-            .replace("{trainee_id}", &self.trainee_id)
-            .replace("{placement_id}", &self.placement_id)
-            .replace("{degree_id}", &self.degree_id)
+        path_of(endpoint, &self.0)
     }
 }
 
@@ -45,12 +38,7 @@ fn known(api: &Api<'_>) -> Known {
 fn known_on(today: Date, api: &Api<'_>) -> Known {
     api.register.clock.set(&format!("{today}T09:00:00Z"));
     let created = api.send("POST", "/trainees", example(api, Endpoint::CreateTrainee).unwrap()).is(201);
-    let id = |pointer: &str| created.body.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
-    Known {
-        trainee_id: id("/data/trainee_id"),
-        placement_id: id("/data/placements/0/placement_id"),
-        degree_id: id("/data/degrees/0/degree_id"),
-    }
+    Known(created.data().clone())
 }
 
 fn documented(api: &Api<'_>) -> &'static Contract {
