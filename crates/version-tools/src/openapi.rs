@@ -78,15 +78,15 @@ pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
         .into_iter()
         .fold(ComponentsBuilder::new(), |components, (name, schema)| components.schema(name, schema))
         .security_scheme(TOKEN, SecurityScheme::Http(token));
+    let is_used = |tag: Tag| version.endpoints.all().any(|endpoint| endpoint.row().tag == tag);
+    let tags = Tag::ALL.iter().filter(|(tag, ..)| is_used(*tag));
     let document = OpenApiBuilder::new()
         .info(info(version, profile))
         .servers(Some([Server::new(version.label.base_path())]))
         .paths(paths)
         .components(Some(components.build()))
         .security(Some([SecurityRequirement::new(TOKEN, Vec::<String>::new())]))
-        .tags(Some(
-            Tag::ALL.iter().map(|(_, name, meaning)| TagBuilder::new().name(*name).description(Some(*meaning)).build()),
-        ))
+        .tags(Some(tags.map(|(_, name, meaning)| TagBuilder::new().name(*name).description(Some(*meaning)).build())))
         .build();
     unused::removed(document)
 }

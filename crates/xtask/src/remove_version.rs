@@ -125,6 +125,7 @@ fn with_file(part: &str, sources: &Sources) -> Option<String> {
             let rules = sources.below(&["crates/domain/src/rules"], ".rs");
             rules.iter().find(|(_, text)| text.contains(&name))?.0.to_owned()
         }
+        ("nested", "record") => "crates/domain/src/records/trainee/nested.rs".to_owned(),
         ("field", _) => match words.next_back()? {
             "withdrawal" | "deferral" | "recommendation" => "crates/domain/src/records/transition.rs".to_owned(),
             record => format!("crates/domain/src/records/{record}.rs"),
@@ -170,8 +171,7 @@ mod tests {
             ("crates/server/tests/a.rs", "api_v2030_1::names()"),
             ("crates/domain/src/rules/dates.rs", "\"end_after_start\""),
         ]);
-        let only_used =
-            "endpoint Info\nrule end_after_start\nrule own\nfield day of withdrawal\nfield a of degree\nterm b c\n";
+        let only_used = "endpoint Info\nrule end_after_start\nrule own\nfield day of withdrawal\nfield a of degree\nnested record d\nterm b c\n";
         let expected = [
             "Its names for fields stay in crates/versions/src/former_names.rs: a request with one of them is told the right one.",
             "v2030.1 is gone.",
@@ -183,6 +183,7 @@ mod tests {
             "    rule end_after_start (crates/domain/src/rules/dates.rs)",
             "    field day of withdrawal (crates/domain/src/records/transition.rs)",
             "    field a of degree (crates/domain/src/records/degree.rs)",
+            "    nested record d (crates/domain/src/records/trainee/nested.rs)",
             "    term b c",
         ];
         assert_eq!(describe_rest(&version, only_used, &sources), expected);

@@ -7,6 +7,7 @@ use domain::ended_codes::{Successor, successor};
 use domain::{List, Lists, Record as _, Trainee, for_each_nested};
 use serde_json::{Value, json};
 use version_tools::Difference;
+use version_tools::compatibility::Contract;
 use version_tools::difference::{
     Change, ChangeDetail, CodesChangeKind, EndpointChangeKind, FieldChange, FieldChangeKind, RuleChange,
     RuleChangeKind, RuleStage, RuleSummary,
@@ -333,5 +334,52 @@ fn the_explorer_of_a_version_asks_no_other_host() {
         assert!(script.text.contains(&format!("/api/{label}/openapi.json")), "{}", script.text);
         assert!(script.text.contains("\"validatorUrl\": \"none\""), "{}", script.text);
         register.request("GET", &format!("/docs/{label}/nothing")).send().error(404, "NotFound");
+    }
+}
+
+/// What is told of changes, and what they are about.
+fn told(changes: &[&Change]) -> String {
+    serde_json::to_string(changes).unwrap()
+}
+
+/// Whether a change of a contract is about the form of errors: their schemas, and the replies that only a gate adds.
+fn is_about_errors(change: &Change) -> bool {
+    change.of.contains("Errors") || change.of.contains("Problem") || change.of.ends_with(" 422")
+}
+
+fn tells_of_errors(change: &Change) -> bool {
+    let is_gate = |rule: &RuleSummary| rule.stage == RuleStage::Gate;
+    let ChangeDetail::Rule(rule) = &change.detail else {
+        return ["errors", "messages"].contains(&change.of.as_str());
+    };
+    match &rule.kind {
+        RuleChangeKind::Added { after: rule } | RuleChangeKind::Dropped { before: rule } => is_gate(rule),
+        RuleChangeKind::Replaced { before, after } => is_gate(before) || is_gate(after),
+    }
+}
+
+#[test]
+fn each_change_of_a_contract_that_breaks_a_client_is_told_in_the_difference_and_the_reverse() {
+    for (from, to) in all().iter().flat_map(|from| all().iter().map(move |to| (from, to))) {
+        let pair = format!("from {} to {}", from.version.label, to.version.label);
+        let [before, now] = [from, to].map(|served| Contract::of(served, Lists::embedded()).unwrap());
+        let difference = Difference::between(from, to, Lists::embedded());
+        let of_contract = before.changes_to(&now);
+        let all_told = told(&difference.changes.iter().collect::<Vec<_>>());
+        let of_endpoint =
+            |change: &Change| difference.endpoints().any(|told| change.of.starts_with(told.endpoint.name()));
+        for change in of_contract.iter().filter(|change| change.breaking) {
+            let is_told = all_told.contains(change.subject())
+                || of_endpoint(change)
+                || is_about_errors(change) && difference.changes.iter().any(tells_of_errors);
+            assert!(is_told, "{pair}: {change} is not told");
+        }
+        for change in difference.breaking() {
+            let told = told(&[change]);
+            let is_in_contract = of_contract.iter().any(|of_contract| {
+                told.contains(of_contract.subject()) || is_about_errors(of_contract) && tells_of_errors(change)
+            });
+            assert!(is_in_contract, "{pair}: {change} is in no contract");
+        }
     }
 }
