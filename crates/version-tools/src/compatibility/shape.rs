@@ -140,7 +140,11 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     names.sort();
     names.dedup();
     for name in names.into_iter().filter(|name| value(&old, name) != value(&new, name)) {
-        changes.breaking("values", name, "is written in another way");
+        let (place, subject) = match name.split_once('.') {
+            Some((record, field)) => (format!("values of {record}"), field),
+            None => ("values of lists".to_owned(), name.as_str()),
+        };
+        changes.breaking(&place, subject, "is written in another way");
     }
 }
 

@@ -342,9 +342,11 @@ fn told(changes: &[&Change]) -> String {
     serde_json::to_string(changes).unwrap()
 }
 
-/// Whether a change of a contract is about the form of errors: their schemas, and the replies that only a gate adds.
+/// Whether a change of a contract is about the form of errors: the schemas that have them, and the replies with them.
 fn is_about_errors(change: &Change) -> bool {
-    change.of.contains("Errors") || change.of.contains("Problem") || change.of.ends_with(" 422")
+    let status = change.of.rsplit(' ').next().and_then(|status| status.parse::<u16>().ok());
+    ["Error", "Problem", "BatchResult"].iter().any(|schema| change.of.contains(schema))
+        || status.is_some_and(|status| status >= 400)
 }
 
 fn tells_of_errors(change: &Change) -> bool {
@@ -366,8 +368,12 @@ fn each_change_of_a_contract_that_breaks_a_client_is_told_in_the_difference_and_
         let difference = Difference::between(from, to, Lists::embedded());
         let of_contract = before.changes_to(&now);
         let all_told = told(&difference.changes.iter().collect::<Vec<_>>());
-        let of_endpoint =
-            |change: &Change| difference.endpoints().any(|told| change.of.starts_with(told.endpoint.name()));
+        let of_endpoint = |change: &Change| {
+            let is_told = |endpoint: Endpoint| {
+                change.of.starts_with(endpoint.name()) || change.subject().ends_with(&format!(" {}", endpoint.path()))
+            };
+            difference.endpoints().any(|told| is_told(told.endpoint))
+        };
         for change in of_contract.iter().filter(|change| change.breaking) {
             let is_told = all_told.contains(change.subject())
                 || of_endpoint(change)
