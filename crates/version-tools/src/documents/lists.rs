@@ -31,7 +31,7 @@ pub fn index(version: &ApiVersion, lists: &Lists) -> String {
 pub fn list(name: &str, version: &ApiVersion, versions: &Versions, lists: &Lists) -> Option<String> {
     let known = listed_here().find(|known| *known == name)?;
     let table = match list_called(known) {
-        Some(list) => codes(list, versions, lists),
+        Some(list) => codes(list, version, versions, lists),
         None => withdrawal_reasons(lists),
     };
     let used = reference::fields_of_list(version, known);
@@ -52,8 +52,8 @@ fn meaning(name: &str) -> &'static str {
     list_called(name).map_or("Reasons of a withdrawal, by who decides it.", List::meaning)
 }
 
-/// The codes of a list. A column that says the same of every code is left out.
-fn codes(list: List, versions: &Versions, lists: &Lists) -> String {
+/// The codes of a list as a version writes them. A column that says the same of every code is left out.
+fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -> String {
     let entries = lists.entries(list);
     let has_years = entries.iter().any(|entry| entry.start_year.is_some() || entry.end_year.is_some());
     let is_narrowed = versions
@@ -69,7 +69,7 @@ fn codes(list: List, versions: &Versions, lists: &Lists) -> String {
         columns.push("accepted in");
     }
     let rows = entries.iter().map(|entry| {
-        let mut row = vec![format!("`{}`", entry.code), escaped(&entry.name)];
+        let mut row = vec![format!("`{}`", version.wire.written(list, &entry.code)), escaped(&entry.name)];
         row.extend(facts.iter().map(|(_, fact)| escaped(&fact(lists, entry))));
         if has_years {
             row.push(years(entry));

@@ -337,8 +337,8 @@ fn the_explorer_of_a_version_asks_no_other_host() {
     }
 }
 
-/// What is told of changes, and what they are about.
-fn told(changes: &[&Change]) -> String {
+/// Changes as JSON.
+fn reported_text(changes: &[&Change]) -> String {
     serde_json::to_string(changes).unwrap()
 }
 
@@ -349,7 +349,7 @@ fn is_about_errors(change: &Change) -> bool {
         || status.is_some_and(|status| status >= 400)
 }
 
-fn tells_of_errors(change: &Change) -> bool {
+fn reports_form_of_errors(change: &Change) -> bool {
     let is_gate = |rule: &RuleSummary| rule.stage == RuleStage::Gate;
     let ChangeDetail::Rule(rule) = &change.detail else {
         return ["errors", "messages"].contains(&change.of.as_str());
@@ -361,13 +361,13 @@ fn tells_of_errors(change: &Change) -> bool {
 }
 
 #[test]
-fn each_change_of_a_contract_that_breaks_a_client_is_told_in_the_difference_and_the_reverse() {
+fn each_breaking_change_of_a_contract_is_reported_in_the_difference_and_the_reverse() {
     for (from, to) in all().iter().flat_map(|from| all().iter().map(move |to| (from, to))) {
         let pair = format!("from {} to {}", from.version.label, to.version.label);
         let [before, now] = [from, to].map(|served| Contract::of(served, Lists::embedded()).unwrap());
         let difference = Difference::between(from, to, Lists::embedded());
         let of_contract = before.changes_to(&now);
-        let all_told = told(&difference.changes.iter().collect::<Vec<_>>());
+        let all_told = reported_text(&difference.changes.iter().collect::<Vec<_>>());
         let of_endpoint = |change: &Change| {
             let is_told = |endpoint: Endpoint| {
                 change.of.starts_with(endpoint.name()) || change.subject().ends_with(&format!(" {}", endpoint.path()))
@@ -377,13 +377,13 @@ fn each_change_of_a_contract_that_breaks_a_client_is_told_in_the_difference_and_
         for change in of_contract.iter().filter(|change| change.breaking) {
             let is_told = all_told.contains(change.subject())
                 || of_endpoint(change)
-                || is_about_errors(change) && difference.changes.iter().any(tells_of_errors);
+                || is_about_errors(change) && difference.changes.iter().any(reports_form_of_errors);
             assert!(is_told, "{pair}: {change} is not told");
         }
         for change in difference.breaking() {
-            let told = told(&[change]);
+            let told = reported_text(&[change]);
             let is_in_contract = of_contract.iter().any(|of_contract| {
-                told.contains(of_contract.subject()) || is_about_errors(of_contract) && tells_of_errors(change)
+                told.contains(of_contract.subject()) || is_about_errors(of_contract) && reports_form_of_errors(change)
             });
             assert!(is_in_contract, "{pair}: {change} is in no contract");
         }
