@@ -21,6 +21,7 @@ use crate::reference;
 use crate::shape::{JsonType, Part};
 use crate::version::ApiVersion;
 use crate::versions::Served;
+use crate::wire::{WireRecord, for_each_record};
 use crate::wire_form::{Words, word_of};
 
 mod by_field;
@@ -276,6 +277,17 @@ fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<V
     })
 }
 
+/// Whether a path can be repeated in a header: of a name in a group that the version has.
+fn is_printable_path(version: &ApiVersion, path: &str) -> bool {
+    path.split_once('.').is_some_and(|(group, name)| {
+        is_printable(group) && is_printable(name) && for_each_record!(has_group(version, group)).contains(&true)
+    })
+}
+
+fn has_group<R: WireRecord>(version: &ApiVersion, group: &str) -> bool {
+    R::inputs(version).is_group(group)
+}
+
 /// What the client should know about an accepted request, for a `Warning` header; `None` where the
 /// place cannot be repeated in a header.
 #[must_use]
@@ -284,7 +296,7 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
     Some(match &notice.kind {
         NoticeKind::UnknownName { hint } => {
             let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else { return None };
-            if !is_printable(key) {
+            if !is_printable(key) && !is_printable_path(version, key) {
                 return None;
             }
             let hint = hint_message(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));

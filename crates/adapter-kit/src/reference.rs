@@ -82,10 +82,10 @@ pub fn list_of(field: Field) -> Option<&'static str> {
 /// which may be a path such as `degrees_attributes[0].subject`.
 #[must_use]
 pub fn list_named(version: &ApiVersion, name: &str) -> Option<&'static str> {
-    let name = name.rsplit('.').next().unwrap_or(name);
-    names()
-        .find(|list| *list == name)
-        .or_else(|| fields_with_codes(version).into_iter().find(|(field, _)| *field == name).map(|(_, list)| list))
+    let fields = fields_with_codes(version);
+    let of_field = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, list)| *list);
+    let (in_item, last) = (name.rsplit("].").next().unwrap_or(name), name.rsplit('.').next().unwrap_or(name));
+    names().find(|list| *list == last).or_else(|| of_field(in_item)).or_else(|| of_field(last))
 }
 
 /// The names by which a client of the version can ask for a list: those of the lists, and those of fields in its

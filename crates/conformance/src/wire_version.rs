@@ -83,8 +83,54 @@ const STUDY_MODES: &[(&str, &str)] = &[
 
 #[cfg(test)]
 mod tests {
+    use adapter_kit::read::{NestedLists, Reader, UnknownNames};
+    use adapter_kit::{Versions, problems, reference};
+    use domain::Change;
+
     use super::*;
     use crate::sample_version::{CHECKS, check_version};
+
+    /// The warnings about the keys of a change of a trainee, and the fields that it changes.
+    fn read(data: &str) -> (Vec<Option<String>>, Vec<TraineeField>) {
+        static VERSION: ApiVersion = WIRE_VERSION;
+        let versions = Versions::new(&[&VERSION]);
+        let served = versions.iter().next().unwrap();
+        let reader = Reader { served, unknown: UnknownNames::Warn, nested: NestedLists::Ignore };
+        let sent = reader.read::<Trainee>(format!(r#"{{"data":{data}}}"#).as_bytes()).unwrap();
+        assert_eq!(sent.problems, []);
+        let warnings = sent.notices.iter().map(|notice| problems::warning(&VERSION, notice)).collect();
+        let changed = [
+            (TraineeField::training_route, &sent.changes.training_route),
+            (TraineeField::course_subject_1, &sent.changes.course_subject_1),
+        ];
+        let changed = changed.into_iter().filter(|(_, change)| **change != Change::Keep);
+        (warnings, changed.map(|(field, _)| field).collect())
+    }
+
+    #[test]
+    fn unknown_name_in_a_group_is_named_in_a_warning() {
+        let (warnings, changed) = read(r#"{"training":{"rout":"11","subject":"100403"}}"#);
+        let expected = "unknown field training.rout (did you mean training.route?)";
+        assert_eq!(warnings, [Some(expected.to_owned())]);
+        assert_eq!(changed, [TraineeField::course_subject_1]);
+    }
+
+    #[test]
+    fn path_is_no_key() {
+        let (warnings, changed) = read(r#"{"training.route":"11"}"#);
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].as_ref().unwrap().starts_with("unknown field training.route"), "{warnings:?}");
+        assert_eq!(changed, []);
+    }
+
+    #[test]
+    fn list_is_found_by_the_path_of_a_field() {
+        for name in reference::names_in(&WIRE_VERSION) {
+            assert!(reference::list_named(&WIRE_VERSION, name).is_some(), "{name}");
+        }
+        let name = "awards[0].result.mark";
+        assert_eq!(reference::list_named(&WIRE_VERSION, name), Some(List::DegreeGrade.name()));
+    }
 
     #[test]
     fn version_with_every_way_of_writing_passes_every_check() {

@@ -15,7 +15,8 @@ use super::json::{Elements, Pairs, Scalar, Skip, Target};
 use super::keys::{Keys, UnknownNames, nearest};
 use super::limits::MAX_RECORDS;
 use super::values::{Single, Strings, is_empty, reject, set, wrong_type};
-use crate::shape::InputName;
+use crate::names::other_names::IgnoredName;
+use crate::shape::{InputName, group_of};
 use crate::versions::Served;
 use crate::wire::WireRecord;
 
@@ -207,8 +208,13 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         }
     }
 
-    /// Reads the value of a key of the record.
+    /// Reads the value of a key of the record. A path, such as `withdrawal.date`, is no key.
     fn read_pair<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, pairs: &mut Pairs<'de, A>) -> Result<(), A::Error> {
+        if group_of(&key).is_some() {
+            pairs.value(Skip)?;
+            self.add_unknown(&key, None);
+            return Ok(());
+        }
         if !R::inputs(self.reader.served.version).is_group(&key) {
             return self.read_field(key, pairs);
         }
@@ -239,22 +245,27 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             self.read_only += 1;
             return Ok(());
         }
-        let ignored = names.ignored.iter().find(|ignored| ignored.name == key);
+        self.add_unknown(&key, names.ignored.iter().find(|ignored| ignored.name == key));
+        Ok(())
+    }
+
+    /// Adds a key that is no name of the version, perhaps one of a later version.
+    fn add_unknown(&mut self, key: &str, ignored: Option<&IgnoredName>) {
         match ignored {
             Some(ignored) => self.sent.unrecognised.add_of_other_version(ignored.name),
             None => self.sent.unrecognised.unknown += 1,
         }
         if self.reader.unknown == UnknownNames::Ignore {
-            self.keys.add_known(&key);
-            return Ok(());
+            self.keys.add_known(key);
+            return;
         }
-        self.keys.add_unknown(&key, |key| match ignored.and_then(|ignored| ignored.later) {
+        let inputs = R::inputs(self.reader.served.version);
+        self.keys.add_unknown(key, |key| match ignored.and_then(|ignored| ignored.later) {
             Some(later) => NameHint::Later { version: later.version.to_string(), field: later.field },
             None => {
                 nearest(key, inputs.entries.iter().map(|input| input.name)).map_or(NameHint::None, NameHint::Nearest)
             }
         });
-        Ok(())
     }
 
     fn read_input<A: MapAccess<'de>>(

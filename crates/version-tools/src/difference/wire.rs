@@ -2,7 +2,7 @@
 //! records, and the form of errors.
 
 use adapter_kit::reference;
-use adapter_kit::shape::{Group, JsonType, Shape};
+use adapter_kit::shape::{Group, JsonType, Shape, group_of};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
 use adapter_kit::{PageMember, ProblemForm};
@@ -82,10 +82,19 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
     let summary = format!("In {}, {}{more}.", listed(fields.iter().copied()), named.join(", "));
     let advice =
         format!("Send and read `{after}` instead of `{before}`, and so for each value; `{before}` is refused.");
-    let example = (json!({ field: before }), json!({ field: after }));
+    let earlier = reference::fields_of_list(from, list.name()).first().copied().unwrap_or(field);
+    let example = (at_path(earlier, before), at_path(field, after));
     let change =
         change(Effect::Refused, WirePart::Words, list.name(), format!("list {}", list.name()), summary, advice);
     Some(change.with_example(&example.0, &example.1))
+}
+
+/// An object with a value at the path of a field.
+fn at_path(path: &str, value: &str) -> Value {
+    match path.split_once('.') {
+        Some((group, name)) => json!({ group: { name: value } }),
+        None => json!({ path: value }),
+    }
 }
 
 fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
@@ -94,6 +103,7 @@ fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     if let [Some(before), Some(after)] = shapes {
         changes.extend(groups(before, after));
     }
+    changes.extend(input_groups::<R>(from, to));
     changes.extend(input_types::<R>(from, to));
     changes.extend(defaults::<R>(from, to));
     changes
@@ -134,6 +144,27 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
         changes.push(change(Effect::ReadDifferently, WirePart::Group, group.name, R::NAME, summary, advice));
     }
     changes
+}
+
+/// The groups of requests that the first version does not have. What it has and the other one not, its fields tell.
+fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
+    let (before, after) = (R::inputs(from), R::inputs(to));
+    let mut groups: Vec<&'static str> = after.entries.iter().filter_map(|input| group_of(input.name)).collect();
+    groups.dedup();
+    let is_new = |group: &&str| !before.is_group(group);
+    let described = groups.into_iter().filter(is_new).map(|group| {
+        let names: Vec<&str> =
+            after.in_group(group).filter(|input| input.is_first_part()).filter_map(|input| input.name.get(group.len() + 1..)).collect();
+        let summary = format!("In requests, `{group}` is an object with {}.", listed(names.iter().copied()));
+        let advice = format!(
+            "Send these fields in `{group}`. A change keeps those that the object leaves out; null in place of the object clears all of them."
+        );
+        let values = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!("..."))).collect::<Map<_, _>>();
+        let flat: Vec<&str> = after.in_group(group).filter_map(|input| before.name_of(input.field)).collect();
+        change(Effect::Refused, WirePart::Group, group, R::NAME, summary, advice)
+            .with_example(&Value::Object(values(&flat)), &json!({ group: values(&names) }))
+    });
+    described.collect()
 }
 
 const fn type_name(accepts: Option<JsonType>) -> &'static str {

@@ -1,6 +1,6 @@
 //! The schemas of a version: what its requests and replies are made of.
 
-use adapter_kit::body_kind::{Purpose, RecordKind};
+use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
 use adapter_kit::read::{IDEMPOTENCY_KEY, MAX_BATCH_ITEMS, NestedLists};
 use adapter_kit::shape::{Entry, Shape, Source, VersionField};
@@ -183,7 +183,7 @@ impl Reply<'_> {
             let is_required = !entry.when_set && nested.shows(entry.kind());
             members.add(entry.name, self.property(shape, entry), is_required);
         }
-        members.into_object(ObjectBuilder::new().description(Some(description))).into()
+        members.into_object(ObjectBuilder::new().description(Some(description)), Direction::Reply).into()
     }
 
     fn property<R: WireRecord>(&self, shape: &Shape<R>, entry: &Entry<R>) -> RefOr<Schema> {
@@ -236,8 +236,9 @@ impl Members {
         self.0.push((path, schema, is_required));
     }
 
-    /// The object with these members; those of a group are in an object, which may be null.
-    fn into_object(self, object: ObjectBuilder) -> ObjectBuilder {
+    /// The object with these members; those of a group are in an object. It may be null in a reply, and in a request that
+    /// needs none of them.
+    fn into_object(self, object: ObjectBuilder, direction: Direction) -> ObjectBuilder {
         let mut groups: Vec<(&'static str, Self)> = Vec::new();
         let mut object = object.schema_type(Type::Object);
         for (path, schema, is_required) in self.0 {
@@ -253,8 +254,11 @@ impl Members {
         }
         for (group, members) in groups {
             let is_required = members.0.iter().any(|(_, _, is_required)| *is_required);
-            let types = SchemaType::Array(vec![Type::Object, Type::Null]);
-            object = object.property(group, members.into_object(ObjectBuilder::new()).schema_type(types));
+            let mut members = members.into_object(ObjectBuilder::new(), direction);
+            if direction == Direction::Reply || !is_required {
+                members = members.schema_type(SchemaType::Array(vec![Type::Object, Type::Null]));
+            }
+            object = object.property(group, members);
             object = if is_required { object.required(group) } else { object };
         }
         object
@@ -299,7 +303,10 @@ impl Request<'_> {
             });
             members.add(input.name, schema, is_whole && presence == Presence::Required && default.is_none());
         }
-        members.into_object(ObjectBuilder::new().description(Some(description)).min_properties(Some(1)))
+        members.into_object(
+            ObjectBuilder::new().description(Some(description)).min_properties(Some(1)),
+            Direction::Request,
+        )
     }
 
     /// Whether a rule demands a value in the field, whatever else is sent. Released documents do not say it of the fields

@@ -25,15 +25,15 @@ pub(super) fn describe(change: FieldChange, to: &ApiVersion, refuses: impl Fn(&s
 /// JSON before and after, where a field became a part of a text or was one.
 fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
     let text = |index: usize, separator: &str| {
-        let parts = (0..=index.max(1)).map(|part| if part == index { "1" } else { "..." });
+        let parts = (0..=index.max(1)).map(|part| if part == index { "VALUE" } else { "..." });
         parts.collect::<Vec<_>>().join(separator)
     };
     Some(match kind {
         FieldChangeKind::Joined { before, after, separator, index } => {
-            (json!({ before: "1" }), json!({ after: text(index, separator) }))
+            (json!({ before: "VALUE" }), json!({ after: text(index, separator) }))
         }
         FieldChangeKind::Split { before, after, separator, index } => {
-            (json!({ before: text(index, separator) }), json!({ after: "1" }))
+            (json!({ before: text(index, separator) }), json!({ after: "VALUE" }))
         }
         FieldChangeKind::Added { .. }
         | FieldChangeKind::Removed { .. }
@@ -78,12 +78,12 @@ fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool
             format!("Send `{name}` where you have a value for it."),
         ),
         FieldChangeKind::Joined { before, after, separator, index } => (
-            Effect::RecordedDifferently,
+            if refuses(before) { Effect::Refused } else { Effect::RecordedDifferently },
             format!("In requests, `{before}` is {} in `{after}`.", place(index, separator)),
             format!("Send `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Split { before, after, separator, index } => (
-            Effect::RecordedDifferently,
+            if refuses(before) { Effect::Refused } else { Effect::RecordedDifferently },
             format!("In requests, {} in `{before}` is called `{after}`.", place(index, separator)),
             format!("Send `{after}` instead of `{before}`."),
         ),
