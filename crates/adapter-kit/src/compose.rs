@@ -6,7 +6,7 @@ use domain::records::trainee::Borrowed;
 use domain::{Kind, Lists, NestedRecords, Record, RecordField as _, Stored, Trainee, Value, for_nested_list};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use crate::shape::{InputName, JsonType, group_of};
+use crate::shape::{InputName, JsonType, group_of, joined};
 use crate::version::ApiVersion;
 use crate::wire::{WireNested, WireRecord};
 use crate::wire_form::word_of;
@@ -103,9 +103,7 @@ impl<R: WireRecord> Request<'_, R> {
         if let Some(part) = input.part {
             let parts = R::inputs(self.version).parts(input).iter();
             let values: Vec<_> = parts.map(|part| R::shown(self.record, part.field, self.lists)).collect();
-            let has_value = values.iter().any(|value| *value != Value::Null);
-            let texts: Vec<_> = values.iter().map(|value| value.to_plain_text().unwrap_or_default()).collect();
-            return has_value.then(|| Written::Text(Cow::Owned(texts.join(part.separator))));
+            return joined(&values, part.separator).map(|text| Written::Text(Cow::Owned(text)));
         }
         let info = input.field.info();
         let value = R::shown(self.record, input.field, self.lists);

@@ -125,7 +125,7 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
                     format!("text of {count} values with \"{separator}\" between them")
                 }
                 (None, Some(codes)) => format!("text; {}", accepted_message(&codes)),
-                (None, None) if form.accepts == Some(JsonType::Text) => "text".to_owned(),
+                (None, None) if form.accepts == Some(JsonType::Text) && *expected == Kind::Text => "text".to_owned(),
                 (None, None) => expected_message(*expected).to_owned(),
             };
             format!("is invalid: it must be {expected}")

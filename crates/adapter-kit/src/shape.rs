@@ -260,8 +260,9 @@ impl<R: Record> Inputs<R> {
     #[must_use]
     pub fn parts(&self, input: &InputName<R::Field>) -> &'static [InputName<R::Field>] {
         let same = |other: &InputName<R::Field>| other.name == input.name;
-        let start = self.entries.iter().position(same).unwrap_or_default();
-        self.entries.get(start..start + input.part.map_or(1, |part| part.count)).unwrap_or_default()
+        let count = input.part.map_or(1, |part| part.count);
+        let parts = self.entries.iter().position(same).and_then(|start| self.entries.get(start..start + count));
+        parts.unwrap_or_default()
     }
 
     /// The inputs in the group of that name.
@@ -291,6 +292,13 @@ impl<R: Record> Inputs<R> {
 
 fn look_up<'a, F>(sorted: &'a [InputName<F>], name: &str) -> Option<&'a InputName<F>> {
     sorted.binary_search_by(|input| input.name.cmp(name)).ok().and_then(|at| sorted.get(at))
+}
+
+/// The values of the parts of a text, joined; `None` where no part has a value.
+pub(crate) fn joined(values: &[Value<'_>], separator: &str) -> Option<String> {
+    let has_value = values.iter().any(|value| *value != Value::Null);
+    let texts: Vec<_> = values.iter().map(|value| value.to_plain_text().unwrap_or_default()).collect();
+    has_value.then(|| texts.join(separator))
 }
 
 /// The group in the path of a field.

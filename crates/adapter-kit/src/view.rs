@@ -7,10 +7,10 @@ use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Stored, Trainee, T
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::shape::{Entry, Group, Part, Shape, Source};
+use crate::shape::{Entry, Part, Shape, Source, joined};
 use crate::version::{ApiVersion, NestedVisibility};
 use crate::wire::WireNested;
-use crate::wire_form::{Words, word_of};
+use crate::wire_form::{Words, word_for};
 
 mod json;
 
@@ -76,68 +76,113 @@ impl<R: Record> View<'_, R> {
     ///
     /// When an imported document is not JSON; the buffer then ends somewhere in the record.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
-        let record_start = out.len();
-        let mut start = record_start;
-        let mut group: Option<OpenGroup> = None;
+        let start = out.len();
         let mut nested = None;
-        for entry in self.shape.entries {
-            if entry.group != group.map(|open| open.group) {
-                group.take().into_iter().for_each(|open| open.close(out));
-                start = record_start;
-                if let Some(next) = entry.group {
-                    push_key(out, record_start, next.key);
-                    start = out.len();
-                    group = Some(OpenGroup { group: next, start, has_value: false });
-                }
-            }
-            if let (Kind::Records, Source::Field(field)) = (entry.kind(), &entry.source) {
-                let is_shown = self.only.is_none_or(|only| only.contains(*field));
-                if let Some(write_nested) = self.write_nested.filter(|_| is_shown) {
-                    push_key(out, start, entry.key);
-                    write_nested(self, *field, nested.get_or_insert_with(|| self.record.nested()), out)?;
-                }
-                continue;
-            }
-            if !entry.is_first_part() {
-                continue;
-            }
-            let has_value = self.write_entry(entry, start, out)?;
-            if let Some(open) = &mut group {
-                open.has_value |= has_value;
-            }
+        if self.shape.has_groups {
+            self.write_groups(start, &mut nested, out)?;
+        } else {
+            self.write_fields(self.shape.entries, start, &mut nested, out)?;
         }
-        group.take().into_iter().for_each(|open| open.close(out));
-        if out.len() == record_start {
+        if out.len() == start {
             out.push(b'{');
         }
         out.push(b'}');
         Ok(())
     }
 
-    /// Writes a field of the object that begins at `start`, and returns whether it has a value.
-    fn write_entry(&self, entry: &Entry<R>, start: usize, out: &mut Vec<u8>) -> Result<bool, serde_json::Error> {
-        let words = self.words(entry);
-        let stored_json = match &entry.source {
-            Source::Field(field) if words.is_none() && entry.part.is_none() && field.is_shown_as_stored() => {
+    /// Writes all fields, those of a group in an object, which is null where none of them has a value.
+    fn write_groups<'a>(
+        &'a self,
+        start: usize,
+        nested: &mut Option<NestedOf<'a, R>>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), serde_json::Error> {
+        for fields in self.shape.entries.chunk_by(|one, next| one.group == next.group) {
+            let Some(group) = fields.first().and_then(|entry| entry.group) else {
+                self.write_fields(fields, start, nested, out)?;
+                continue;
+            };
+            push_key(out, start, group.key);
+            let group_start = out.len();
+            if self.write_fields(fields, group_start, nested, out)? {
+                out.push(b'}');
+            } else {
+                out.truncate(group_start);
+                out.extend_from_slice(b"null");
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes fields of the object that begins at `start`, and returns whether any of them has a value.
+    fn write_fields<'a>(
+        &'a self,
+        fields: &[Entry<R>],
+        start: usize,
+        nested: &mut Option<NestedOf<'a, R>>,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, serde_json::Error> {
+        let mut has_value = false;
+        for entry in fields {
+            match self.stored_json(entry) {
+                StoredJson::Text(json) => {
+                    push_key(out, start, entry.key);
+                    out.extend_from_slice(json.as_bytes());
+                    has_value = true;
+                }
+                StoredJson::Null if entry.when_set => {}
+                StoredJson::Null => {
+                    push_key(out, start, entry.key);
+                    out.extend_from_slice(b"null");
+                }
+                StoredJson::Unavailable if entry.kind() == Kind::Records => {
+                    self.write_records(entry, start, nested, out)?;
+                }
+                StoredJson::Unavailable if entry.is_first_part() => has_value |= self.write_shown(entry, start, out)?,
+                StoredJson::Unavailable => {}
+            }
+        }
+        Ok(has_value)
+    }
+
+    /// The JSON of a field, where it is stored as the version writes it.
+    #[inline]
+    fn stored_json(&self, entry: &Entry<R>) -> StoredJson<'_> {
+        match &entry.source {
+            Source::Field(field)
+                if field.is_shown_as_stored() && entry.part.is_none() && self.words(entry).is_none() =>
+            {
                 self.record.json(*field)
             }
             Source::Field(_) | Source::Own(_) => StoredJson::Unavailable,
-        };
-        let value = match stored_json {
-            StoredJson::Text(json) => {
-                push_key(out, start, entry.key);
-                out.extend_from_slice(json.as_bytes());
-                return Ok(true);
-            }
-            StoredJson::Null => Value::Null,
-            StoredJson::Unavailable => self.value(entry, words),
-        };
-        if entry.when_set && value == Value::Null {
-            return Ok(false);
+        }
+    }
+
+    /// Writes a list of nested records, if this view shows it.
+    fn write_records<'a>(
+        &'a self,
+        entry: &Entry<R>,
+        start: usize,
+        nested: &mut Option<NestedOf<'a, R>>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), serde_json::Error> {
+        let (Some(field), Some(write_nested)) = (entry.field(), self.write_nested) else { return Ok(()) };
+        if self.only.is_some_and(|only| !only.contains(field)) {
+            return Ok(());
         }
         push_key(out, start, entry.key);
-        self.write_value(&value, out)?;
-        Ok(value != Value::Null)
+        write_nested(self, field, nested.get_or_insert_with(|| self.record.nested()), out)
+    }
+
+    /// Writes a field whose value is computed, and returns whether it has one.
+    fn write_shown(&self, entry: &Entry<R>, start: usize, out: &mut Vec<u8>) -> Result<bool, serde_json::Error> {
+        let value = self.value(entry);
+        let has_value = value != Value::Null;
+        if has_value || !entry.when_set {
+            push_key(out, start, entry.key);
+            self.write_value(&value, out)?;
+        }
+        Ok(has_value)
     }
 
     /// The words for the codes of a field.
@@ -147,12 +192,12 @@ impl<R: Record> View<'_, R> {
     }
 
     /// The value of a field as the version writes it.
-    fn value<'b>(&'b self, entry: &Entry<R>, words: Option<Words>) -> Value<'b> {
+    fn value<'b>(&'b self, entry: &Entry<R>) -> Value<'b> {
         if let Some(part) = entry.part {
             return self.joined(entry, part);
         }
-        match (entry.value(self.record, self.lists), words) {
-            (Value::Text(code), Some(words)) => Value::Text(Cow::Owned(word_of(words, &code).to_owned())),
+        match (entry.value(self.record, self.lists), self.words(entry)) {
+            (Value::Text(code), Some(words)) => Value::Text(word_for(words, &code).map_or(code, Cow::Borrowed)),
             (value, _) => value,
         }
     }
@@ -161,11 +206,7 @@ impl<R: Record> View<'_, R> {
     fn joined<'b>(&'b self, first: &Entry<R>, part: Part) -> Value<'b> {
         let entries = self.shape.entries.iter().filter(|entry| entry.name == first.name);
         let values: Vec<_> = entries.map(|entry| entry.value(self.record, self.lists)).collect();
-        if values.iter().all(|value| *value == Value::Null) {
-            return Value::Null;
-        }
-        let texts: Vec<_> = values.iter().map(|value| value.to_plain_text().unwrap_or_default()).collect();
-        Value::Text(Cow::Owned(texts.join(part.separator)))
+        joined(&values, part.separator).map_or(Value::Null, |text| Value::Text(Cow::Owned(text)))
     }
 
     /// Writes one value as JSON, nested records in the shapes of the version.
@@ -230,28 +271,8 @@ fn write_nested_list<R: WireNested>(
     })
 }
 
-/// A group of fields that is being written.
-#[derive(Clone, Copy)]
-struct OpenGroup {
-    group: Group,
-    /// Where its object begins.
-    start: usize,
-    has_value: bool,
-}
-
-impl OpenGroup {
-    /// Ends the object; it is null where none of its fields has a value.
-    fn close(self, out: &mut Vec<u8>) {
-        if self.has_value {
-            out.push(b'}');
-        } else {
-            out.truncate(self.start);
-            out.extend_from_slice(b"null");
-        }
-    }
-}
-
 /// Writes a key of the object that begins at `start`.
+#[inline]
 fn push_key(out: &mut Vec<u8>, start: usize, key: &str) {
     out.push(if out.len() == start { b'{' } else { b',' });
     out.extend_from_slice(key.as_bytes());

@@ -1,4 +1,4 @@
-//! How a version writes what it has: words in place of codes, what stands around records, and the form of errors.
+//! How a version writes what it has: words in place of codes, the JSON members around records, and the form of errors.
 //!
 //! [`Wire::COMMON`] is the form of the versions that differ in none of these. A new way to differ is a member of [`Wire`] with
 //! a value in `COMMON`, so that no released version has to be edited.
@@ -12,7 +12,7 @@ pub struct Wire {
     /// Words in place of the codes of lists, in requests and in responses. The words of a list are total: each of its codes has
     /// one, and no two have the same. A stored code that is not in the list is shown as it is stored.
     pub words: &'static [(List, Words)],
-    /// What stands around records.
+    /// The JSON members around records.
     pub envelope: Envelope,
     /// The form of errors.
     pub problems: ProblemForm,
@@ -56,7 +56,13 @@ impl Wire {
 /// The word for a code; the code itself where it has none.
 #[must_use]
 pub fn word_of(words: Words, code: &str) -> &str {
-    words.iter().find(|(known, _)| *known == code).map_or(code, |(_, word)| *word)
+    word_for(words, code).unwrap_or(code)
+}
+
+/// The word for a code, if it has one.
+#[must_use]
+pub fn word_for(words: Words, code: &str) -> Option<&'static str> {
+    words.iter().find(|(known, _)| *known == code).map(|(_, word)| *word)
 }
 
 /// The code that a word stands for.
@@ -65,7 +71,7 @@ pub fn code_of(words: Words, word: &str) -> Option<&'static str> {
     words.iter().find(|(_, known)| *known == word).map(|(code, _)| *code)
 }
 
-/// What stands around records.
+/// The JSON members around records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
     /// What a page of trainees says about itself: the name, and the members in order.

@@ -27,7 +27,7 @@ pub enum NestedLists {
     /// take the default of the version.
     #[default]
     Read,
-    /// The body changes a record. Lists are unknown names: their records have endpoints of their own.
+    /// The body changes a record. Lists are unknown names: their records have separate endpoints.
     Ignore,
 }
 
@@ -170,12 +170,12 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
 
     fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<Self::Output, A::Error> {
         let mut record = RecordReader::new(self.reader);
-        let mut count = 0_usize;
+        let mut is_empty = true;
         while let Some(key) = pairs.key()? {
-            count += 1;
+            is_empty = false;
             record.read_pair(key, &mut pairs)?;
         }
-        Ok((count > 0).then(|| record.finish(count)))
+        Ok((!is_empty).then(|| record.finish()))
     }
 }
 
@@ -191,8 +191,8 @@ struct RecordReader<'a, 'de, R: Record> {
     other_names: Vec<(String, R::Field, Scalar<'de>)>,
     /// Keys that are no inputs.
     keys: Keys,
-    /// How many keys are those of read-only fields.
-    read_only: usize,
+    /// Whether any key is not that of a read-only field.
+    has_other_keys: bool,
 }
 
 impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
@@ -204,20 +204,22 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             repeated: FieldSet::new(),
             other_names: Vec::new(),
             keys: Keys::default(),
-            read_only: 0,
+            has_other_keys: false,
         }
     }
 
     /// Reads the value of a key of the record. A path, such as `withdrawal.date`, is no key.
     fn read_pair<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, pairs: &mut Pairs<'de, A>) -> Result<(), A::Error> {
-        if group_of(&key).is_some() {
+        let inputs = R::inputs(self.reader.served.version);
+        if inputs.has_groups && group_of(&key).is_some() {
             pairs.value(Skip)?;
             self.add_unknown(&key, None);
             return Ok(());
         }
-        if !R::inputs(self.reader.served.version).is_group(&key) {
+        if !inputs.is_group(&key) {
             return self.read_field(key, pairs);
         }
+        self.has_other_keys = true;
         if !self.keys.add_known(&key) {
             return pairs.value(Skip);
         }
@@ -233,6 +235,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         }
         if let Some((name, field)) = names.refused.iter().find(|(name, _)| *name == key) {
             self.sent.unrecognised.add_of_other_version(name);
+            self.has_other_keys = true;
             let value = pairs.value(Single)?;
             if self.keys.add_known(&key) {
                 self.other_names.push((key.into_owned(), *field, value));
@@ -242,7 +245,6 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         pairs.value(Skip)?;
         if R::shape(served.version).is_some_and(|shape| shape.shows(&key)) {
             self.keys.add_known(&key);
-            self.read_only += 1;
             return Ok(());
         }
         self.add_unknown(&key, names.ignored.iter().find(|ignored| ignored.name == key));
@@ -251,6 +253,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
 
     /// Adds a key that is no name of the version, perhaps one of a later version.
     fn add_unknown(&mut self, key: &str, ignored: Option<&IgnoredName>) {
+        self.has_other_keys = true;
         match ignored {
             Some(ignored) => self.sent.unrecognised.add_of_other_version(ignored.name),
             None => self.sent.unrecognised.unknown += 1,
@@ -274,6 +277,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         key: Cow<'de, str>,
         pairs: &mut Pairs<'de, A>,
     ) -> Result<(), A::Error> {
+        self.has_other_keys = true;
         let field = input.field;
         let is_list = field.info().kind == Kind::Records;
         if !self.seen.insert(field) {
@@ -293,11 +297,13 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
                 Err(kind) => reject(&mut self.sent, field, kind),
             }
         } else {
-            let parts = R::inputs(self.reader.served.version).parts(input);
-            for part in parts {
-                self.seen.insert(part.field);
+            let version = self.reader.served.version;
+            if input.part.is_some() {
+                for part in R::inputs(version).parts(input) {
+                    self.seen.insert(part.field);
+                }
             }
-            set(&mut self.sent, self.reader.served.version, input, pairs.value(Single)?);
+            set(&mut self.sent, version, input, pairs.value(Single)?);
         }
         Ok(())
     }
@@ -318,8 +324,8 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         self.sent.problems.push(Problem::at(Path::Key(group.to_owned()), wrong_type(Kind::Document)));
     }
 
-    /// The changes that the record asks for. `count` is the number of its keys.
-    fn finish(mut self, count: usize) -> ParsedRecord<R> {
+    /// The changes that the record asks for.
+    fn finish(mut self) -> ParsedRecord<R> {
         let version = self.reader.served.version;
         let inputs = R::inputs(version);
         for (key, field, value) in self.other_names {
@@ -344,7 +350,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             }
         }
         self.keys.report(&mut self.sent.problems, &mut self.sent.notices, self.reader.unknown);
-        if count == self.read_only {
+        if !self.has_other_keys {
             self.sent.notices.push(Notice { at: Path::Data, kind: NoticeKind::ReadOnly });
         }
         self.sent

@@ -70,8 +70,12 @@ pub(super) fn set<R: WireRecord>(
 ) {
     let field = input.field;
     match (input.accepts, &value) {
-        (Some(JsonType::Integer), Scalar::Text(_)) => return reject(sent, field, wrong_type(Kind::Integer)),
-        (Some(JsonType::Text), Scalar::Integer(_)) => return reject(sent, field, wrong_type(Kind::Text)),
+        (Some(JsonType::Integer), Scalar::Text(_) | Scalar::Other) => {
+            return reject(sent, field, wrong_type(Kind::Integer));
+        }
+        (Some(JsonType::Text), Scalar::Integer(_) | Scalar::Other) => {
+            return reject(sent, field, wrong_type(Kind::Text));
+        }
         (Some(_) | None, _) => {}
     }
     if input.part.is_some() {
