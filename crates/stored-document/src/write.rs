@@ -33,9 +33,9 @@ fn nested_list<R: NestedRecord>(object: &mut Object, trainee: &Trainee, extra: &
     if R::of(trainee).is_empty() {
         return Ok(());
     }
-    let mut records = R::of(trainee).clone();
-    R::sort(&mut records);
-    object.list(R::LIST.info().name, records.iter(), |record| extra.of_nested(record.id()))
+    let mut records: Vec<&R> = R::of(trainee).iter().collect();
+    records.sort_by(|one, other| one.compare(other));
+    object.list(R::LIST.info().name, records.into_iter(), |record| extra.of_nested(record.id()))
 }
 
 /// An object that is being written.

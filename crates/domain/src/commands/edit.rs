@@ -209,5 +209,5 @@ pub fn sort_nested(trainee: &mut Trainee) {
 }
 
 fn sort<R: NestedRecord>(trainee: &mut Trainee) {
-    R::sort(R::of_mut(trainee));
+    R::of_mut(trainee).sort_by(R::compare);
 }

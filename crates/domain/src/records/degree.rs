@@ -1,6 +1,7 @@
 //! A degree that the trainee held before the training.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use crate::fields::dictionary::record;
 use crate::fields::field_set::FieldSet;
@@ -123,8 +124,8 @@ impl Degree {
 impl NestedKind for Degree {
     const REFUSES_DUPLICATES: bool = true;
 
-    fn sort(records: &mut [Self]) {
-        records.sort_by_key(|degree| (degree.graduation_year, degree.created_at));
+    fn compare(&self, other: &Self) -> Ordering {
+        (self.graduation_year, self.created_at).cmp(&(other.graduation_year, other.created_at))
     }
 
     /// Whether the two are the same degree: subject, year of graduation, country, both degree types

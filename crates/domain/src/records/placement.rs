@@ -1,6 +1,7 @@
 //! A placement: a period of school experience during the training.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use crate::fields::dictionary::record;
 use crate::fields::value::{Integer, Text, Timestamp, Value};
@@ -40,8 +41,8 @@ impl NestedKind for Placement {
     const SCHOOL: Option<SchoolFields<PlacementField>> =
         Some(SchoolFields { urn: PlacementField::urn, name: PlacementField::name, postcode: PlacementField::postcode });
 
-    fn sort(records: &mut [Self]) {
-        records.sort_by_key(|placement| placement.created_at);
+    fn compare(&self, other: &Self) -> Ordering {
+        self.created_at.cmp(&other.created_at)
     }
 
     /// A placement in a known school has its name and its postcode.

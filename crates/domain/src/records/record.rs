@@ -4,6 +4,7 @@
 //! document is shown without being copied out of it. The struct of a record is for changing it.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::fields::accepted_codes::AcceptedCodes;
@@ -90,16 +91,16 @@ pub struct SchoolFields<F> {
 
 /// What differs between the kinds of records that are nested in a trainee.
 pub trait NestedKind: Record<Owner = ()> {
-    /// Whether there are records of which a trainee must not have both.
+    /// Whether a trainee must not have two equal records.
     const REFUSES_DUPLICATES: bool = false;
 
     /// The fields of the school that a record is in.
     const SCHOOL: Option<SchoolFields<Self::Field>> = None;
 
-    /// Sorts the records of a trainee into the order in which they are shown.
-    fn sort(records: &mut [Self]);
+    /// The order in which the records of a trainee are shown. Equal ones stay as they were added.
+    fn compare(&self, other: &Self) -> Ordering;
 
-    /// Whether the trainee must not have both records.
+    /// Whether the two records are equal in this sense.
     fn duplicates(&self, other: &Self) -> bool {
         let _ = other;
         false

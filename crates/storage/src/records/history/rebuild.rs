@@ -189,7 +189,7 @@ fn take_records<R: NestedRecord>(rebuilt: &mut Rebuilt) {
 fn copy_records<R: NestedRecord>(rebuilt: &Rebuilt, trainee: &mut Trainee) {
     let records = R::in_nested(&rebuilt.nested).iter();
     *R::of_mut(trainee) = records.map(|(_, record)| record.clone()).collect();
-    R::sort(R::of_mut(trainee));
+    R::of_mut(trainee).sort_by(R::compare);
 }
 
 /// Whether the record has the nested records of a kind that the history says. Fields that mirror another record are left
