@@ -7,7 +7,8 @@ use domain::fields::accepted_codes::AcceptedCodes;
 use domain::rules::Rules;
 use domain::{Deferral, Kind, Recommendation, Record, Trainee, Withdrawal, nested_kinds};
 
-use crate::endpoint::Endpoint;
+use crate::body_kind::RecordKind;
+use crate::endpoint::{Endpoint, Method, ReplyBody};
 use crate::label::Label;
 use crate::shape::{Inputs, Shape};
 use crate::wire_form::Wire;
@@ -202,6 +203,14 @@ impl Endpoints {
     pub fn all(&self) -> impl Iterator<Item = Endpoint> {
         let of_version = self.available.iter().copied().chain(self.deprecated.iter().map(|gone| gone.endpoint));
         of_version.chain(Endpoint::ADDITIONS.iter().copied())
+    }
+
+    /// The endpoint that shows one nested record of a kind.
+    #[must_use]
+    pub fn that_shows(&self, kind: RecordKind) -> Option<Endpoint> {
+        let shows_one =
+            |endpoint: &Endpoint| endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(kind);
+        self.all().find(shows_one)
     }
 
     /// Whether the endpoint works, deprecated or not.

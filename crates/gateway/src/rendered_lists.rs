@@ -1,7 +1,7 @@
 //! The code lists as they are answered.
 //!
 //! They are the same for everyone as long as the program runs, and they are large. So each is written when it is first asked
-//! for, and kept: whoever fetches them all at once, again and again, keeps the server from little else.
+//! for, and kept: a client that fetches them all again and again costs the server little.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -47,14 +47,17 @@ impl RenderedLists {
         self.kept.iter().find(|kept| kept.wire.words == version.wire.words)
     }
 
-    /// All lists; `None` for a version that is not among those of the register.
+    /// All lists. Those of a version that is not among the ones of the register are written each time.
     ///
     /// # Errors
     ///
     /// [`ApiError::Unwritable`] when a value cannot be JSON.
-    pub fn all(&self, version: &ApiVersion) -> Result<Option<SharedContent>, ApiError> {
-        let Some(kept) = self.kept(version) else { return Ok(None) };
-        written_once(&kept.all, &AllLists(self.lists, kept.wire)).map(Some)
+    pub fn all(&self, version: &ApiVersion) -> Result<SharedContent, ApiError> {
+        let lists = AllLists(self.lists, &version.wire);
+        match self.kept(version) {
+            Some(kept) => written_once(&kept.all, &lists),
+            None => written(&lists),
+        }
     }
 
     /// The list of a name; `None` when no list has it.
@@ -63,9 +66,11 @@ impl RenderedLists {
     ///
     /// As [`RenderedLists::all`].
     pub fn named(&self, version: &ApiVersion, name: &str) -> Result<Option<SharedContent>, ApiError> {
-        let Some(kept) = self.kept(version) else { return Ok(None) };
-        let Some(of_name) = kept.each.get(name) else { return Ok(None) };
-        OneList::named(name, self.lists, kept.wire).map(|list| written_once(of_name, &list)).transpose()
+        let Some(list) = OneList::named(name, self.lists, &version.wire) else { return Ok(None) };
+        match self.kept(version).and_then(|kept| kept.each.get(name)) {
+            Some(kept) => written_once(kept, &list).map(Some),
+            None => written(&list).map(Some),
+        }
     }
 }
 
@@ -73,10 +78,14 @@ fn written_once(kept: &OnceLock<SharedContent>, list: &impl Serialize) -> Result
     match kept.get() {
         Some(written) => Ok(written.clone()),
         None => {
-            let written = SharedContent::of(serde_json::to_vec(list).map_err(ApiError::unwritable)?);
+            let written = written(list)?;
             Ok(kept.get_or_init(|| written).clone())
         }
     }
+}
+
+fn written(list: &impl Serialize) -> Result<SharedContent, ApiError> {
+    Ok(SharedContent::of(serde_json::to_vec(list).map_err(ApiError::unwritable)?))
 }
 
 #[cfg(test)]
@@ -87,7 +96,7 @@ mod tests {
     fn list_is_written_once_for_all_requests() {
         let lists = RenderedLists::new(Lists::embedded(), versions::all());
         let (other, version) = (lists.clone(), versions::all().newest().unwrap().version);
-        let all = |lists: &RenderedLists| lists.all(version).unwrap().unwrap();
+        let all = |lists: &RenderedLists| lists.all(version).unwrap();
         let named = |lists: &RenderedLists, name| lists.named(version, name).unwrap().unwrap();
         let each = reference::names().map(|name| (named(&lists, name), named(&other, name)));
         for (one, again) in [(all(&lists), all(&other))].into_iter().chain(each) {

@@ -389,19 +389,16 @@ impl<'a> HandlerContext<'a> {
         StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
     }
 
-    /// The address of a record at an endpoint, where the version shows addresses. `ids` are the identifiers in the path of
-    /// the endpoint, by their names; `None` for a record that is only tried out.
+    /// The address of a record, where the version shows addresses. `place` gives the endpoint that shows the record, and the
+    /// identifiers in its path by their names; `None` for a record that is only tried out.
     #[must_use]
-    pub fn address(
-        &self,
-        endpoint: Endpoint,
-        ids: impl FnOnce() -> Option<Vec<(&'static str, String)>>,
-    ) -> Option<String> {
+    pub fn address(&self, place: impl FnOnce() -> Option<(Endpoint, Vec<(&'static str, String)>)>) -> Option<String> {
         if !self.version().wire.envelope.record_links {
             return None;
         }
+        let (endpoint, ids) = place()?;
         let path = self.version().label.base_path() + endpoint.path();
-        Some(ids()?.iter().fold(path, |path, (name, id)| path.replace(&format!("{{{name}}}"), id)))
+        Some(ids.iter().fold(path, |path, (name, id)| path.replace(&format!("{{{name}}}"), id)))
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.
@@ -413,7 +410,7 @@ impl<'a> HandlerContext<'a> {
         self.read_with(NestedLists::Read)
     }
 
-    /// Reads the body of a request that changes a record, whose nested records have endpoints of their own.
+    /// Reads the body of a request that changes a record, whose nested records have separate endpoints.
     ///
     /// # Errors
     ///

@@ -106,11 +106,11 @@ impl GatewayState {
         }
     }
 
-    /// The same with other code lists.
+    /// Serves these versions with these code lists.
     #[must_use]
-    pub fn with_lists(self, lists: &'static Lists) -> Self {
-        let rendered_lists = RenderedLists::new(lists, versions::all());
-        Self { lists, rendered_lists, contents: SharedContentCache::default(), ..self }
+    pub fn serving(self, versions: &'static Versions, lists: &'static Lists) -> Self {
+        let rendered_lists = RenderedLists::new(lists, versions);
+        Self { versions, lists, rendered_lists, contents: SharedContentCache::default(), ..self }
     }
 }
 

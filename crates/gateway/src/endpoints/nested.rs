@@ -3,7 +3,7 @@
 //! They are parts of the trainee's record, so each write is a change of the trainee.
 
 use actix_web::http::StatusCode;
-use adapter_kit::endpoint::{Endpoint, Method, ReplyBody};
+use adapter_kit::endpoint::ReplyBody;
 use adapter_kit::read::ReadableRecord;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireNested;
@@ -182,13 +182,10 @@ fn show_one<R: NestedEndpoints>(
     request: &HandlerContext<'_>,
     record: &R,
 ) -> Result<ApiResponse, ApiError> {
-    let shows_one =
-        |endpoint: &Endpoint| endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(R::KIND);
-    let address = request.version().endpoints.all().find(shows_one).and_then(|endpoint| {
-        request.address(endpoint, || {
-            let trainee = (TraineeField::trainee_id.info().name, request.trainee_id().to_owned());
-            Some(vec![trainee, (R::ID.info().name, record.id()?.to_owned())])
-        })
+    let address = request.address(|| {
+        let endpoint = request.version().endpoints.that_shows(R::KIND)?;
+        let trainee = (TraineeField::trainee_id.info().name, request.trainee_id().to_owned());
+        Some((endpoint, vec![trainee, (R::ID.info().name, record.id()?.to_owned())]))
     });
     Ok(ApiResponse::record(status, &view(record, request), address.as_deref())?)
 }

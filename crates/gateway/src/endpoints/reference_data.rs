@@ -17,7 +17,7 @@ pub(super) fn show(_: &mut ProviderSession<'_>, request: &HandlerContext<'_>) ->
     let field = parameters.find(|(name, value)| name == "field" && !is_absent(value)).map(|(_, value)| value);
     let version = request.version();
     let written = match &field {
-        None => request.rendered_lists.all(version)?,
+        None => Some(request.rendered_lists.all(version)?),
         Some(name) => {
             let list = reference::list_named(version, name);
             list.map(|list| request.rendered_lists.named(version, list)).transpose()?.flatten()

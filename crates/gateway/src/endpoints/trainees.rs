@@ -103,9 +103,9 @@ pub(super) fn show_trainee(
     request: &HandlerContext<'_>,
     trainee: &dyn Stored<Trainee>,
 ) -> Result<ApiResponse, ApiError> {
-    let address = request.address(Endpoint::ShowTrainee, || {
+    let address = request.address(|| {
         let id = trainee.text(TraineeField::trainee_id)?;
-        Some(vec![(TraineeField::trainee_id.info().name, id.into_owned())])
+        Some((Endpoint::ShowTrainee, vec![(TraineeField::trainee_id.info().name, id.into_owned())]))
     });
     Ok(ApiResponse::record(status, &View::trainee(request.version(), trainee, request.lists), address.as_deref())?)
 }

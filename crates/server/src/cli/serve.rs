@@ -211,7 +211,7 @@ impl Serve {
         let served = self.settings.served_addresses(&placement, &settings_site, operator_site);
         record_served_addresses(&store, &served);
         let state = AppState::of(store, environment);
-        let gateway = GatewayState { versions, ..state.gateway.with_lists(lists) };
+        let gateway = state.gateway.serving(versions, lists);
         let state = AppState { gateway, ..state };
         let settings_with_api = placement.is_with_api().then(|| settings.clone());
         let state = self.app_state(state, service.limits, settings_with_api)?;

@@ -2,7 +2,7 @@
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::compose::{Data, Request};
-use adapter_kit::endpoint::{Endpoint, EntryProperty, Method, ReplyBody, RequestBody};
+use adapter_kit::endpoint::{Endpoint, EntryProperty, ReplyBody, RequestBody};
 use adapter_kit::read::IDEMPOTENCY_KEY;
 use adapter_kit::version::ApiVersion;
 use adapter_kit::view::View;
@@ -98,10 +98,8 @@ fn nested<R: WireNested + NestedExample>(version: &ApiVersion, lists: &Lists) ->
 
 /// The reply with one nested record.
 fn nested_reply<R: WireNested + NestedExample>(version: &ApiVersion, lists: &Lists) -> Option<Value> {
-    let shows_one =
-        |endpoint: &Endpoint| endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(R::KIND);
     let view = nested::<R>(version, lists)?;
-    let Some(endpoint) = version.endpoints.all().find(shows_one) else { return Some(json!({ "data": view })) };
+    let Some(endpoint) = version.endpoints.that_shows(R::KIND) else { return Some(json!({ "data": view })) };
     let (trainee, example) = (example::trainee(), R::example());
     let ids = [("trainee_id", trainee.trainee_id.as_deref()), (R::ID.info().name, example.id())];
     record(version, endpoint, &ids, view)
