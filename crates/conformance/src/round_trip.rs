@@ -99,7 +99,10 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, re
         let name = inputs.name_of(*field);
         let stored = record.value(*field, Lists::embedded());
         let expected = name.is_some().then_some(stored).filter(|value| *value != Value::Null && !is_empty(value));
-        let asked = sent.changes.requested(*field).filter(|value| *value != Value::Null && !is_empty(value));
+        // A null that is sent in place of a default is no value.
+        let has_default = inputs.of_field(*field).is_some_and(|input| input.default.is_some());
+        let is_value = |value: &Value<'_>| !(is_empty(value) || has_default && *value == Value::Null);
+        let asked = sent.changes.requested(*field).filter(is_value);
         if asked != expected {
             let name = name.unwrap_or(field.info().name);
             return case.fail(name, format!("is written as {expected:?} and read as {asked:?}"));

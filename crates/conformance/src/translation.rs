@@ -167,7 +167,7 @@ impl Pair<'_> {
                 for (key, value) in before {
                     let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
                     let here: Vec<&Loss> = lost.iter().filter(|loss| loss.path == path).collect();
-                    if !here.is_empty() && here.iter().all(|loss| loss.value == *value || is_part(loss, value)) {
+                    if !here.is_empty() && here.iter().all(|loss| loss.value == *value || self.is_part(loss, value)) {
                         *explained += here.len();
                     } else if let Some(after) = after.get(key) {
                         // Equal objects can have their keys in another order.
@@ -179,10 +179,12 @@ impl Pair<'_> {
                         return self.case.fail(path, fault);
                     }
                 }
-                match after.iter().find(|(key, value)| !before.contains_key(*key) && !has_no_value(value)) {
-                    Some((key, _)) => self.case.fail(key, "comes from nowhere"),
-                    None => Ok(()),
+                if let Some((key, _)) =
+                    after.iter().find(|(key, value)| !before.contains_key(*key) && !has_no_value(value))
+                {
+                    return self.case.fail(key, "comes from nowhere");
                 }
+                self.same_order(at, before, after)
             }
             // A group without values is null.
             (Value::Object(_), Value::Null) | (Value::Null, Value::Object(_))
@@ -209,12 +211,34 @@ impl Pair<'_> {
         }
     }
 
+    /// Keys keep their order, unless a version of the pair writes fields in groups or as parts of a text.
+    fn same_order(self, at: &str, before: &Map<String, Value>, after: &Map<String, Value>) -> Result<(), CheckFailure> {
+        if [self.case.version(), self.to.version].into_iter().any(restructures) {
+            return Ok(());
+        }
+        let mut kept = before.keys().filter(|key| after.contains_key(*key));
+        match after.keys().filter(|key| before.contains_key(*key)).find(|key| kept.next() != Some(*key)) {
+            Some(key) if at.is_empty() => self.case.fail(key, "is moved"),
+            Some(key) => self.case.fail(format!("{at}.{key}"), "is moved"),
+            None => Ok(()),
+        }
+    }
+
     /// The translation is what the version writes itself, except for what only that version has.
     fn agrees(self, there: &Value, own: &Value, added: &[Name]) -> Result<(), CheckFailure> {
         let (Some(there), Some(own)) = (inner(there).as_object(), inner(own).as_object()) else {
             return self.case.fail("data", "is no record");
         };
         self.same_fields("", &flattened(there), &flattened(own), added)
+    }
+
+    /// Whether a loss is that of a part of a text.
+    fn is_part(self, loss: &Loss, text: &Value) -> bool {
+        let part = loss.value.as_str().map_or_else(|| loss.value.to_string(), str::to_owned);
+        let separators = [self.case.version(), self.to.version].into_iter().flat_map(separators);
+        let has_part =
+            |text: &str| separators.into_iter().any(|separator| text.split(separator).any(|one| one == part));
+        text.as_str().is_some_and(has_part)
     }
 
     fn same_fields(
@@ -263,10 +287,22 @@ fn restricts_types(version: &ApiVersion) -> bool {
     for_each_record!(restricts(version)).contains(&true)
 }
 
-/// Whether a loss is that of a part of a text.
-fn is_part(loss: &Loss, text: &Value) -> bool {
-    let part = loss.value.as_str().map_or_else(|| loss.value.to_string(), str::to_owned);
-    text.as_str().is_some_and(|text| text.contains(&part))
+/// Whether the version writes fields in groups or as parts of a text.
+fn restructures(version: &ApiVersion) -> bool {
+    fn has_groups<R: WireRecord>(version: &ApiVersion) -> bool {
+        R::inputs(version).has_groups || R::shape(version).is_some_and(|shape| shape.has_groups)
+    }
+    for_each_record!(has_groups(version)).contains(&true) || !separators(version).is_empty()
+}
+
+/// The separators of the texts that the version joins.
+fn separators(version: &ApiVersion) -> Vec<&'static str> {
+    fn of_record<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
+        let shown = R::shape(version).into_iter().flat_map(|shape| shape.entries).filter_map(|entry| entry.part);
+        let set = R::inputs(version).entries.iter().filter_map(|input| input.part);
+        shown.chain(set).map(|part| part.separator).collect()
+    }
+    for_each_record!(of_record(version)).concat()
 }
 
 /// Whether a value is null, or an object with nothing but nulls.
