@@ -55,7 +55,13 @@ fn ask_nested<R: WireNested + NestedExample>(api: &Api<'_>, trainee: &str, endpo
         Method::Post => drop(create()),
         Method::Get if is_list => drop(api.get(&all).is(200)),
         Method::Get => drop(api.get(&first()).is(200)),
-        Method::PutOrPatch => drop(api.send("PATCH", &first(), body(&R::change())).is(200)),
+        Method::PutOrPatch => {
+            api.send("PATCH", &first(), body(&R::change())).is(200);
+            if let Some(school) = R::SCHOOL {
+                let moved = json!({ "data": record::<R>(api.version, &[(school.urn, "990005")]) });
+                api.send("PATCH", &first(), moved).is(200);
+            }
+        }
         Method::Delete => drop(api.request("DELETE", &first()).send().is(200)),
     }
     true

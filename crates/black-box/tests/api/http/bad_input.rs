@@ -9,7 +9,7 @@ use domain::{Deferral, Degree, Placement, Recommendation, TraineeField as F, Wit
 use serde_json::{Map, Value, json};
 use versions::SERVED;
 
-use crate::api::support::shown::identifiers;
+use crate::api::support::shown::{identifiers, path_of, put_identifier};
 use crate::api::support::versions::{methods, recommendation};
 use crate::api::support::{Api, Body, Response, Shown, every_version};
 
@@ -176,13 +176,14 @@ fn data(body: impl Into<Value>) -> Map<String, Value> {
 
 /// A path with the identifiers of a trainee and its first placement and degree.
 fn filled(endpoint: Endpoint, shown: &Value) -> String {
-    filled_with(endpoint, shown, "", "")
+    path_of(endpoint, shown)
 }
 
-/// The same with rubbish for one of the identifiers.
+/// Like `filled`, but with rubbish for one of the identifiers.
 fn filled_with(endpoint: Endpoint, shown: &Value, place: &str, rubbish: &str) -> String {
     identifiers(shown).into_iter().fold(endpoint.path().to_owned(), |path, (name, value)| {
-        path.replace(&format!("{{{name}}}"), if name == place { rubbish } else { &value })
+        let value = if name == place { Some(rubbish.to_owned()) } else { value };
+        put_identifier(path, name, value)
     })
 }
 

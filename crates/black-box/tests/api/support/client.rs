@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use adapter_kit::ApiVersion;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::{HeaderMap, HeaderName, HeaderValue};
@@ -32,12 +33,19 @@ impl Client {
 pub(crate) struct Request<'a> {
     client: &'a Client,
     request: ureq::http::Request<Vec<u8>>,
+    /// The version that is requested; without one, that of the path.
+    version: Option<&'static ApiVersion>,
 }
 
 impl<'a> Request<'a> {
     pub(crate) fn new(client: &'a Client, method: &str, url: String) -> Self {
         let request = ureq::http::Request::builder().method(method).uri(url).body(Vec::new()).unwrap();
-        Self { client, request }
+        Self { client, request, version: None }
+    }
+
+    /// The same request to a version which may be in no list.
+    pub(crate) fn to(self, version: &'static ApiVersion) -> Self {
+        Self { version: Some(version), ..self }
     }
 
     /// The same request with this header and no other of its name.
@@ -73,7 +81,7 @@ impl<'a> Request<'a> {
 
     /// Sends the request and receives whatever is answered, as it is sent.
     pub(crate) fn raw(self) -> Raw {
-        let Self { client: Client(agent), request } = self;
+        let Self { client: Client(agent), request, .. } = self;
         // Only a body that is there is sent: an empty one makes a difference to GET.
         let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
         let (head, mut body) = sent.unwrap().into_parts();
@@ -90,10 +98,10 @@ impl<'a> Request<'a> {
     #[track_caller]
     pub(crate) fn send(self) -> Response {
         let no_body = self.request.method() == "HEAD";
-        let sent = self.sent();
+        let (sent, asked) = (self.sent(), self.version);
         let Raw { status, headers, body: bytes } = self.raw();
         let written: Value = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-        let version = common_form::version_of(&sent.path);
+        let version = asked.or_else(|| common_form::version_of(&sent.path));
         let body = match version {
             Some(version) if !written.is_null() => common_form::converted(version, status, written.clone()),
             Some(_) | None => written.clone(),

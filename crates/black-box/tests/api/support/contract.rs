@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
+use adapter_kit::PageMember;
 use domain::Lists;
 use http_kit::paths::OpenApiDocument;
 use jsonschema::Validator;
@@ -138,8 +139,10 @@ pub(crate) fn check(sent: &Sent, response: &Response) {
     let version = common_form::version_of(&sent.path).unwrap();
     let (name, members) = version.wire.envelope.page;
     if let Some(page) = body.get_mut(name).filter(|_| template == "/trainees").and_then(Value::as_object_mut) {
-        for (name, _) in members {
-            page.entry(*name).or_insert(json!(1));
+        let of_number = [PageMember::Number, PageMember::Pages, PageMember::Total];
+        let counted: Vec<_> = members.iter().filter(|(_, member)| of_number.contains(member)).collect();
+        if counted.iter().all(|(name, _)| !page.contains_key(*name)) {
+            page.extend(counted.iter().map(|(name, _)| ((*name).to_owned(), json!(1))));
         }
     }
     let faults = contract.faults(&schema, &body);

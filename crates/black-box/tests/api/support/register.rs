@@ -374,7 +374,8 @@ impl<'a> Api<'a> {
     /// A request for a path below that of the version, with the client's token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
         let path = format!("/api/{}{path}", self.version.label);
-        self.register.request(method, &path).header("Authorization", &format!("Bearer {}", self.token))
+        let request = self.register.request(method, &path).to(self.version);
+        request.header("Authorization", &format!("Bearer {}", self.token))
     }
 
     /// Reads a path.

@@ -100,15 +100,15 @@ fn each<R: WireNested>(version: &ApiVersion, records: &Value) -> Value {
 }
 
 /// The names of identifiers in paths, with their values in a trainee that is shown: its own, and that of the first record in
-/// each list, `none` where there is none.
-pub(crate) fn identifiers(trainee: &Value) -> Vec<(&'static str, String)> {
+/// each list; no value where there is none.
+pub(crate) fn identifiers(trainee: &Value) -> Vec<(&'static str, Option<String>)> {
     fn first<R: NestedRecord>(trainee: &Value) -> (&'static str, Value) {
         let (list, id) = (R::LIST.info().name, R::ID.info().name);
         (id, trainee[list][0][id].clone())
     }
     let own = TraineeField::trainee_id.info().name;
     let all = [(own, trainee[own].clone())].into_iter().chain(for_each_nested!(first(trainee)));
-    all.map(|(name, value)| (name, value.as_str().unwrap_or("none").to_owned())).collect()
+    all.map(|(name, value)| (name, value.as_str().map(str::to_owned))).collect()
 }
 
 /// Whether a field has an identifier that the service makes.
@@ -118,6 +118,13 @@ pub(crate) fn is_identifier(name: &str) -> bool {
 
 /// The path of an endpoint for a trainee that is shown, and for the first record in its list.
 pub(crate) fn path_of(endpoint: Endpoint, trainee: &Value) -> String {
-    let put = |path: String, (name, value): (&str, String)| path.replace(&format!("{{{name}}}"), &value);
-    identifiers(trainee).into_iter().fold(endpoint.path().to_owned(), put)
+    let identifiers = identifiers(trainee).into_iter();
+    identifiers.fold(endpoint.path().to_owned(), |path, (name, value)| put_identifier(path, name, value))
+}
+
+/// A path with an identifier, which has a value if the path has its place.
+#[track_caller]
+pub(crate) fn put_identifier(path: String, name: &str, value: Option<String>) -> String {
+    let place = format!("{{{name}}}");
+    if path.contains(&place) { path.replace(&place, &value.unwrap()) } else { path }
 }
