@@ -11,7 +11,7 @@ use adapter_kit::label::Label;
 use adapter_kit::versions::Served;
 use domain::Lists;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 mod accepted_codes;
 mod endpoints;
@@ -226,3 +226,23 @@ impl Difference {
 
 #[cfg(test)]
 mod tests;
+
+/// An object with a value at the path of a field.
+fn at_path(path: &str, value: Value) -> Value {
+    at_paths([(path, value)])
+}
+
+/// An object with values at the paths of fields, those of a group in one object.
+fn at_paths<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    let mut object = Map::new();
+    for (path, value) in values {
+        let Some((group, name)) = path.split_once('.') else {
+            object.insert(path.to_owned(), value);
+            continue;
+        };
+        if let Some(members) = object.entry(group).or_insert_with(|| json!({})).as_object_mut() {
+            members.insert(name.to_owned(), value);
+        }
+    }
+    Value::Object(object)
+}

@@ -75,6 +75,13 @@ pub enum FieldChangeKind {
         /// Its place among the parts, from 0.
         index: usize,
     },
+    /// It has another place in a text of several values, or another separator stands beside it.
+    Rejoined {
+        /// The name of the text before.
+        before: &'static str,
+        /// The name of the text now.
+        after: &'static str,
+    },
     /// It is left out while it has no value.
     LeftOutWhenUnset {
         /// Its name.
@@ -135,10 +142,12 @@ impl<R: Record> Named<R> {
 
     /// How the field became another one with the same value.
     fn becomes(&self, after: &Self) -> FieldChangeKind {
-        let (before, after, parts) = (self.name, after.name, (self.part, after.part));
+        let parts = (self.part, after.part);
+        let (before, after) = (self.name, after.name);
         match parts {
             (None, Some(Part { separator, index, .. })) => FieldChangeKind::Joined { before, after, separator, index },
             (Some(Part { separator, index, .. }), None) => FieldChangeKind::Split { before, after, separator, index },
+            (Some(part), Some(now)) if part != now => FieldChangeKind::Rejoined { before, after },
             (None, None) | (Some(_), Some(_)) => FieldChangeKind::Renamed { before, after },
         }
     }

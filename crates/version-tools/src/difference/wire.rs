@@ -1,16 +1,16 @@
-//! How versions write what they have: words in place of codes, groups, types and defaults of inputs, what stands around
-//! records, and the form of errors.
+//! How versions write values: words in place of codes, groups, types and defaults of inputs, the JSON members around records,
+//! and the form of errors.
 
 use adapter_kit::reference;
-use adapter_kit::shape::{Group, JsonType, Shape, group_of};
+use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::{WireRecord, for_each_record};
 use adapter_kit::{PageMember, ProblemForm};
-use domain::{List, Lists, RecordField as _};
+use domain::{Kind, List, Lists, RecordField as _};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::{Change, ChangeDetail, Effect};
+use super::{Change, ChangeDetail, Effect, at_path, at_paths};
 use crate::documents::listed;
 
 /// The most codes of a list whose words a summary names.
@@ -83,18 +83,10 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
     let advice =
         format!("Send and read `{after}` instead of `{before}`, and so for each value; `{before}` is refused.");
     let earlier = reference::fields_of_list(from, list.name()).first().copied().unwrap_or(field);
-    let example = (at_path(earlier, before), at_path(field, after));
+    let example = (at_path(earlier, json!(before)), at_path(field, json!(after)));
     let change =
         change(Effect::Refused, WirePart::Words, list.name(), format!("list {}", list.name()), summary, advice);
     Some(change.with_example(&example.0, &example.1))
-}
-
-/// An object with a value at the path of a field.
-fn at_path(path: &str, value: &str) -> Value {
-    match path.split_once('.') {
-        Some((group, name)) => json!({ group: { name: value } }),
-        None => json!({ path: value }),
-    }
 }
 
 fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
@@ -111,60 +103,66 @@ fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 
 /// The groups of responses that only one of two versions has.
 fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
-    let groups = |shape: &Shape<R>| {
-        let mut groups: Vec<Group> = shape.entries.iter().filter_map(|entry| entry.group).collect();
-        groups.dedup();
-        groups
-    };
-    let members = |shape: &Shape<R>, group: Group| -> Vec<&'static str> {
-        let of_group = shape.entries.iter().filter(|entry| entry.group == Some(group) && entry.is_first_part());
-        of_group.filter_map(|entry| entry.name.get(group.name.len() + 1..)).collect()
-    };
     let mut changes = Vec::new();
-    for group in groups(after).into_iter().filter(|group| !groups(before).contains(group)) {
-        let names = members(after, group);
+    for group in groups_of(after).into_iter().filter(|group| before.group(group).is_none()) {
+        let fields: Vec<&Entry<R>> =
+            after.entries.iter().filter(|entry| group_of(entry.name) == Some(group) && entry.is_first_part()).collect();
+        let names: Vec<&str> = fields.iter().map(|entry| last_name(entry.name)).collect();
+        let earlier = fields.iter().filter_map(|entry| before.name_of(entry.field()?)).collect();
         let summary = format!(
-            "In responses, `{}` is an object with {}; it is null while none of them has a value.",
-            group.name,
+            "In responses, `{group}` is an object with {}; it is null while none of them has a value.",
             listed(names.iter().copied())
         );
-        let advice = format!("Read these fields from `{}`.", group.name);
-        let example: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), Value::Null)).collect();
-        let flat = after.entries.iter().filter(|entry| entry.group == Some(group)).filter_map(|entry| {
-            let name = before.name_of(entry.field()?)?;
-            Some((name.to_owned(), json!("...")))
-        });
-        let grouped = example.keys().map(|name| (name.clone(), json!("..."))).collect::<Map<_, _>>();
-        let change = change(Effect::ReadDifferently, WirePart::Group, group.name, R::NAME, summary, advice);
-        changes.push(change.with_example(&Value::Object(flat.collect()), &json!({ group.name: grouped })));
+        let advice = format!("Read these fields from `{group}`.");
+        let change = change(Effect::ReadDifferently, WirePart::Group, group, R::NAME, summary, advice);
+        changes.push(with_grouping(change, group, &names, earlier));
     }
-    for group in groups(before).into_iter().filter(|group| !groups(after).contains(group)) {
-        let summary = format!("Responses no longer have the object `{}`.", group.name);
-        let advice = format!("Read the fields of `{}` from the record.", group.name);
-        changes.push(change(Effect::ReadDifferently, WirePart::Group, group.name, R::NAME, summary, advice));
+    for group in groups_of(before).into_iter().filter(|group| after.group(group).is_none()) {
+        let summary = format!("Responses no longer have the object `{group}`.");
+        let advice = format!("Read the fields of `{group}` from the record.");
+        changes.push(change(Effect::ReadDifferently, WirePart::Group, group, R::NAME, summary, advice));
     }
     changes
 }
 
-/// The groups of requests that the first version does not have. What it has and the other one not, its fields tell.
+/// The names of the groups of a response, in order.
+fn groups_of<R: WireRecord>(shape: &Shape<R>) -> Vec<&'static str> {
+    let mut groups: Vec<_> = shape.entries.iter().filter_map(|entry| group_of(entry.name)).collect();
+    groups.dedup();
+    groups
+}
+
+/// The groups of requests that the first version does not have. The changes of fields describe those that are removed.
 fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let (before, after) = (R::inputs(from), R::inputs(to));
     let mut groups: Vec<&'static str> = after.entries.iter().filter_map(|input| group_of(input.name)).collect();
     groups.dedup();
-    let is_new = |group: &&str| !before.is_group(group);
-    let described = groups.into_iter().filter(is_new).map(|group| {
+    let mut changes = Vec::new();
+    for group in groups.into_iter().filter(|group| !before.is_group(group)) {
         let names: Vec<&str> =
-            after.in_group(group).filter(|input| input.is_first_part()).filter_map(|input| input.name.get(group.len() + 1..)).collect();
+            after.in_group(group).filter(|input| input.is_first_part()).map(|input| last_name(input.name)).collect();
+        let earlier = after.in_group(group).filter_map(|input| before.name_of(input.field)).collect();
         let summary = format!("In requests, `{group}` is an object with {}.", listed(names.iter().copied()));
         let advice = format!(
-            "Send these fields in `{group}`. A change keeps those that the object leaves out; null in place of the object clears all of them."
+            "Send these fields in `{group}`. A change keeps those that the object leaves out; null in place of the \
+             object clears all of them."
         );
-        let values = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!("..."))).collect::<Map<_, _>>();
-        let flat: Vec<&str> = after.in_group(group).filter_map(|input| before.name_of(input.field)).collect();
-        change(Effect::Refused, WirePart::Group, group, R::NAME, summary, advice)
-            .with_example(&Value::Object(values(&flat)), &json!({ group: values(&names) }))
-    });
-    described.collect()
+        let change = change(Effect::Refused, WirePart::Group, group, R::NAME, summary, advice);
+        changes.push(with_grouping(change, group, &names, earlier));
+    }
+    changes
+}
+
+/// The change with JSON before and after: fields by their earlier names, and in the group.
+fn with_grouping(change: Change, group: &str, names: &[&str], earlier: Vec<&str>) -> Change {
+    let before = at_paths(earlier.into_iter().map(|name| (name, json!("..."))));
+    let after: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!("..."))).collect();
+    change.with_example(&before, &json!({ group: after }))
+}
+
+/// The last name in the path of a field.
+fn last_name(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
 }
 
 const fn type_name(accepts: Option<JsonType>) -> &'static str {
@@ -196,7 +194,9 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
             None => (Effect::NewlyPossible, format!("Send `{name}` in either form.")),
         };
         let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
-        let [text, number] = [json!({ name: "2021" }), json!({ name: 2021 })];
+        let [text, number] =
+            if after.field.info().kind == Kind::Year { [json!("2021"), json!(2021)] } else { [json!("12"), json!(12)] };
+        let [text, number] = [text, number].map(|value| at_path(name, value));
         changes.push(match after.accepts {
             Some(JsonType::Integer) => change.with_example(&text, &number),
             Some(JsonType::Text) => change.with_example(&number, &text),
@@ -228,8 +228,8 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         };
         let change = change(Effect::RecordedDifferently, WirePart::Default, name, R::NAME, summary, advice);
         changes.push(match (written(before.default), written(after.default)) {
-            (_, Some(_)) => change.with_example(&json!({}), &json!({ name: null })),
-            (Some(value), None) => change.with_example(&json!({}), &json!({ name: value })),
+            (_, Some(_)) => change.with_example(&json!({}), &at_path(name, Value::Null)),
+            (Some(value), None) => change.with_example(&json!({}), &at_path(name, json!(value))),
             (None, None) => change,
         });
     }

@@ -21,6 +21,7 @@ use super::fields::{self, Presence, sent, shown};
 pub(super) use super::properties::{TRAINEE, list_of, named};
 use super::properties::{boolean, count, or_null, schema_name, text, texts, with_article};
 use super::{Context, Profile, enumerations, errors};
+use crate::documents::listed;
 
 /// The name of a schema.
 pub(super) const TRAINEE_IN_LIST: &str = "TraineeInList";
@@ -320,15 +321,21 @@ impl Request<'_> {
     }
 }
 
-const PAGE_MEANING: &str =
-    "Where in a list the page is. Of a page that was reached by a cursor, there is `per_page` and nothing else.";
+/// Whether a page that was reached by a cursor has the member too.
+const fn is_of_every_page(member: PageMember) -> bool {
+    matches!(member, PageMember::PerPage | PageMember::Next)
+}
 
 /// The contract demands all members, which a page that was reached by a number has.
 fn page(context: Context<'_>) -> RefOr<Schema> {
     let (_, members) = context.version.wire.envelope.page;
-    let mut object = ObjectBuilder::new().schema_type(Type::Object).description(Some(PAGE_MEANING));
+    let of_cursor_pages = members.iter().filter(|(_, member)| is_of_every_page(*member)).map(|(name, _)| *name);
+    let meaning = format!(
+        "Where in a list the page is. Of a page that was reached by a cursor, there is {} and nothing else.",
+        listed(of_cursor_pages)
+    );
+    let mut object = ObjectBuilder::new().schema_type(Type::Object).description(Some(meaning));
     for (name, member) in members {
-        let of_every_page = matches!(member, PageMember::PerPage | PageMember::Next);
         let schema: RefOr<Schema> = match member {
             PageMember::Number => count("The page, from 1.").into(),
             PageMember::Pages => count("How many pages there are.").into(),
@@ -337,7 +344,7 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
             PageMember::Next => or_null(text("The address of the next page."), Type::String),
         };
         object = object.property(*name, schema);
-        if context.profile == Profile::Complete || of_every_page {
+        if context.profile == Profile::Complete || is_of_every_page(*member) {
             object = object.required(*name);
         }
     }

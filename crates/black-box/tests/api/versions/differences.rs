@@ -64,6 +64,7 @@ fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
             FieldChangeKind::Split { before, after, separator, index } => {
                 FieldChangeKind::Joined { before: after, after: before, separator, index }
             }
+            FieldChangeKind::Rejoined { before, after } => FieldChangeKind::Rejoined { before: after, after: before },
             FieldChangeKind::LeftOutWhenUnset { name } => FieldChangeKind::AlwaysShown { name },
             FieldChangeKind::AlwaysShown { name } => FieldChangeKind::LeftOutWhenUnset { name },
         },
@@ -197,6 +198,7 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
                     has(&before, name) && same_value.is_none_or(|other| has(&after, other))
                 }
                 FieldChangeKind::Renamed { before: old, after: new }
+                | FieldChangeKind::Rejoined { before: old, after: new }
                 | FieldChangeKind::Joined { before: old, after: new, .. }
                 | FieldChangeKind::Split { before: old, after: new, .. } => has(&before, old) && has(&after, new),
                 FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => has(&after, name),

@@ -5,7 +5,7 @@ use adapter_kit::version::ApiVersion;
 use serde_json::{Value, json};
 
 use super::{FieldChange, FieldChangeKind};
-use crate::difference::{Change, ChangeDetail, Effect};
+use crate::difference::{Change, ChangeDetail, Effect, at_path};
 
 /// Describes the change; `refuses` says whether the version that is moved to refuses another version's name.
 pub(super) fn describe(change: FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool) -> Change {
@@ -24,20 +24,22 @@ pub(super) fn describe(change: FieldChange, to: &ApiVersion, refuses: impl Fn(&s
 
 /// JSON before and after, where a field became a part of a text or was one.
 fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
+    let value = |path: &str| at_path(path, json!("VALUE"));
     let text = |index: usize, separator: &str| {
         let parts = (0..=index.max(1)).map(|part| if part == index { "VALUE" } else { "..." });
         parts.collect::<Vec<_>>().join(separator)
     };
     Some(match kind {
         FieldChangeKind::Joined { before, after, separator, index } => {
-            (json!({ before: "VALUE" }), json!({ after: text(index, separator) }))
+            (value(before), at_path(after, json!(text(index, separator))))
         }
         FieldChangeKind::Split { before, after, separator, index } => {
-            (json!({ before: text(index, separator) }), json!({ after: "VALUE" }))
+            (at_path(before, json!(text(index, separator))), value(after))
         }
         FieldChangeKind::Added { .. }
         | FieldChangeKind::Removed { .. }
         | FieldChangeKind::Renamed { .. }
+        | FieldChangeKind::Rejoined { .. }
         | FieldChangeKind::LeftOutWhenUnset { .. }
         | FieldChangeKind::AlwaysShown { .. } => return None,
     })
@@ -87,6 +89,11 @@ fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool
             format!("In requests, {} in `{before}` is called `{after}`.", place(index, separator)),
             format!("Send `{after}` instead of `{before}`."),
         ),
+        FieldChangeKind::Rejoined { before, after } => (
+            Effect::Refused,
+            format!("In requests, `{before}` is called `{after}` and joins its values in another way."),
+            format!("Send `{after}` as its description in the OpenAPI document says."),
+        ),
         // A request can always leave out a field.
         FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => {
             (Effect::WorthKnowing, format!("Requests can leave out `{name}`."), "Nothing to do.".to_owned())
@@ -112,6 +119,11 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
             Effect::ReadDifferently,
             format!("In responses, {} in `{before}` is called `{after}`.", place(index, separator)),
             format!("Read `{after}` instead of `{before}`."),
+        ),
+        FieldChangeKind::Rejoined { before, after } => (
+            Effect::ReadDifferently,
+            format!("In responses, `{before}` is called `{after}` and joins its values in another way."),
+            format!("Read `{after}` as its description in the OpenAPI document says."),
         ),
         FieldChangeKind::Removed { name, same_value: Some(other) } => (
             Effect::ReadDifferently,
