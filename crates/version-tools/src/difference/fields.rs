@@ -81,6 +81,8 @@ pub enum FieldChangeKind {
         before: &'static str,
         /// The name of the text now.
         after: &'static str,
+        /// Whether the separator or the number of parts changes, so that one version refuses the texts of the other.
+        refused: bool,
     },
     /// It is left out while it has no value.
     LeftOutWhenUnset {
@@ -142,12 +144,14 @@ impl<R: Record> Named<R> {
 
     /// How the field became another one with the same value.
     fn becomes(&self, after: &Self) -> FieldChangeKind {
-        let parts = (self.part, after.part);
-        let (before, after) = (self.name, after.name);
+        let (before, after, parts) = (self.name, after.name, (self.part, after.part));
         match parts {
             (None, Some(Part { separator, index, .. })) => FieldChangeKind::Joined { before, after, separator, index },
             (Some(Part { separator, index, .. }), None) => FieldChangeKind::Split { before, after, separator, index },
-            (Some(part), Some(now)) if part != now => FieldChangeKind::Rejoined { before, after },
+            (Some(part), Some(now)) if part != now => {
+                let refused = (part.separator, part.count) != (now.separator, now.count);
+                FieldChangeKind::Rejoined { before, after, refused }
+            }
             (None, None) | (Some(_), Some(_)) => FieldChangeKind::Renamed { before, after },
         }
     }
@@ -239,6 +243,8 @@ fn compared<R: Record>(
         changes
             .push(change(field, FieldChangeKind::Added { name: field.name, same_value: with_value_of(field, before) }));
     }
+    // The parts of a text follow each other, and one change describes the text.
+    changes.dedup_by(|next, first| matches!(next.kind, FieldChangeKind::Rejoined { .. }) && next.kind == first.kind);
     changes
 }
 

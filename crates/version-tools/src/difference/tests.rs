@@ -10,6 +10,7 @@ use domain::rules::{Gate, Rule, Rules, course};
 use domain::{
     AcceptedCodes, Degree, DegreeField, Kind, List, Lists, Trainee, TraineeField, Value, Withdrawal, WithdrawalField,
 };
+use serde_json::{Value as Json, json};
 
 use super::{
     Change, ChangeDetail, CodesChangeKind, Difference, Effect, EndpointChangeKind, FieldChangeKind, RuleChangeKind,
@@ -149,6 +150,53 @@ fn a_name_that_has_come_to_stand_for_another_field_is_not_said_to_be_refused() {
     ));
     let effects: Vec<Effect> = there.changes.iter().map(|change| change.effect).collect();
     assert_eq!(effects, [Effect::RecordedDifferently; 2]);
+}
+
+#[test]
+fn text_that_joins_its_values_in_another_way_is_reported_once() {
+    const HYPHEN: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, wish = trigger + "-" + future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    const SLASH: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, wish = trigger + "/" + future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    const SWAPPED: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left_on = withdrawal_date, wish = future_interest + "-" + trigger, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    for (other, effect) in [(SLASH, Effect::Refused), (SWAPPED, Effect::RecordedDifferently)] {
+        for difference in both_ways(with_withdrawal(HYPHEN), with_withdrawal(other)) {
+            let refused = effect == Effect::Refused;
+            let kind = FieldChangeKind::Rejoined { before: "wish", after: "wish", refused };
+            assert_eq!(only_turn(&difference), (effect, kind));
+            assert_eq!(only(&difference).summary, "In requests, `wish` joins its values in another way.");
+        }
+    }
+}
+
+fn parsed(text: &str) -> Json {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn examples_of_a_group_have_objects_and_no_paths() {
+    const LEFT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        left { day = withdrawal_date, by = trigger }, future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    const LEAVING: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
+        leaving { on = withdrawal_date, cause = trigger as Text }, future_interest, reasons, another_reason,
+        safeguarding_concern_reasons,
+    };
+    let [there, _] = both_ways(with_withdrawal(LEFT), with_withdrawal(LEAVING));
+    let examples = there.changes.iter().filter_map(|change| change.example.as_ref());
+    let examples: Vec<[Json; 2]> = examples.map(|example| [parsed(&example.before), parsed(&example.after)]).collect();
+    let grouped =
+        [json!({ "left": { "day": "...", "by": "..." } }), json!({ "leaving": { "on": "...", "cause": "..." } })];
+    let typed = [json!({ "leaving": { "cause": 12 } }), json!({ "leaving": { "cause": "12" } })];
+    assert_eq!(examples, [grouped, typed], "{there:#?}");
 }
 
 #[test]

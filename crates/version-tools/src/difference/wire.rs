@@ -104,6 +104,7 @@ fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 /// The groups of responses that only one of two versions has.
 fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
     let mut changes = Vec::new();
+    let groups_of = |shape: &Shape<R>| distinct_groups(shape.entries.iter().map(|entry| entry.name));
     for group in groups_of(after).into_iter().filter(|group| before.group(group).is_none()) {
         let fields: Vec<&Entry<R>> =
             after.entries.iter().filter(|entry| group_of(entry.name) == Some(group) && entry.is_first_part()).collect();
@@ -125,9 +126,9 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
     changes
 }
 
-/// The names of the groups of a response, in order.
-fn groups_of<R: WireRecord>(shape: &Shape<R>) -> Vec<&'static str> {
-    let mut groups: Vec<_> = shape.entries.iter().filter_map(|entry| group_of(entry.name)).collect();
+/// The groups in the paths of fields, in order.
+fn distinct_groups(paths: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
+    let mut groups: Vec<_> = paths.filter_map(group_of).collect();
     groups.dedup();
     groups
 }
@@ -135,9 +136,8 @@ fn groups_of<R: WireRecord>(shape: &Shape<R>) -> Vec<&'static str> {
 /// The groups of requests that the first version does not have. The changes of fields describe those that are removed.
 fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let (before, after) = (R::inputs(from), R::inputs(to));
-    let mut groups: Vec<&'static str> = after.entries.iter().filter_map(|input| group_of(input.name)).collect();
-    groups.dedup();
     let mut changes = Vec::new();
+    let groups = distinct_groups(after.entries.iter().map(|input| input.name));
     for group in groups.into_iter().filter(|group| !before.is_group(group)) {
         let names: Vec<&str> =
             after.in_group(group).filter(|input| input.is_first_part()).map(|input| last_name(input.name)).collect();

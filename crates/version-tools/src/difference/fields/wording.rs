@@ -50,6 +50,11 @@ fn place(index: usize, separator: &str) -> String {
     format!("value {} of those with `{separator}` between them", index + 1)
 }
 
+/// The beginning of a sentence about a text that joins several values.
+fn joins(before: &str, after: &str) -> String {
+    if before == after { format!("`{after}` joins") } else { format!("`{before}` is called `{after}` and joins") }
+}
+
 fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool) -> (Effect, String, String) {
     let meaning = to.vocabulary.apply(change.meaning);
     let to = to.label;
@@ -89,9 +94,9 @@ fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool
             format!("In requests, {} in `{before}` is called `{after}`.", place(index, separator)),
             format!("Send `{after}` instead of `{before}`."),
         ),
-        FieldChangeKind::Rejoined { before, after } => (
-            Effect::Refused,
-            format!("In requests, `{before}` is called `{after}` and joins its values in another way."),
+        FieldChangeKind::Rejoined { before, after, refused } => (
+            if refused { Effect::Refused } else { Effect::RecordedDifferently },
+            format!("In requests, {} its values in another way.", joins(before, after)),
             format!("Send `{after}` as its description in the OpenAPI document says."),
         ),
         // A request can always leave out a field.
@@ -120,9 +125,9 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
             format!("In responses, {} in `{before}` is called `{after}`.", place(index, separator)),
             format!("Read `{after}` instead of `{before}`."),
         ),
-        FieldChangeKind::Rejoined { before, after } => (
+        FieldChangeKind::Rejoined { before, after, .. } => (
             Effect::ReadDifferently,
-            format!("In responses, `{before}` is called `{after}` and joins its values in another way."),
+            format!("In responses, {} its values in another way.", joins(before, after)),
             format!("Read `{after}` as its description in the OpenAPI document says."),
         ),
         FieldChangeKind::Removed { name, same_value: Some(other) } => (
