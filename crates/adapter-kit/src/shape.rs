@@ -115,6 +115,12 @@ impl<R: Record> Entry<R> {
         }
     }
 
+    /// The list of nested records that the field is, if it is one.
+    #[must_use]
+    pub fn nested_list(&self) -> Option<R::Field> {
+        self.field().filter(|field| field.info().kind == Kind::Records)
+    }
+
     /// The value of the field or of its part, before the version writes it.
     #[must_use]
     pub fn value<'a>(&self, record: &'a dyn Stored<R>, lists: &'a Lists) -> Value<'a> {
@@ -168,10 +174,7 @@ impl<R: Record> Shape<R> {
 
     /// The lists of nested records, by their names.
     pub fn nested_lists(&self) -> impl Iterator<Item = (&'static str, R::Field)> {
-        self.entries.iter().filter(|entry| entry.kind() == Kind::Records).filter_map(|entry| match &entry.source {
-            Source::Field(field) => Some((entry.name, *field)),
-            Source::Own(_) => None,
-        })
+        self.entries.iter().filter_map(|entry| Some((entry.name, entry.nested_list()?)))
     }
 
     /// The name under which a field is shown.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use domain::records::record::{NestedLists, StoredJson};
-use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Stored, Trainee, TraineeField, Value, for_nested_list};
+use domain::{FieldSet, Lists, Record, RecordField as _, Stored, Trainee, TraineeField, Value, for_nested_list};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -135,11 +135,11 @@ impl<R: Record> View<'_, R> {
                     push_key(out, start, entry.key);
                     out.extend_from_slice(b"null");
                 }
-                StoredJson::Unavailable if entry.kind() == Kind::Records => {
-                    self.write_records(entry, start, nested, out)?;
-                }
-                StoredJson::Unavailable if entry.is_first_part() => has_value |= self.write_shown(entry, start, out)?,
-                StoredJson::Unavailable => {}
+                StoredJson::Unavailable => match entry.nested_list() {
+                    Some(list) => self.write_records(entry.key, list, start, nested, out)?,
+                    None if entry.is_first_part() => has_value |= self.write_shown(entry, start, out)?,
+                    None => {}
+                },
             }
         }
         Ok(has_value)
@@ -161,17 +161,18 @@ impl<R: Record> View<'_, R> {
     /// Writes a list of nested records, if this view shows it.
     fn write_records<'a>(
         &'a self,
-        entry: &Entry<R>,
+        key: &str,
+        list: R::Field,
         start: usize,
         nested: &mut Option<NestedOf<'a, R>>,
         out: &mut Vec<u8>,
     ) -> Result<(), serde_json::Error> {
-        let (Some(field), Some(write_nested)) = (entry.field(), self.write_nested) else { return Ok(()) };
-        if self.only.is_some_and(|only| !only.contains(field)) {
+        let Some(write_nested) = self.write_nested else { return Ok(()) };
+        if self.only.is_some_and(|only| !only.contains(list)) {
             return Ok(());
         }
-        push_key(out, start, entry.key);
-        write_nested(self, field, nested.get_or_insert_with(|| self.record.nested()), out)
+        push_key(out, start, key);
+        write_nested(self, list, nested.get_or_insert_with(|| self.record.nested()), out)
     }
 
     /// Writes a field whose value is computed, and returns whether it has one.

@@ -91,16 +91,17 @@ pub struct SchoolFields<F> {
 
 /// What differs between the kinds of records that are nested in a trainee.
 pub trait NestedKind: Record<Owner = ()> {
-    /// Whether a trainee must not have two equal records.
+    /// Whether a trainee can have no two records that are duplicates.
     const REFUSES_DUPLICATES: bool = false;
 
     /// The fields of the school that a record is in.
     const SCHOOL: Option<SchoolFields<Self::Field>> = None;
 
-    /// The order in which the records of a trainee are shown. Equal ones stay as they were added.
+    /// The order in which the records of a trainee are shown. Callers sort stably: equal records stay in the order of the
+    /// list.
     fn compare(&self, other: &Self) -> Ordering;
 
-    /// Whether the two records are equal in this sense.
+    /// Whether the two records are duplicates.
     fn duplicates(&self, other: &Self) -> bool {
         let _ = other;
         false

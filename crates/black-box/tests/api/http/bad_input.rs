@@ -174,12 +174,7 @@ fn data(body: impl Into<Value>) -> Map<String, Value> {
     body.into()["data"].as_object().unwrap().clone()
 }
 
-/// A path with the identifiers of a trainee and its first placement and degree.
-fn filled(endpoint: Endpoint, shown: &Value) -> String {
-    path_of(endpoint, shown)
-}
-
-/// Like `filled`, but with rubbish for one of the identifiers.
+/// Like `path_of`, but with rubbish for one of the identifiers.
 fn filled_with(endpoint: Endpoint, shown: &Value, place: &str, rubbish: &str) -> String {
     identifiers(shown).into_iter().fold(endpoint.path().to_owned(), |path, (name, value)| {
         let value = if name == place { Some(rubbish.to_owned()) } else { value };
@@ -204,8 +199,8 @@ fn no_value_of_any_input_gets_more_than_a_refusal() {
         }}));
         sweep.values::<Degree>("POST", &format!("{path}/degrees"), &degree);
         let shown = api.read(created.id()).data;
-        sweep.values::<Placement>("PUT", &filled(Endpoint::UpdatePlacement, &shown), &Map::new());
-        sweep.values::<Degree>("PUT", &filled(Endpoint::UpdateDegree, &shown), &Map::new());
+        sweep.values::<Placement>("PUT", &path_of(Endpoint::UpdatePlacement, &shown), &Map::new());
+        sweep.values::<Degree>("PUT", &path_of(Endpoint::UpdateDegree, &shown), &Map::new());
         let withdrawal = data(Body::withdrawal(api.version).with_key("trigger", "nobody"));
         sweep.values::<Withdrawal>("POST", &format!("{path}/withdraw"), &withdrawal);
         sweep.values::<Deferral>("POST", &format!("{path}/defer"), &Map::new());
@@ -227,7 +222,7 @@ fn no_body_of_any_endpoint_gets_more_than_a_refusal() {
             }
             for (body, status) in bad_bodies() {
                 for method in methods(endpoint) {
-                    let reply = sweep.try_body(method, &filled(endpoint, &shown), &body);
+                    let reply = sweep.try_body(method, &path_of(endpoint, &shown), &body);
                     if let Some(status) = status {
                         let text = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
                         assert_eq!(reply.status, status, "{method} {endpoint:?} {text}: {:#}", reply.body);
@@ -271,7 +266,7 @@ fn rubbish_in_paths_and_queries_is_not_found_or_refused() {
                     }
                 }
                 if endpoint.method() == Method::Get {
-                    let path = filled(endpoint, &shown);
+                    let path = path_of(endpoint, &shown);
                     for parameter in [
                         "academic_cycle",
                         "status",

@@ -33,7 +33,7 @@ impl Client {
 pub(crate) struct Request<'a> {
     client: &'a Client,
     request: ureq::http::Request<Vec<u8>>,
-    /// The version that is requested; without one, that of the path.
+    /// The version whose form the response has; without one, that of the path.
     version: Option<&'static ApiVersion>,
 }
 
@@ -43,8 +43,8 @@ impl<'a> Request<'a> {
         Self { client, request, version: None }
     }
 
-    /// The same request to a version which may be in no list.
-    pub(crate) fn to(self, version: &'static ApiVersion) -> Self {
+    /// Reads the response in the form of this version, also if the register of versions does not have it.
+    pub(crate) fn with_version(self, version: &'static ApiVersion) -> Self {
         Self { version: Some(version), ..self }
     }
 

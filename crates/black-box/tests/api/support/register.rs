@@ -374,7 +374,7 @@ impl<'a> Api<'a> {
     /// A request for a path below that of the version, with the client's token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
         let path = format!("/api/{}{path}", self.version.label);
-        let request = self.register.request(method, &path).to(self.version);
+        let request = self.register.request(method, &path).with_version(self.version);
         request.header("Authorization", &format!("Bearer {}", self.token))
     }
 
