@@ -128,7 +128,7 @@ impl<R: Record> View<'_, R> {
                 StoredJson::Text(json) => {
                     push_key(out, start, entry.key);
                     out.extend_from_slice(json.as_bytes());
-                    has_value = true;
+                    has_value |= json != "[]";
                 }
                 StoredJson::Null if entry.when_set => {}
                 StoredJson::Null => {
@@ -178,12 +178,11 @@ impl<R: Record> View<'_, R> {
     /// Writes a field whose value is computed, and returns whether it has one.
     fn write_shown(&self, entry: &Entry<R>, start: usize, out: &mut Vec<u8>) -> Result<bool, serde_json::Error> {
         let value = self.value(entry);
-        let has_value = value != Value::Null;
-        if has_value || !entry.when_set {
+        if value != Value::Null || !entry.when_set {
             push_key(out, start, entry.key);
             self.write_value(&value, out)?;
         }
-        Ok(has_value)
+        Ok(!value.is_absent())
     }
 
     /// The words for the codes of a field.

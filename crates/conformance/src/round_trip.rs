@@ -98,10 +98,10 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, re
         }
         let name = inputs.name_of(*field);
         let stored = record.value(*field, Lists::embedded());
-        let expected = name.is_some().then_some(stored).filter(|value| *value != Value::Null && !is_empty(value));
+        let expected = name.is_some().then_some(stored).filter(|value| !value.is_absent());
         // A null that is sent in place of a default is no value.
         let has_default = inputs.of_field(*field).is_some_and(|input| input.default.is_some());
-        let is_value = |value: &Value<'_>| !(is_empty(value) || has_default && *value == Value::Null);
+        let is_value = |value: &Value<'_>| if *value == Value::Null { !has_default } else { !value.is_absent() };
         let asked = sent.changes.requested(*field).filter(is_value);
         if asked != expected {
             let name = name.unwrap_or(field.info().name);
@@ -109,10 +109,6 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, re
         }
     }
     Ok(())
-}
-
-fn is_empty(value: &Value<'_>) -> bool {
-    matches!(value, Value::TextList(texts) if texts.is_empty())
 }
 
 /// Whether the version accepts the request; where it does, the result is the record's normal form.

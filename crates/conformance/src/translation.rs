@@ -305,9 +305,10 @@ fn separators(version: &ApiVersion) -> Vec<&'static str> {
     for_each_record!(of_record(version)).concat()
 }
 
-/// Whether a value is null, or an object with nothing but nulls.
+/// Whether a value is null, or an object with nothing but nulls and empty lists.
 fn has_no_value(value: &Value) -> bool {
-    value.is_null() || value.as_object().is_some_and(|members| members.values().all(Value::is_null))
+    let is_absent = |member: &Value| member.is_null() || member.as_array().is_some_and(Vec::is_empty);
+    value.is_null() || value.as_object().is_some_and(|members| members.values().all(is_absent))
 }
 
 /// Whether a name is gained, by itself or as that of a record in a nested list.

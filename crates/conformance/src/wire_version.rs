@@ -45,7 +45,8 @@ const TRAINEE: Shape<Trainee> = shape! { Trainee, TraineeField:
     trainee_id read_only, given_names = first_names, last_name, email, date_of_birth, disability1, disability2,
     disability3 when_set, study_mode, training { route = training_route, subject = course_subject_1 }, course_age_range,
     ages = course_min_age + "-" + course_max_age, training_dates = itt_start_date + "/" + itt_end_date,
-    trainee_start_date, course_education_phase, state, left { on = withdrawal_date, why = withdrawal_trigger },
+    trainee_start_date, course_education_phase, state,
+    left { on = withdrawal_date, why = withdrawal_trigger, reasons = withdrawal_reasons },
     created_at, placements, degrees,
 };
 
@@ -84,8 +85,10 @@ const STUDY_MODES: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use adapter_kit::read::{NestedLists, Reader, UnknownNames};
+    use adapter_kit::view::View;
     use adapter_kit::{Versions, problems, reference};
-    use domain::Change;
+    use domain::{Change, Lists};
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::sample_version::{CHECKS, check_version};
@@ -121,6 +124,19 @@ mod tests {
         assert_eq!(warnings.len(), 1);
         assert!(warnings[0].as_ref().unwrap().starts_with("unknown field training.route"), "{warnings:?}");
         assert_eq!(changed, []);
+    }
+
+    fn shown(trainee: &Trainee) -> Value {
+        serde_json::to_value(View::trainee(&WIRE_VERSION, trainee, Lists::embedded())).unwrap()
+    }
+
+    #[test]
+    fn group_is_null_while_its_lists_are_empty_and_its_other_fields_unset() {
+        let mut trainee = Trainee::default();
+        assert_eq!(shown(&trainee)["left"], Value::Null);
+        trainee.withdrawal_reasons = Some(vec!["unacceptable_behaviour".to_owned()]);
+        let left = json!({ "on": null, "why": null, "reasons": ["unacceptable_behaviour"] });
+        assert_eq!(shown(&trainee)["left"], left);
     }
 
     #[test]

@@ -105,6 +105,23 @@ impl<'a> Value<'a> {
         text.map_or(Self::Null, Self::text)
     }
 
+    /// Whether there is no value: this is null or an empty list.
+    #[must_use]
+    pub fn is_absent(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::TextList(texts) => texts.is_empty(),
+            Self::Text(_)
+            | Self::Integer(_)
+            | Self::Boolean(_)
+            | Self::Date(_)
+            | Self::Timestamp(_)
+            | Self::Uuid(_)
+            | Self::Codes(_)
+            | Self::Document(_) => false,
+        }
+    }
+
     /// The value, or another in place of null.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {

@@ -60,13 +60,24 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
             }
         } else if value.is_null() {
             for path in members {
-                spread_value(path.to_owned(), &Value::Null, side, &mut cells);
+                if is_list_of_reply(side, path) {
+                    let empty = Value::Array(Vec::new());
+                    cells.push(Cell { key: path.to_owned(), part: None, value: empty, shown: Value::Null });
+                } else {
+                    spread_value(path.to_owned(), &Value::Null, side, &mut cells);
+                }
             }
         } else {
             cells.push(Cell { key: key.clone(), part: None, value: value.clone(), shown: value.clone() });
         }
     }
     cells
+}
+
+/// Whether a path is that of a list in a reply: it is empty where the group is null.
+fn is_list_of_reply<R: WireRecord>(side: Side<'_, R>, path: &str) -> bool {
+    let mut entries = side.shape.map_or(&[][..], |shape| shape.entries).iter();
+    side.direction == Direction::Reply && entries.any(|entry| entry.name == path && entry.kind() == Kind::TextList)
 }
 
 /// The paths of the fields in a group of that name, each once; none where there is no such group.
@@ -225,13 +236,18 @@ impl Gathered {
         }
         for (_, value) in &mut record {
             let Value::Object(object) = value else { continue };
-            if direction == Direction::Reply && !object.is_empty() && object.values().all(Value::is_null) {
+            if direction == Direction::Reply && !object.is_empty() && object.values().all(is_absent) {
                 *value = Value::Null;
             }
         }
         record.extend(self.others);
         record
     }
+}
+
+/// Whether there is no value: null or an empty list.
+fn is_absent(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Puts a part into its text; the text is null while no part has a value.

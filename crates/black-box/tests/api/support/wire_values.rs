@@ -4,7 +4,7 @@ use adapter_kit::shape::{JsonType, Shape};
 use adapter_kit::wire_form::{code_of, word_of};
 use adapter_kit::{ApiVersion, WireRecord};
 use conformance::paths;
-use domain::{Record, RecordField as _};
+use domain::{Kind, Record, RecordField as _};
 use serde_json::Value;
 
 /// A value of a field as a request of the version has it; what no request of any version has stays as it is.
@@ -30,6 +30,10 @@ pub(crate) fn canonical<R: Record>(
     if let (Some(part), Value::String(text)) = (entry.part, value) {
         let text = text.split(part.separator).nth(part.index).unwrap();
         return Some(text.parse::<i64>().map_or_else(|_| Value::from(text), Value::from));
+    }
+    // A list in a group that is null is empty.
+    if entry.group.is_some() && entry.kind() == Kind::TextList && value.is_null() {
+        return Some(Value::Array(Vec::new()));
     }
     match (value, version.wire.words_of(field.info().codes)) {
         (Value::String(word), Some(words)) => Some(Value::from(code_of(words, word).unwrap_or(word))),
