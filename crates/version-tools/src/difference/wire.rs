@@ -219,7 +219,7 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         let (summary, advice) = match (written(before.default), written(after.default)) {
             (_, Some(value)) => (
                 format!("A new record whose request has no `{name}` gets `{value}`."),
-                format!("Send null in `{name}` where a new record has no value."),
+                format!("Send null in `{name}` for a new record without a value, where the rules accept that."),
             ),
             (before, None) => (
                 format!("A new record whose request has no `{name}` has no value there."),
@@ -228,7 +228,7 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         };
         let change = change(Effect::RecordedDifferently, WirePart::Default, name, R::NAME, summary, advice);
         changes.push(match (written(before.default), written(after.default)) {
-            (_, Some(_)) => change.with_example(&json!({}), &at_path(name, Value::Null)),
+            (_, Some(value)) => change.with_example(&json!({}), &at_path(name, json!(value))),
             (Some(value), None) => change.with_example(&json!({}), &at_path(name, json!(value))),
             (None, None) => change,
         });
@@ -264,12 +264,14 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     let advice = format!("Read `{after}` of each page.");
     let change =
         change(Effect::ReadDifferently, WirePart::Page, after, "lists of trainees", sentences.join(" "), advice);
-    let example = |name: &str, members: &[(&str, PageMember)]| {
-        let values: Map<String, Value> =
-            members.iter().map(|(name, member)| ((*name).to_owned(), sample(*member))).collect();
-        json!({ "data": ["..."], name: values })
-    };
-    Some(change.with_example(&example(before, members_before), &example(after, members)))
+    Some(change.with_example(&sample_page(from), &sample_page(to)))
+}
+
+fn sample_page(version: &ApiVersion) -> Value {
+    let (name, members) = version.wire.envelope.page;
+    let values: Map<String, Value> =
+        members.iter().map(|(name, member)| ((*name).to_owned(), sample(*member, version))).collect();
+    json!({ "data": ["..."], name: values })
 }
 
 const fn meaning(member: PageMember) -> &'static str {
@@ -278,17 +280,17 @@ const fn meaning(member: PageMember) -> &'static str {
         PageMember::Pages => "how many pages there are.",
         PageMember::Total => "how many records there are.",
         PageMember::PerPage => "the most records on a page.",
-        PageMember::Next => "the address of the next page, null on the last one.",
+        PageMember::Next => "the path and query of the next page, with a cursor; null on the last page.",
     }
 }
 
-fn sample(member: PageMember) -> Value {
+fn sample(member: PageMember, version: &ApiVersion) -> Value {
     match member {
         PageMember::Number => json!(1),
         PageMember::Pages => json!(3),
         PageMember::Total => json!(120),
         PageMember::PerPage => json!(50),
-        PageMember::Next => json!("/trainees?page=2"),
+        PageMember::Next => json!(format!("{}/trainees?cursor=...", version.label.base_path())),
     }
 }
 
@@ -326,8 +328,9 @@ fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
         ProblemForm::Details => (
             "Errors of all kinds are problem details (RFC 9457), of the media type `application/problem+json`; there is no \
              form by field.",
-            "Read `detail`, and for each problem of a request an entry of `errors` with `pointer`, `code` and `detail`. In \
-             the result of an item of a batch they are in `problem`.",
+            "Read `detail`. For each problem of a body, read an entry of `errors` with `pointer`, `code` and `detail`; for \
+             each problem of a query, one with `parameter` and `detail`. Other errors, such as a `404`, have no `errors`. \
+             The result of an item of a batch has them in `problem`, with pointers that begin at the item.",
         ),
         ProblemForm::Errors => (
             "Errors are no longer problem details: they are JSON with a list of `errors`.",

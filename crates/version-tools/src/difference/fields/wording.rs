@@ -45,9 +45,9 @@ fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
     })
 }
 
-/// Where a value stands in a text that joins several.
-fn place(index: usize, separator: &str) -> String {
-    format!("value {} of those with `{separator}` between them", index + 1)
+/// The place of a value in a text that joins several.
+fn place(index: usize, separator: &str, text: &str) -> String {
+    format!("value {} of the text `{text}`, whose values have `{separator}` between them", index + 1)
 }
 
 /// The beginning of a sentence about a text that joins several values.
@@ -86,12 +86,12 @@ fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool
         ),
         FieldChangeKind::Joined { before, after, separator, index } => (
             if refuses(before) { Effect::Refused } else { Effect::RecordedDifferently },
-            format!("In requests, `{before}` is {} in `{after}`.", place(index, separator)),
+            format!("In requests, `{before}` is {}.", place(index, separator, after)),
             format!("Send `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Split { before, after, separator, index } => (
             if refuses(before) { Effect::Refused } else { Effect::RecordedDifferently },
-            format!("In requests, {} in `{before}` is called `{after}`.", place(index, separator)),
+            format!("In requests, `{after}` was {}.", place(index, separator, before)),
             format!("Send `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Rejoined { before, after, refused } => (
@@ -117,12 +117,12 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
         ),
         FieldChangeKind::Joined { before, after, separator, index } => (
             Effect::ReadDifferently,
-            format!("In responses, `{before}` is {} in `{after}`.", place(index, separator)),
+            format!("In responses, `{before}` is {}.", place(index, separator, after)),
             format!("Read `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Split { before, after, separator, index } => (
             Effect::ReadDifferently,
-            format!("In responses, {} in `{before}` is called `{after}`.", place(index, separator)),
+            format!("In responses, `{after}` was {}.", place(index, separator, before)),
             format!("Read `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Rejoined { before, after, .. } => (
