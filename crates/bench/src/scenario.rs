@@ -277,7 +277,7 @@ impl Facts {
         let has_additions = document.pointer("/paths/~1changes").is_some();
         let mut providers = Vec::new();
         for token in &register.tokens {
-            providers.push(Provider::find(&mut client, newest, token, has_additions)?);
+            providers.push(Provider::find(&mut client, newest, oldest, token, has_additions)?);
         }
         let token = register.tokens.first().ok_or("there is no token")?;
         // The register is left as it was.
@@ -369,9 +369,10 @@ impl Facts {
 }
 
 impl Provider {
-    fn find(client: &mut Client, base: &str, token: &str, has_additions: bool) -> Outcome<Self> {
+    /// Asks for the records of a provider in the oldest version, since a later one may describe its pages in another form.
+    fn find(client: &mut Client, newest: &str, oldest: &str, token: &str, has_additions: bool) -> Outcome<Self> {
         let mut page = |query: String| -> Outcome<Value> {
-            Ok(serde_json::from_slice(&client.read(&format!("{base}/trainees?{query}"), token)?)?)
+            Ok(serde_json::from_slice(&client.read(&format!("{oldest}/trainees?{query}"), token)?)?)
         };
         let total =
             |page: &Value, name: &str| page.pointer(&format!("/meta/{name}")).and_then(Value::as_u64).unwrap_or(0);
@@ -399,9 +400,9 @@ impl Provider {
         let in_training = in_training.map_or(Vec::new(), |listed| texts(&listed, "trainee_id"));
         let (mut pages_of_copy, mut changes_of_copy) = (Vec::new(), Vec::new());
         if has_additions {
-            let list = format!("{base}/trainees?academic_cycle={cycle}&per_page={COPIED_AT_ONCE}");
+            let list = format!("{newest}/trainees?academic_cycle={cycle}&per_page={COPIED_AT_ONCE}");
             pages_of_copy = copy(client, token, format!("{list}&include=placements,degrees"))?;
-            changes_of_copy = copy(client, token, format!("{base}/changes?limit={COPIED_AT_ONCE}"))?;
+            changes_of_copy = copy(client, token, format!("{newest}/changes?limit={COPIED_AT_ONCE}"))?;
         }
         Ok(Self { token: token.to_owned(), trainees, in_training, cycle, pages, since, pages_of_copy, changes_of_copy })
     }
