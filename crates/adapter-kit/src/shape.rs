@@ -55,7 +55,7 @@ impl<R: Record> Copy for Source<R> {}
 pub struct Group {
     /// The name.
     pub name: &'static str,
-    /// The name as the key of a JSON object, with its quotes and colon.
+    /// The name as a further key of a JSON object, with a comma, quotes and a colon.
     pub key: &'static str,
 }
 
@@ -75,7 +75,7 @@ pub struct Part {
 pub struct Entry<R: Record> {
     /// The name in this version; a field in a group has the path to it, such as `withdrawal.date`.
     pub name: &'static str,
-    /// The last name of that path as the key of a JSON object, with its quotes and colon.
+    /// The last name of that path as a further key of a JSON object, with a comma, quotes and a colon.
     pub key: &'static str,
     /// Where the value comes from.
     pub source: Source<R>,

@@ -271,11 +271,14 @@ fn write_nested_list<R: WireNested>(
     })
 }
 
-/// Writes a key of the object that begins at `start`.
+/// Writes a key with its comma into the object that begins at `start`. Before the first key, the brace of the object takes the
+/// place of the comma.
 #[inline]
 fn push_key(out: &mut Vec<u8>, start: usize, key: &str) {
-    out.push(if out.len() == start { b'{' } else { b',' });
     out.extend_from_slice(key.as_bytes());
+    if let Some(first) = out.get_mut(start) {
+        *first = b'{';
+    }
 }
 
 /// Writes records as a JSON array to the end of a buffer.

@@ -183,7 +183,7 @@ macro_rules! shape {
     (@entry [$($group:ident)?] $name:ident $source:expr, [$($modifier:ident)*]) => {
         $crate::shape::Entry {
             name: concat!($(stringify!($group), ".",)? stringify!($name)),
-            key: concat!("\"", stringify!($name), "\":"),
+            key: concat!(",\"", stringify!($name), "\":"),
             source: $source,
             when_set: false $(|| $crate::shape!(@is_when_set $modifier))*,
             read_only: false $(|| $crate::shape!(@is_read_only $modifier))*,
@@ -195,7 +195,7 @@ macro_rules! shape {
     (@group $group:ident) => {
         Some($crate::shape::Group {
             name: stringify!($group),
-            key: concat!("\"", stringify!($group), "\":"),
+            key: concat!(",\"", stringify!($group), "\":"),
         })
     };
     (@is_when_set when_set) => { true };

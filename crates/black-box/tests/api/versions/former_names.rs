@@ -113,7 +113,11 @@ fn later_version(field: F, name: &'static str) -> &'static ApiVersion {
     let trainee = Inputs { entries: entries.leak(), by_name: by_name.leak(), ..newest.inputs.trainee };
     let inputs = AllInputs { trainee, ..newest.inputs };
     let shown = |entry: &Entry<Trainee>| {
-        if entry.field() == Some(field) { Entry { name, key: format!("\"{name}\":").leak(), ..*entry } } else { *entry }
+        if entry.field() == Some(field) {
+            Entry { name, key: format!(",\"{name}\":").leak(), ..*entry }
+        } else {
+            *entry
+        }
     };
     let entries: Vec<_> = newest.shapes.trainee.entries.iter().map(shown).collect();
     let mut names: Vec<_> = entries.iter().map(|entry| InputName::new(entry.name, ())).collect();
