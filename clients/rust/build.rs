@@ -8,6 +8,9 @@ fn main() -> anyhow::Result<()> {
     println!("cargo::rerun-if-changed={document}");
     let document: openapiv3::OpenAPI = serde_json::from_str(&fs::read_to_string(document)?)?;
     let tokens = progenitor::Generator::default().generate_tokens(&document)?;
-    fs::write(format!("{}/client.rs", env::var("OUT_DIR")?), prettyplease::unparse(&syn::parse2(tokens)?))?;
+    fs::write(
+        format!("{}/client.rs", env::var("OUT_DIR")?),
+        prettyplease::unparse(&syn::parse2(tokens)?),
+    )?;
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Rebuilds the crate when a migration is added: the migrations are embedded, and cargo watches only files that it knows.
+//! Rebuilds the crate when a migration is added: the migrations are embedded, and cargo watches
+//! only files that it knows.
 
 fn main() {
     println!("cargo::rerun-if-changed=../../migrations");

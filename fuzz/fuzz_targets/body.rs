@@ -1,4 +1,5 @@
-//! Bodies of requests in one version: the one at the place `FUZZ_VERSION` of the list, counted from 0.
+//! Bodies of requests in one version: the one at the place `FUZZ_VERSION` of the list, counted
+//! from 0.
 
 #![no_main]
 
@@ -14,7 +15,10 @@ static SAMPLE: LazyLock<Sample> =
 static BODIES: LazyLock<Bodies<'static>> = LazyLock::new(|| {
     let place = std::env::var("FUZZ_VERSION").expect("FUZZ_VERSION is set");
     let place: usize = place.parse().expect("FUZZ_VERSION is a number");
-    let served = versions::all().iter().nth(place).expect("there is such a version");
+    let served = versions::all()
+        .iter()
+        .nth(place)
+        .expect("there is such a version");
     Bodies::new(versions::all(), served, &SAMPLE)
 });
 

@@ -1,15 +1,15 @@
 //! Goes through the life of a trainee's record with a client that progenitor has generated.
 //!
-//! The address of the API, with the version, is in `REGISTER_API`, the token in `REGISTER_TOKEN`, and the file of the document from
-//! which the client was generated in `REGISTER_DOCUMENT`.
+//! The address of the API, with the version, is in `REGISTER_API`, the token in `REGISTER_TOKEN`,
+//! and the file of the document from which the client was generated in `REGISTER_DOCUMENT`.
 
 use std::{env, fs};
 
 use anyhow::{Context as _, bail, ensure};
 use client::types::{
-    BatchItem, BatchResultData, Change, CreateTraineeBody, CreateTraineeResponse, DuplicateTraineeOrUnauthorized,
-    ErrorCode, NewTrainee, State, Trainee, TraineeChanges, UpdateTraineeBody, WithdrawBody, Withdrawal,
-    WithdrawalReason,
+    BatchItem, BatchResultData, Change, CreateTraineeBody, CreateTraineeResponse,
+    DuplicateTraineeOrUnauthorized, ErrorCode, NewTrainee, State, Trainee, TraineeChanges,
+    UpdateTraineeBody, WithdrawBody, Withdrawal, WithdrawalReason,
 };
 use client::{Client, Error, ResponseValue};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
@@ -32,23 +32,50 @@ type Refused = Error<DuplicateTraineeOrUnauthorized>;
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> anyhow::Result<()> {
     let token = env::var("REGISTER_TOKEN").context("REGISTER_TOKEN")?;
-    let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(&format!("Bearer {token}"))?)]);
-    let sender = reqwest::Client::builder().default_headers(headers).build()?;
-    let client = Client::new_with_client(&env::var("REGISTER_API").context("REGISTER_API")?, sender);
+    let headers = HeaderMap::from_iter([(
+        AUTHORIZATION,
+        HeaderValue::from_str(&format!("Bearer {token}"))?,
+    )]);
+    let sender = reqwest::Client::builder()
+        .default_headers(headers)
+        .build()?;
+    let client =
+        Client::new_with_client(&env::var("REGISTER_API").context("REGISTER_API")?, sender);
     let run = uuid::Uuid::new_v4().simple().to_string().split_off(24);
     let account = client.show_account(None).await?.into_inner().data;
     println!("rust: {} {}", account.provider.name, account.version);
 
     // Register, and send the request again.
     let key = format!("first-{run}");
-    let first = register(&client, new_trainee("First", &run, "trainee@example.com")?, Some(&key)).await?;
+    let first = register(
+        &client,
+        new_trainee("First", &run, "trainee@example.com")?,
+        Some(&key),
+    )
+    .await?;
     let trainee_id = first.into_inner().data.trainee_id;
-    let again = register(&client, new_trainee("First", &run, "trainee@example.com")?, Some(&key)).await?;
-    ensure!(again.headers().get("idempotent-replayed").is_some_and(|value| value == "true"));
+    let again = register(
+        &client,
+        new_trainee("First", &run, "trainee@example.com")?,
+        Some(&key),
+    )
+    .await?;
+    ensure!(
+        again
+            .headers()
+            .get("idempotent-replayed")
+            .is_some_and(|value| value == "true")
+    );
     ensure!(again.into_inner().data.trainee_id == trainee_id);
 
     // A person who is registered already.
-    match register(&client, new_trainee("First", &run, "trainee@example.com")?, None).await {
+    match register(
+        &client,
+        new_trainee("First", &run, "trainee@example.com")?,
+        None,
+    )
+    .await
+    {
         Err(Error::ErrorResponse(reply)) if reply.status() == 409 => match reply.into_inner() {
             DuplicateTraineeOrUnauthorized::DuplicateTrainee(duplicate) => {
                 ensure!(ids(&duplicate.data) == [trainee_id.clone()]);
@@ -62,8 +89,13 @@ async fn main() -> anyhow::Result<()> {
     match register(&client, new_trainee("Second", &run, "nobody")?, None).await {
         Err(Error::ErrorResponse(reply)) if reply.status() == 422 => match reply.into_inner() {
             DuplicateTraineeOrUnauthorized::DuplicateTrainee(refused) => {
-                let [error] = refused.errors.as_slice() else { bail!("{refused:?}") };
-                ensure!(error.field.as_deref() == Some("email") && error.code == Some(ErrorCode::NotEmail));
+                let [error] = refused.errors.as_slice() else {
+                    bail!("{refused:?}")
+                };
+                ensure!(
+                    error.field.as_deref() == Some("email")
+                        && error.code == Some(ErrorCode::NotEmail)
+                );
             }
             other @ DuplicateTraineeOrUnauthorized::Unauthorized(_) => bail!("{other:?}"),
         },
@@ -73,12 +105,28 @@ async fn main() -> anyhow::Result<()> {
     // A batch, one of which is refused.
     let item = |last_name: &str, email: &str| -> anyhow::Result<BatchItem> {
         let idempotency_key = format!("{last_name}-{run}");
-        Ok(BatchItem { data: new_trainee(last_name, &run, email)?, idempotency_key })
+        Ok(BatchItem {
+            data: new_trainee(last_name, &run, email)?,
+            idempotency_key,
+        })
     };
-    let items =
-        vec![item("Third", "trainee@example.com")?, item("Fourth", "nobody")?, item("Fifth", "trainee@example.com")?];
-    let results = client.create_trainees(None, &items).await?.into_inner().data;
-    ensure!(results.iter().map(|result| result.status).collect::<Vec<_>>() == [201, 422, 201]);
+    let items = vec![
+        item("Third", "trainee@example.com")?,
+        item("Fourth", "nobody")?,
+        item("Fifth", "trainee@example.com")?,
+    ];
+    let results = client
+        .create_trainees(None, &items)
+        .await?
+        .into_inner()
+        .data;
+    ensure!(
+        results
+            .iter()
+            .map(|result| result.status)
+            .collect::<Vec<_>>()
+            == [201, 422, 201]
+    );
     let created: Vec<String> = results
         .into_iter()
         .filter_map(|result| match result.data? {
@@ -95,10 +143,26 @@ async fn main() -> anyhow::Result<()> {
     let (cycle, two) = ("2026".parse()?, Some(2.try_into()?));
     loop {
         let page = client
-            .list_trainees(Some(&cycle), cursor.as_deref(), None, None, None, two, None, None, None, None)
+            .list_trainees(
+                Some(&cycle),
+                cursor.as_deref(),
+                None,
+                None,
+                None,
+                two,
+                None,
+                None,
+                None,
+                None,
+            )
             .await?;
         cursor = next_cursor(page.headers())?;
-        listed.extend(page.into_inner().data.into_iter().map(|trainee| trainee.trainee_id));
+        listed.extend(
+            page.into_inner()
+                .data
+                .into_iter()
+                .map(|trainee| trainee.trainee_id),
+        );
         if cursor.is_none() {
             break;
         }
@@ -108,11 +172,28 @@ async fn main() -> anyhow::Result<()> {
     // An update of what nobody else has changed.
     let id = trainee_id.as_str();
     let shown = client.show_trainee(id, None, None).await?;
-    let tag = shown.headers().get("etag").context("no ETag")?.to_str()?.to_owned();
-    let data = TraineeChanges { email: Some("new@example.com".parse()?), ..TraineeChanges::default() };
+    let tag = shown
+        .headers()
+        .get("etag")
+        .context("no ETag")?
+        .to_str()?
+        .to_owned();
+    let data = TraineeChanges {
+        email: Some("new@example.com".parse()?),
+        ..TraineeChanges::default()
+    };
     let update = UpdateTraineeBody { data };
-    let updated = client.update_trainee(id, Some(&tag), None, &update).await?.into_inner().data;
-    ensure!(updated.email.as_ref().is_some_and(|email| email.to_string() == "new@example.com"));
+    let updated = client
+        .update_trainee(id, Some(&tag), None, &update)
+        .await?
+        .into_inner()
+        .data;
+    ensure!(
+        updated
+            .email
+            .as_ref()
+            .is_some_and(|email| email.to_string() == "new@example.com")
+    );
     match client.update_trainee(id, Some(&tag), None, &update).await {
         Err(Error::ErrorResponse(reply)) => ensure!(reply.status() == 412, "{reply:?}"),
         other => bail!("an outdated tag: {other:?}"),
@@ -120,30 +201,53 @@ async fn main() -> anyhow::Result<()> {
 
     // The changes so far, a withdrawal, and what is new.
     let (changed, after) = changes(&client, None).await?;
-    ensure!(expected.iter().all(|id| changed.iter().any(|change| change.trainee_id == **id)));
+    ensure!(
+        expected
+            .iter()
+            .all(|id| changed.iter().any(|change| change.trainee_id == **id))
+    );
     let mut withdrawal: Withdrawal = example("/trainees/{trainee_id}/withdraw")?;
     withdrawal.reasons = vec![WithdrawalReason::TraineeWorkloadIssues];
-    let withdrawn = client.withdraw(id, None, None, None, &WithdrawBody { data: withdrawal }).await?.into_inner().data;
+    let withdrawn = client
+        .withdraw(id, None, None, None, &WithdrawBody { data: withdrawal })
+        .await?
+        .into_inner()
+        .data;
     ensure!(withdrawn.state == State::Withdrawn);
     let (news, _) = changes(&client, Some(after)).await?;
-    let [news] = news.as_slice() else { bail!("{} changes", news.len()) };
+    let [news] = news.as_slice() else {
+        bail!("{} changes", news.len())
+    };
     ensure!(news.trainee_id == trainee_id);
-    println!("rust: ok, {} trainees listed, {} changes", listed.len(), changed.len());
+    println!(
+        "rust: ok, {} trainees listed, {} changes",
+        listed.len(),
+        changed.len()
+    );
     Ok(())
 }
 
 /// The example of a request that creates something: a whole record in the names of the version.
 fn example<T: DeserializeOwned>(path: &str) -> anyhow::Result<T> {
-    let document: Value = serde_json::from_str(&fs::read_to_string(env::var("REGISTER_DOCUMENT")?)?)?;
+    let document: Value =
+        serde_json::from_str(&fs::read_to_string(env::var("REGISTER_DOCUMENT")?)?)?;
     let post = &document["paths"][path]["post"];
-    Ok(serde_json::from_value(post["requestBody"]["content"]["application/json"]["example"]["data"].clone())?)
+    Ok(serde_json::from_value(
+        post["requestBody"]["content"]["application/json"]["example"]["data"].clone(),
+    )?)
 }
 
 /// A trainee whom the register accepts; the last name tells one from another.
 fn new_trainee(last_name: &str, run: &str, email: &str) -> anyhow::Result<NewTrainee> {
     let (date_of_birth, sex) = ("1999-04-12".parse()?, "11".parse()?);
     let (last_name, email) = (format!("{last_name}-{run}").parse()?, email.parse()?);
-    Ok(NewTrainee { last_name, date_of_birth, sex, email, ..example("/trainees")? })
+    Ok(NewTrainee {
+        last_name,
+        date_of_birth,
+        sex,
+        email,
+        ..example("/trainees")?
+    })
 }
 
 async fn register(
@@ -151,14 +255,22 @@ async fn register(
     trainee: NewTrainee,
     key: Option<&str>,
 ) -> Result<ResponseValue<CreateTraineeResponse>, Refused> {
-    client.create_trainee(key, None, &CreateTraineeBody { data: trainee }).await
+    client
+        .create_trainee(key, None, &CreateTraineeBody { data: trainee })
+        .await
 }
 
 /// The trainees who have changed, in the order of their changes, and where to go on.
-async fn changes(client: &Client, mut after: Option<String>) -> anyhow::Result<(Vec<Change>, String)> {
+async fn changes(
+    client: &Client,
+    mut after: Option<String>,
+) -> anyhow::Result<(Vec<Change>, String)> {
     let mut changed = Vec::new();
     loop {
-        let page = client.list_changes(after.as_deref(), Some(2.try_into()?), None).await?.into_inner();
+        let page = client
+            .list_changes(after.as_deref(), Some(2.try_into()?), None)
+            .await?
+            .into_inner();
         changed.extend(page.data);
         if !page.meta.has_more {
             return Ok((changed, page.meta.after));
@@ -169,13 +281,26 @@ async fn changes(client: &Client, mut after: Option<String>) -> anyhow::Result<(
 
 /// The cursor in the link to the next page.
 fn next_cursor(headers: &HeaderMap) -> anyhow::Result<Option<String>> {
-    let Some(links) = headers.get("link") else { return Ok(None) };
-    let next = links.to_str()?.split(", <").find(|link| link.ends_with("rel=\"next\""));
-    let Some(next) = next.and_then(|link| link.trim_start_matches('<').split('>').next()) else { return Ok(None) };
+    let Some(links) = headers.get("link") else {
+        return Ok(None);
+    };
+    let next = links
+        .to_str()?
+        .split(", <")
+        .find(|link| link.ends_with("rel=\"next\""));
+    let Some(next) = next.and_then(|link| link.trim_start_matches('<').split('>').next()) else {
+        return Ok(None);
+    };
     let url = reqwest::Url::parse("http://localhost")?.join(next)?;
-    Ok(url.query_pairs().find(|(name, _)| name == "cursor").map(|(_, value)| value.into_owned()))
+    Ok(url
+        .query_pairs()
+        .find(|(name, _)| name == "cursor")
+        .map(|(_, value)| value.into_owned()))
 }
 
 fn ids(trainees: &[Trainee]) -> Vec<String> {
-    trainees.iter().map(|trainee| trainee.trainee_id.clone()).collect()
+    trainees
+        .iter()
+        .map(|trainee| trainee.trainee_id.clone())
+        .collect()
 }

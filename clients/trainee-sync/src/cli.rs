@@ -88,7 +88,11 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// Depends on how many rows were refused.
     pub(crate) fn of_refused(refused: usize) -> Self {
-        if refused == 0 { Self::Complete } else { Self::RowsRefused }
+        if refused == 0 {
+            Self::Complete
+        } else {
+            Self::RowsRefused
+        }
     }
 }
 
@@ -113,12 +117,15 @@ pub(crate) fn run() -> Result<Outcome> {
             Ok(Outcome::Complete)
         }
         Command::Push(options) => push::push(&mut options.open()?, &options),
-        Command::Diff(options) => diff::diff(&mut options.file.open()?, &options.file, options.check),
+        Command::Diff(options) => {
+            diff::diff(&mut options.file.open()?, &options.file, options.check)
+        }
         Command::Translate(options) => translate::translate(&options),
     }
 }
 
-/// The name of a column in the form in which a file is read: in lower case, without surrounding space.
+/// The name of a column in the form in which a file is read: in lower case, without surrounding
+/// space.
 #[expect(clippy::unnecessary_wraps, reason = "the form of a parser of values")]
 pub(crate) fn column_name(text: &str) -> Result<String, Infallible> {
     Ok(text.trim().to_ascii_lowercase())

@@ -1,6 +1,7 @@
 //! Requests to the register over HTTP: each is sent again where that may help, and counted.
 //!
-//! Every request of this program can be sent again: it reads, or it has an idempotency key, or `If-Match`.
+//! Every request of this program can be sent again: it reads, or it has an idempotency key, or
+//! `If-Match`.
 
 mod retry;
 
@@ -28,7 +29,8 @@ use retry::{Retries, Verdict};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(15);
 /// How long a reply may take, which is longer than the register lets a request wait.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(120);
-/// The largest reply that is read. The register sends pages of 4 MiB at most; a batch is answered with whole records.
+/// The largest reply that is read. The register sends pages of 4 MiB at most; a batch is answered
+/// with whole records.
 const MOST_REPLY_BYTES: u64 = 64 << 20;
 
 /// A request, which can be sent again as it is.
@@ -45,12 +47,29 @@ pub(crate) struct Request {
 impl Request {
     /// A request without a body. The path begins after the address of the register.
     pub(crate) fn get(kind: &'static str, path: impl Into<String>) -> Self {
-        Self { kind, method: "GET", path: path.into(), body: None, headers: Vec::new() }
+        Self {
+            kind,
+            method: "GET",
+            path: path.into(),
+            body: None,
+            headers: Vec::new(),
+        }
     }
 
     /// A request with a JSON body.
-    pub(crate) fn with_body(kind: &'static str, method: &'static str, path: impl Into<String>, body: String) -> Self {
-        Self { kind, method, path: path.into(), body: Some(body), headers: Vec::new() }
+    pub(crate) fn with_body(
+        kind: &'static str,
+        method: &'static str,
+        path: impl Into<String>,
+        body: String,
+    ) -> Self {
+        Self {
+            kind,
+            method,
+            path: path.into(),
+            body: Some(body),
+            headers: Vec::new(),
+        }
     }
 
     /// The request with a header more.
@@ -78,21 +97,34 @@ impl Reply {
     /// Why the register did not do what it was asked, with what to do next where the program knows.
     pub(crate) fn refusal(&self) -> anyhow::Error {
         let errors = at(&self.body, "errors").as_array().into_iter().flatten();
-        let mut messages: Vec<&str> = errors.filter_map(|error| error["message"].as_str()).collect();
+        let mut messages: Vec<&str> = errors
+            .filter_map(|error| error["message"].as_str())
+            .collect();
         messages.extend(at(&self.body, "message").as_str());
-        let said = if messages.is_empty() { String::new() } else { format!(": {}", messages.join("; ")) };
+        let said = if messages.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", messages.join("; "))
+        };
         let next = match self.status {
             401 => {
                 "; the token is not accepted: check that it is whole, of this register and not expired, or ask for a new one"
             }
             404 => "; check the address of the register and --version",
             410 => "; look for a version that is served at /docs of the register",
-            300..=399 => "; the register is elsewhere: name the address that answers itself with --register",
-            500..=599 => "; run the command again later, and name the request to whoever runs the register if it stays",
+            300..=399 => {
+                "; the register is elsewhere: name the address that answers itself with --register"
+            }
+            500..=599 => {
+                "; run the command again later, and name the request to whoever runs the register if it stays"
+            }
             _ => "",
         };
         let request = self.request_id.as_deref().unwrap_or("without a name");
-        anyhow!("the register answered {}{said}{next} (request {request})", self.status)
+        anyhow!(
+            "the register answered {}{said}{next} (request {request})",
+            self.status
+        )
     }
 }
 
@@ -129,7 +161,11 @@ impl Client {
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .timeout_global(Some(REPLY_TIMEOUT))
             .user_agent(concat!("trainee-sync/", env!("CARGO_PKG_VERSION")));
-        let config = if is_encrypted { config.tls_config(system_certificates()?) } else { config };
+        let config = if is_encrypted {
+            config.tls_config(system_certificates()?)
+        } else {
+            config
+        };
         let agent = config.build().into();
         Ok(Self {
             agent,
@@ -141,7 +177,8 @@ impl Client {
         })
     }
 
-    /// Sends a request until the register has decided about it. Any status but those that ask to come again is an answer.
+    /// Sends a request until the register has decided about it. Any status but those that ask to
+    /// come again is an answer.
     pub(crate) fn send(&self, request: &Request) -> Result<Reply> {
         let mut retries = Retries::new(self.settings.patience);
         loop {
@@ -153,26 +190,46 @@ impl Client {
                     Err(lost) => bail!("{lost}"),
                 },
                 Verdict::GiveUp => {
-                    let gave_up = || format!("no answer from {} to {}", self.settings.register, request.kind);
+                    let gave_up = || {
+                        format!(
+                            "no answer from {} to {}",
+                            self.settings.register, request.kind
+                        )
+                    };
                     let next = "run the command again: it goes on where it was";
                     let reason = match attempt {
                         Ok(reply) => reply.refusal(),
-                        Err(lost) => anyhow!("{lost}; check the address and the network, and {next}"),
+                        Err(lost) => {
+                            anyhow!("{lost}; check the address and the network, and {next}")
+                        }
                     };
                     return Err(reason).with_context(gave_up);
                 }
                 Verdict::Again(delay) => delay,
             };
-            let why = attempt.map_or_else(|lost| lost, |reply| format!("the register answered {}", reply.status));
-            self.progress.say(&format!("{}: {why}; trying again in {:.1} s", request.kind, delay.as_secs_f64()));
+            let why = attempt.map_or_else(
+                |lost| lost,
+                |reply| format!("the register answered {}", reply.status),
+            );
+            self.progress.say(&format!(
+                "{}: {why}; trying again in {:.1} s",
+                request.kind,
+                delay.as_secs_f64()
+            ));
             self.sent_again.fetch_add(1, Ordering::Relaxed);
             thread::sleep(delay);
         }
     }
 
-    /// Sends a request once. The inner error is that no whole reply arrived, which may be different the next time.
+    /// Sends a request once. The inner error is that no whole reply arrived, which may be different
+    /// the next time.
     fn attempt(&self, request: &Request) -> Result<Result<Reply, String>> {
-        *self.sent.lock().unwrap_or_else(PoisonError::into_inner).entry(request.kind).or_default() += 1;
+        *self
+            .sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(request.kind)
+            .or_default() += 1;
         let mut built = http::Request::builder()
             .method(request.method)
             .uri(format!("{}{}", self.settings.register, request.path))
@@ -185,7 +242,9 @@ impl Client {
         }
         let invalid = || format!("{} cannot be sent", request.kind);
         let response = match &request.body {
-            Some(body) => self.agent.run(built.body(body.as_str()).with_context(invalid)?),
+            Some(body) => self
+                .agent
+                .run(built.body(body.as_str()).with_context(invalid)?),
             None => self.agent.run(built.body(()).with_context(invalid)?),
         };
         let (head, mut body) = match response {
@@ -196,10 +255,15 @@ impl Client {
             Ok(text) => text,
             Err(error) => return lost(error),
         };
-        head.headers.get_all("warning").iter().filter_map(|value| value.to_str().ok()).for_each(|text| self.warn(text));
+        head.headers
+            .get_all("warning")
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .for_each(|text| self.warn(text));
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
-        let retry_after =
-            header("retry-after").and_then(|seconds| seconds.trim().parse().ok()).map(Duration::from_secs);
+        let retry_after = header("retry-after")
+            .and_then(|seconds| seconds.trim().parse().ok())
+            .map(Duration::from_secs);
         Ok(Ok(Reply {
             status: head.status.as_u16(),
             etag: header("etag").map(str::to_owned),
@@ -212,10 +276,19 @@ impl Client {
         }))
     }
 
-    /// Says what a header `Warning` says, such as that the token ends soon, unless it was said before.
+    /// Says what a header `Warning` says, such as that the token ends soon, unless it was said
+    /// before.
     fn warn(&self, header: &str) {
-        let text = header.trim_start_matches("299 - ").trim_matches('"').replace("\\\"", "\"");
-        if self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(text.clone()) {
+        let text = header
+            .trim_start_matches("299 - ")
+            .trim_matches('"')
+            .replace("\\\"", "\"");
+        if self
+            .warned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(text.clone())
+        {
             self.progress.say(&format!("the register warns: {text}"));
         }
     }
@@ -223,8 +296,14 @@ impl Client {
     /// How many requests were sent, of which kinds.
     pub(crate) fn summary(&self) -> String {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        let kinds: Vec<String> = sent.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-        let (all, again) = (sent.values().sum::<usize>(), self.sent_again.load(Ordering::Relaxed));
+        let kinds: Vec<String> = sent
+            .iter()
+            .map(|(kind, count)| format!("{count} {kind}"))
+            .collect();
+        let (all, again) = (
+            sent.values().sum::<usize>(),
+            self.sent_again.load(Ordering::Relaxed),
+        );
         let mut summary = format!("{all} requests: {}", kinds.join(", "));
         if again > 0 {
             summary += &format!("; {again} of them were sent again");
@@ -234,12 +313,20 @@ impl Client {
 
     /// How many requests were sent.
     pub(crate) fn count(&self) -> usize {
-        self.sent.lock().unwrap_or_else(PoisonError::into_inner).values().sum()
+        self.sent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .sum()
     }
 }
 
-/// What comes of a request without a whole reply: an inner error where it may go better the next time.
-#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else there is does not go better the next time")]
+/// What comes of a request without a whole reply: an inner error where it may go better the next
+/// time.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "whatever else there is does not go better the next time"
+)]
 fn lost<T>(error: Error) -> Result<Result<T, String>> {
     match error {
         Error::Io(error) if is_about_certificate(&error) => Err(error).context(
@@ -258,17 +345,31 @@ fn lost<T>(error: Error) -> Result<Result<T, String>> {
 }
 
 fn is_about_certificate(error: &io::Error) -> bool {
-    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    let inner = error
+        .get_ref()
+        .and_then(|inner| inner.downcast_ref::<rustls::Error>());
     matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// Whether the address is one to which a token may be sent, and whether what is sent there is encrypted.
+/// Whether the address is one to which a token may be sent, and whether what is sent there is
+/// encrypted.
 fn check_address(register: &str, allow_plain_http: bool) -> Result<bool> {
-    let uri = register.parse::<Uri>().ok().filter(|uri| matches!(uri.path(), "" | "/") && uri.query().is_none());
-    let Some((scheme, host)) = uri.as_ref().and_then(|uri| Some((uri.scheme_str()?, uri.host()?))) else {
-        bail!("{register} is not the address of a register; it is like https://register.example, without a path");
+    let uri = register
+        .parse::<Uri>()
+        .ok()
+        .filter(|uri| matches!(uri.path(), "" | "/") && uri.query().is_none());
+    let Some((scheme, host)) = uri
+        .as_ref()
+        .and_then(|uri| Some((uri.scheme_str()?, uri.host()?)))
+    else {
+        bail!(
+            "{register} is not the address of a register; it is like https://register.example, without a path"
+        );
     };
-    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let address = host
+        .trim_start_matches('[')
+        .trim_end_matches(']')
+        .parse::<IpAddr>();
     let is_this_machine = host == "localhost" || address.is_ok_and(|address| address.is_loopback());
     match scheme {
         "https" => Ok(true),
@@ -285,16 +386,27 @@ fn system_certificates() -> Result<TlsConfig> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {
-        bail!("this machine has no certificates to know a register by; install ca-certificates, or set SSL_CERT_FILE");
+        bail!(
+            "this machine has no certificates to know a register by; install ca-certificates, or set SSL_CERT_FILE"
+        );
     }
-    let certificates: Vec<Certificate<'static>> =
-        found.certs.iter().map(|certificate| Certificate::from_der(certificate).to_owned()).collect();
-    Ok(TlsConfig::builder().root_certs(RootCerts::Specific(Arc::new(certificates))).build())
+    let certificates: Vec<Certificate<'static>> = found
+        .certs
+        .iter()
+        .map(|certificate| Certificate::from_der(certificate).to_owned())
+        .collect();
+    Ok(TlsConfig::builder()
+        .root_certs(RootCerts::Specific(Arc::new(certificates)))
+        .build())
 }
 
 /// The requests of `RateLimit-Policy: "token";q=100;w=60`.
 fn read_quota(policy: &str) -> Option<usize> {
-    policy.split(';').find_map(|part| part.trim().strip_prefix("q="))?.parse().ok()
+    policy
+        .split(';')
+        .find_map(|part| part.trim().strip_prefix("q="))?
+        .parse()
+        .ok()
 }
 
 #[cfg(test)]
@@ -304,12 +416,20 @@ mod tests {
     #[test]
     fn token_is_sent_unencrypted_to_this_machine_only() {
         assert!(check_address("https://register.example", false).unwrap());
-        for address in ["http://127.0.0.1:8080", "http://localhost:8080", "http://[::1]:8080"] {
+        for address in [
+            "http://127.0.0.1:8080",
+            "http://localhost:8080",
+            "http://[::1]:8080",
+        ] {
             assert!(!check_address(address, false).unwrap());
         }
         assert!(!check_address("http://register.example", true).unwrap());
-        for address in ["http://register.example", "http://127.evil.example.org", "ftp://127.0.0.1", "register.example"]
-        {
+        for address in [
+            "http://register.example",
+            "http://127.evil.example.org",
+            "ftp://127.0.0.1",
+            "register.example",
+        ] {
             assert!(check_address(address, false).is_err(), "{address}");
         }
         assert!(check_address("https://register.example/api/v2026.1", false).is_err());

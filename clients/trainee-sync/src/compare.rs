@@ -1,11 +1,12 @@
 //! A row against the record of its trainee: what would have to change, and what forbids it.
 //!
 //! - A blank cell means that the field has no value; a field without a column is left alone.
-//! - A value that the register shows otherwise than it was sent, such as one without superfluous white space, differs only
-//!   until it was sent once.
-//! - Where the row has an `updated_at`, nothing is changed that somebody else has changed since then.
-//! - A nested record with an identifier is changed. One without is added, unless the trainee has an equal one, or this
-//!   program has sent it before. Nothing is ever removed.
+//! - A value that the register shows otherwise than it was sent, such as one without superfluous
+//!   white space, differs only until it was sent once.
+//! - Where the row has an `updated_at`, nothing is changed that somebody else has changed since
+//!   then.
+//! - A nested record with an identifier is changed. One without is added, unless the trainee has an
+//!   equal one, or this program has sent it before. Nothing is ever removed.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -31,7 +32,11 @@ pub(crate) struct FieldChange {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum NestedChange {
     Add(NestedRow),
-    Update { row: NestedRow, id: String, changes: Vec<FieldChange> },
+    Update {
+        row: NestedRow,
+        id: String,
+        changes: Vec<FieldChange>,
+    },
 }
 
 /// What a row differs in from the record of its trainee.
@@ -54,15 +59,29 @@ impl Differences {
 pub(crate) fn compare(store: &Store, row: &TraineeRow, current: &Value) -> Result<Differences> {
     let trainee_id = cell(&current[TRAINEE_ID]);
     let accepted = store.accepted(&trainee_id)?;
-    let mut found = Differences { fields: changes(&row.fields, current, &accepted, ""), ..Differences::default() };
+    let mut found = Differences {
+        fields: changes(&row.fields, current, &accepted, ""),
+        ..Differences::default()
+    };
     // Which of the trainee's records a row has, so that two equal ones are two.
     let mut taken: Vec<&Value> = Vec::new();
     for nested in &row.nested {
-        let there: Vec<&Value> = current[nested.list.name].as_array().into_iter().flatten().collect();
-        let is_taken = |record: &Value, taken: &[&Value]| taken.iter().any(|one| std::ptr::eq(*one, record));
+        let there: Vec<&Value> = current[nested.list.name]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .collect();
+        let is_taken =
+            |record: &Value, taken: &[&Value]| taken.iter().any(|one| std::ptr::eq(*one, record));
         if let Some(id) = nested.id.as_deref().filter(|id| *id != NEW) {
-            let Some(record) = there.into_iter().find(|record| record[nested.list.id].as_str() == Some(id)) else {
-                let message = format!("the trainee has no such record; leave {} blank to add one", nested.list.id);
+            let Some(record) = there
+                .into_iter()
+                .find(|record| record[nested.list.id].as_str() == Some(id))
+            else {
+                let message = format!(
+                    "the trainee has no such record; leave {} blank to add one",
+                    nested.list.id
+                );
                 found.problems.push(Problem::new(
                     row.line,
                     &nested.column_of(nested.list.id),
@@ -74,13 +93,19 @@ pub(crate) fn compare(store: &Store, row: &TraineeRow, current: &Value) -> Resul
             taken.push(record);
             let changes = changes(&nested.fields, record, &accepted, id);
             if !changes.is_empty() {
-                found.nested.push(NestedChange::Update { row: nested.clone(), id: id.to_owned(), changes });
+                found.nested.push(NestedChange::Update {
+                    row: nested.clone(),
+                    id: id.to_owned(),
+                    changes,
+                });
             }
             continue;
         }
         let sent = store.sent(&nested.digest(&trainee_id))?;
         let mut free = there.into_iter().filter(|record| !is_taken(record, &taken));
-        let equal = free.clone().find(|record| equal_cells(nested, record) == filled_cells(nested));
+        let equal = free
+            .clone()
+            .find(|record| equal_cells(nested, record) == filled_cells(nested));
         if let Some(record) = equal {
             taken.push(record);
         } else if sent.as_ref().is_some_and(|sent| sent.trainee_id.is_some()) {
@@ -90,8 +115,9 @@ pub(crate) fn compare(store: &Store, row: &TraineeRow, current: &Value) -> Resul
             && !sent.is_some_and(|sent| sent.is_remembered)
         {
             let id = cell(&similar[nested.list.id]);
-            let message =
-                format!("the trainee has a similar record; write {id} here to change it, or {NEW} to add another one");
+            let message = format!(
+                "the trainee has a similar record; write {id} here to change it, or {NEW} to add another one"
+            );
             found.problems.push(Problem::new(
                 row.line,
                 &nested.column_of(nested.list.id),
@@ -106,7 +132,8 @@ pub(crate) fn compare(store: &Store, row: &TraineeRow, current: &Value) -> Resul
     Ok(found)
 }
 
-/// The fields whose cells differ from what the record shows. `of` is the identifier of a nested record.
+/// The fields whose cells differ from what the record shows. `of` is the identifier of a nested
+/// record.
 fn changes(
     fields: &[(String, String)],
     record: &Value,
@@ -116,16 +143,26 @@ fn changes(
     let differs = |(field, text): &(String, String)| {
         let shown = cell(&record[field]);
         let name = accepted_name(of, field);
-        let is_accepted =
-            accepted.iter().any(|(field, sent, as_shown)| *field == name && sent == text && *as_shown == shown);
-        (shown.trim() != text && !is_accepted).then(|| FieldChange { field: field.clone(), shown, cell: text.clone() })
+        let is_accepted = accepted
+            .iter()
+            .any(|(field, sent, as_shown)| *field == name && sent == text && *as_shown == shown);
+        (shown.trim() != text && !is_accepted).then(|| FieldChange {
+            field: field.clone(),
+            shown,
+            cell: text.clone(),
+        })
     };
     fields.iter().filter_map(differs).collect()
 }
 
-/// The name under which it is remembered how a field is shown. `of` is the identifier of a nested record, or blank.
+/// The name under which it is remembered how a field is shown. `of` is the identifier of a nested
+/// record, or blank.
 fn accepted_name(of: &str, field: &str) -> String {
-    if of.is_empty() { field.to_owned() } else { format!("{of}.{field}") }
+    if of.is_empty() {
+        field.to_owned()
+    } else {
+        format!("{of}.{field}")
+    }
 }
 
 /// What the register shows otherwise than it was sent: trainee, field, text sent, text shown.
@@ -137,25 +174,48 @@ pub(crate) fn shown_otherwise(
 ) -> Vec<(String, String, String, String)> {
     let differing = fields.iter().filter_map(|(field, sent)| {
         let shown = cell(&record[field]);
-        (shown.trim() != sent).then(|| (trainee_id.to_owned(), accepted_name(of, field), sent.clone(), shown))
+        (shown.trim() != sent).then(|| {
+            (
+                trainee_id.to_owned(),
+                accepted_name(of, field),
+                sent.clone(),
+                shown,
+            )
+        })
     });
     differing.collect()
 }
 
 /// How many cells that are not blank equal what the record shows.
 fn equal_cells(nested: &NestedRow, record: &Value) -> usize {
-    nested.fields.iter().filter(|(field, text)| !text.is_empty() && cell(&record[field]).trim() == text).count()
+    nested
+        .fields
+        .iter()
+        .filter(|(field, text)| !text.is_empty() && cell(&record[field]).trim() == text)
+        .count()
 }
 
 fn filled_cells(nested: &NestedRow) -> usize {
-    nested.fields.iter().filter(|(_, text)| !text.is_empty()).count()
+    nested
+        .fields
+        .iter()
+        .filter(|(_, text)| !text.is_empty())
+        .count()
 }
 
-/// Where the row was made from an older record, a field that has changed since then is not overwritten. The record that a
-/// change of ours was begun on is known, so that our own change is not taken for somebody else's after a kill.
-fn refuse_conflicts(store: &Store, row: &TraineeRow, current: &Value, found: &mut Differences) -> Result<()> {
+/// Where the row was made from an older record, a field that has changed since then is not
+/// overwritten. The record that a change of ours was begun on is known, so that our own change is
+/// not taken for somebody else's after a kill.
+fn refuse_conflicts(
+    store: &Store,
+    row: &TraineeRow,
+    current: &Value,
+    found: &mut Differences,
+) -> Result<()> {
     let now = cell(&current[UPDATED_AT]);
-    let Some(seen) = row.updated_at.as_deref().filter(|seen| *seen != now) else { return Ok(()) };
+    let Some(seen) = row.updated_at.as_deref().filter(|seen| *seen != now) else {
+        return Ok(());
+    };
     if found.fields.is_empty() && found.nested.is_empty() {
         return Ok(());
     }
@@ -164,7 +224,8 @@ fn refuse_conflicts(store: &Store, row: &TraineeRow, current: &Value, found: &mu
         "the trainee has changed in the register since the file was made ({UPDATED_AT} is {now} there); make the change again in \
          a file of the present values"
     );
-    let conflict = |column: &str| Problem::new(row.line, column, "changed_meanwhile", message.clone());
+    let conflict =
+        |column: &str| Problem::new(row.line, column, "changed_meanwhile", message.clone());
     let Some(base) = base else {
         found.problems.push(conflict(UPDATED_AT));
         return Ok(());
@@ -175,12 +236,23 @@ fn refuse_conflicts(store: &Store, row: &TraineeRow, current: &Value, found: &mu
         }
     }
     for nested in &found.nested {
-        let NestedChange::Update { row: nested, id, changes } = nested else { continue };
+        let NestedChange::Update {
+            row: nested,
+            id,
+            changes,
+        } = nested
+        else {
+            continue;
+        };
         let before = at(&base, nested.list.name).as_array().into_iter().flatten();
-        let before = before.clone().find(|record| record[nested.list.id].as_str() == Some(id));
+        let before = before
+            .clone()
+            .find(|record| record[nested.list.id].as_str() == Some(id));
         for change in changes {
             if before.map(|record| cell(&record[&change.field])).as_ref() != Some(&change.shown) {
-                found.problems.push(conflict(&nested.column_of(&change.field)));
+                found
+                    .problems
+                    .push(conflict(&nested.column_of(&change.field)));
             }
         }
     }
@@ -201,20 +273,31 @@ mod tests {
     }
 
     fn pairs(fields: &[(&str, &str)]) -> Vec<(String, String)> {
-        fields.iter().map(|(field, cell)| ((*field).to_owned(), (*cell).to_owned())).collect()
+        fields
+            .iter()
+            .map(|(field, cell)| ((*field).to_owned(), (*cell).to_owned()))
+            .collect()
     }
 
     /// The identifier of a nested record, and its cells.
     type Nested<'a> = (Option<&'a str>, &'a [(&'a str, &'a str)]);
 
     fn row(fields: &[(&str, &str)], nested: &[Nested<'_>]) -> TraineeRow {
-        let nested = nested.iter().enumerate().map(|(number, (id, fields))| NestedRow {
-            list: LISTS[0],
-            number: number + 1,
-            id: id.map(str::to_owned),
+        let nested = nested
+            .iter()
+            .enumerate()
+            .map(|(number, (id, fields))| NestedRow {
+                list: LISTS[0],
+                number: number + 1,
+                id: id.map(str::to_owned),
+                fields: pairs(fields),
+            });
+        TraineeRow {
+            line: 2,
             fields: pairs(fields),
-        });
-        TraineeRow { line: 2, fields: pairs(fields), nested: nested.collect(), ..TraineeRow::default() }
+            nested: nested.collect(),
+            ..TraineeRow::default()
+        }
     }
 
     fn record() -> Value {
@@ -227,11 +310,32 @@ mod tests {
     #[test]
     fn cells_that_differ_are_changes() {
         let (_folder, store) = store();
-        let found =
-            compare(&store, &row(&[("email", "b@x"), ("first_names", "Ayo"), ("sex", "")], &[]), &record()).unwrap();
-        let change = FieldChange { field: "email".to_owned(), shown: "a@x".to_owned(), cell: "b@x".to_owned() };
-        assert_eq!(found, Differences { fields: vec![change], ..Differences::default() });
-        assert!(compare(&store, &row(&[("email", "a@x")], &[]), &record()).unwrap().is_empty());
+        let found = compare(
+            &store,
+            &row(
+                &[("email", "b@x"), ("first_names", "Ayo"), ("sex", "")],
+                &[],
+            ),
+            &record(),
+        )
+        .unwrap();
+        let change = FieldChange {
+            field: "email".to_owned(),
+            shown: "a@x".to_owned(),
+            cell: "b@x".to_owned(),
+        };
+        assert_eq!(
+            found,
+            Differences {
+                fields: vec![change],
+                ..Differences::default()
+            }
+        );
+        assert!(
+            compare(&store, &row(&[("email", "a@x")], &[]), &record())
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]
@@ -241,7 +345,9 @@ mod tests {
         let mut shown = record();
         shown["first_names"] = "Ayo Ola".into();
         assert!(!compare(&store, &row, &shown).unwrap().is_empty());
-        store.set_accepted(&shown_otherwise("T", "", &row.fields, &shown)).unwrap();
+        store
+            .set_accepted(&shown_otherwise("T", "", &row.fields, &shown))
+            .unwrap();
         assert!(compare(&store, &row, &shown).unwrap().is_empty());
         shown["first_names"] = "Changed".into();
         assert!(!compare(&store, &row, &shown).unwrap().is_empty());
@@ -252,7 +358,10 @@ mod tests {
         let (_folder, store) = store();
         let mut old = row(&[("email", "b@x")], &[]);
         old.updated_at = Some("u0".to_owned());
-        assert_eq!(compare(&store, &old, &record()).unwrap().problems[0].code, "changed_meanwhile");
+        assert_eq!(
+            compare(&store, &old, &record()).unwrap().problems[0].code,
+            "changed_meanwhile"
+        );
         old.fields = pairs(&[("email", "a@x")]);
         assert!(compare(&store, &old, &record()).unwrap().is_empty());
     }
@@ -270,15 +379,28 @@ mod tests {
         assert!(found.problems.is_empty() && found.fields.len() == 1);
         base["first_names"] = "Cleo".into();
         store.set_base("T", "u0", &base).unwrap();
-        assert_eq!(compare(&store, &old, &record()).unwrap().problems[0].column, "first_names");
+        assert_eq!(
+            compare(&store, &old, &record()).unwrap().problems[0].column,
+            "first_names"
+        );
     }
 
     #[test]
     fn nested_record_is_changed_by_its_identifier() {
         let (_folder, store) = store();
-        let found = compare(&store, &row(&[], &[(Some("P"), &[("urn", "990012")])]), &record()).unwrap();
+        let found = compare(
+            &store,
+            &row(&[], &[(Some("P"), &[("urn", "990012")])]),
+            &record(),
+        )
+        .unwrap();
         assert!(matches!(&found.nested[..], [NestedChange::Update { id, .. }] if id == "P"));
-        let found = compare(&store, &row(&[], &[(Some("Q"), &[("urn", "990012")])]), &record()).unwrap();
+        let found = compare(
+            &store,
+            &row(&[], &[(Some("Q"), &[("urn", "990012")])]),
+            &record(),
+        )
+        .unwrap();
         assert_eq!(found.problems[0].column, "placements.1.placement_id");
     }
 
@@ -286,7 +408,11 @@ mod tests {
     fn nested_record_without_identifier_is_added_once() {
         let (_folder, mut store) = store();
         let equal: Nested<'_> = (None, &[("urn", "990011")]);
-        assert!(compare(&store, &row(&[], &[equal]), &record()).unwrap().is_empty());
+        assert!(
+            compare(&store, &row(&[], &[equal]), &record())
+                .unwrap()
+                .is_empty()
+        );
         let twice = row(&[], &[equal, (None, &[("urn", "990012")])]);
         let found = compare(&store, &twice, &record()).unwrap();
         assert!(matches!(&found.nested[..], [NestedChange::Add(nested)] if nested.number == 2));

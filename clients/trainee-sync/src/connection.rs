@@ -1,4 +1,5 @@
-//! A copy and the register that it is of: opened, locked and checked against each other before anything is done.
+//! A copy and the register that it is of: opened, locked and checked against each other before
+//! anything is done.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,7 +20,8 @@ const MOST_PATIENCE_AT_NEW_ADDRESS_SECS: u64 = 30;
 /// Which register, in which version, and with which token.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectionOptions {
-    /// Address of the register, such as https://register.example; needed for the first pull, and kept with the copy
+    /// Address of the register, such as https://register.example; needed for the first pull, and
+    /// kept with the copy
     #[arg(long, value_name = "URL", env = "TRAINEE_REGISTER_URL")]
     register: Option<String>,
     /// Version of the API, such as v2026.1; needed for the first pull, and kept with the copy
@@ -71,8 +73,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Opens the copy, and asks the register whose token this is. The first time this says what the copy is of; from then
-    /// on anything else is refused, so that the records of two providers, registers or versions never mix.
+    /// Opens the copy, and asks the register whose token this is. The first time this says what the
+    /// copy is of; from then on anything else is refused, so that the records of two providers,
+    /// registers or versions never mix.
     pub(crate) fn open(options: &ConnectionOptions, place: &PlaceOptions) -> Result<Self> {
         let place = place.place()?;
         // A wrong option makes no file.
@@ -86,42 +89,74 @@ impl Connection {
         let (register, version) = options.chosen(known.as_ref())?;
         let progress = Progress::new();
         let client = options.client(register.clone(), Some(token), known.is_none(), &progress)?;
-        let account = Register { client: &client, version: &version }.account()?;
-        let identity =
-            Identity { register, version, ukprn: account.ukprn.clone(), environment: account.environment.clone() };
+        let account = Register {
+            client: &client,
+            version: &version,
+        }
+        .account()?;
+        let identity = Identity {
+            register,
+            version,
+            ukprn: account.ukprn.clone(),
+            environment: account.environment.clone(),
+        };
         match known {
             None => store.set_identity(&identity)?,
             Some(known) => require_same(&known, &identity, &account)?,
         }
-        Ok(Self { place, store, client, identity, quota: account.quota, progress, _lock: lock })
+        Ok(Self {
+            place,
+            store,
+            client,
+            identity,
+            quota: account.quota,
+            progress,
+            _lock: lock,
+        })
     }
 
     /// The register in the version of the copy.
     pub(crate) fn register(&self) -> Register<'_> {
-        Register { client: &self.client, version: &self.identity.version }
+        Register {
+            client: &self.client,
+            version: &self.identity.version,
+        }
     }
 }
 
 impl ConnectionOptions {
     /// The address and the version to use: those of the copy, otherwise those of the options.
     pub(crate) fn chosen(&self, known: Option<&Identity>) -> Result<(String, String)> {
-        let choose = |option: Option<&str>, known: Option<&str>, name: &str, example: &str| match (option, known) {
+        let choose = |option: Option<&str>, known: Option<&str>, name: &str, example: &str| match (
+            option, known,
+        ) {
             (Some(option), Some(known)) if option != known => {
-                bail!("this copy is of {known} and not of {option}; leave --{name} out, or begin a copy elsewhere")
+                bail!(
+                    "this copy is of {known} and not of {option}; leave --{name} out, or begin a copy elsewhere"
+                )
             }
             (Some(value), _) | (None, Some(value)) => Ok(value.to_owned()),
             (None, None) => bail!("--{name} is missing; name it, such as --{name} {example}"),
         };
-        let register = self.register.as_deref().map(|register| register.trim_end_matches('/'));
+        let register = self
+            .register
+            .as_deref()
+            .map(|register| register.trim_end_matches('/'));
         let known_register = known.map(|known| known.register.as_str());
-        let register = choose(register, known_register, "register", "https://register.example")?;
+        let register = choose(
+            register,
+            known_register,
+            "register",
+            "https://register.example",
+        )?;
         let known_version = known.map(|known| known.version.as_str());
         let version = choose(self.version.as_deref(), known_version, "version", "v2026.1")?;
         require_label(&version)?;
         Ok((register, version))
     }
 
-    /// A client with these options. At an address that nobody has used yet, it gives up sooner: that may be misspelt.
+    /// A client with these options. At an address that nobody has used yet, it gives up sooner:
+    /// that may be misspelt.
     pub(crate) fn client(
         &self,
         register: String,
@@ -129,9 +164,18 @@ impl ConnectionOptions {
         is_new: bool,
         progress: &Progress,
     ) -> Result<Client> {
-        let most = if is_new { MOST_PATIENCE_AT_NEW_ADDRESS_SECS } else { u64::MAX };
+        let most = if is_new {
+            MOST_PATIENCE_AT_NEW_ADDRESS_SECS
+        } else {
+            u64::MAX
+        };
         let patience = Duration::from_secs(self.patience.min(most));
-        let settings = Settings { register, token, patience, allow_plain_http: self.allow_plain_http };
+        let settings = Settings {
+            register,
+            token,
+            patience,
+            allow_plain_http: self.allow_plain_http,
+        };
         Client::new(settings, progress.clone())
     }
 }
@@ -166,7 +210,13 @@ mod tests {
 
     fn options(register: Option<&str>, version: Option<&str>) -> ConnectionOptions {
         let [register, version] = [register, version].map(|text| text.map(str::to_owned));
-        ConnectionOptions { register, version, token_file: None, patience: 1, allow_plain_http: false }
+        ConnectionOptions {
+            register,
+            version,
+            token_file: None,
+            patience: 1,
+            allow_plain_http: false,
+        }
     }
 
     #[test]
@@ -179,11 +229,33 @@ mod tests {
         };
         let same = ("https://a".to_owned(), "v2026.1".to_owned());
         assert_eq!(options(None, None).chosen(Some(&identity)).unwrap(), same);
-        assert_eq!(options(Some("https://a/"), Some("v2026.1")).chosen(Some(&identity)).unwrap(), same);
-        assert!(options(Some("https://b"), None).chosen(Some(&identity)).is_err());
-        assert!(options(None, Some("v2026.0")).chosen(Some(&identity)).is_err());
-        assert_eq!(options(Some("https://a"), Some("v2026.1")).chosen(None).unwrap(), same);
+        assert_eq!(
+            options(Some("https://a/"), Some("v2026.1"))
+                .chosen(Some(&identity))
+                .unwrap(),
+            same
+        );
+        assert!(
+            options(Some("https://b"), None)
+                .chosen(Some(&identity))
+                .is_err()
+        );
+        assert!(
+            options(None, Some("v2026.0"))
+                .chosen(Some(&identity))
+                .is_err()
+        );
+        assert_eq!(
+            options(Some("https://a"), Some("v2026.1"))
+                .chosen(None)
+                .unwrap(),
+            same
+        );
         assert!(options(Some("https://a"), None).chosen(None).is_err());
-        assert!(options(Some("https://a"), Some("../x")).chosen(None).is_err());
+        assert!(
+            options(Some("https://a"), Some("../x"))
+                .chosen(None)
+                .is_err()
+        );
     }
 }

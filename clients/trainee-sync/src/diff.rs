@@ -9,8 +9,13 @@ use crate::plan::{Plan, Update};
 use crate::push::{Mode, prepare, send};
 use crate::report::{Problem, refused_rows};
 
-/// Prints what `push` would do. With `check`, the register looks at each change too, without carrying it out.
-pub(crate) fn diff(connection: &mut Connection, options: &FileOptions, check: bool) -> Result<Outcome> {
+/// Prints what `push` would do. With `check`, the register looks at each change too, without
+/// carrying it out.
+pub(crate) fn diff(
+    connection: &mut Connection,
+    options: &FileOptions,
+    check: bool,
+) -> Result<Outcome> {
     let mut plan = prepare(connection, options)?;
     let (creates, updates, unchanged) = (plan.creates.len(), plan.updates.len(), plan.unchanged);
     let lines = lines(&plan);
@@ -23,7 +28,9 @@ pub(crate) fn diff(connection: &mut Connection, options: &FileOptions, check: bo
     }
     lines.iter().for_each(|line| println!("{line}"));
     problems.sort();
-    problems.iter().for_each(|problem| println!("{}", describe(problem)));
+    problems
+        .iter()
+        .for_each(|problem| println!("{}", describe(problem)));
     let refused = refused_rows(&problems);
     println!(
         "{creates} to register, {updates} to update, {unchanged} unchanged, {refused} refused ({})",
@@ -34,29 +41,60 @@ pub(crate) fn diff(connection: &mut Connection, options: &FileOptions, check: bo
 
 /// What is to be done, by line of the file.
 fn lines(plan: &Plan) -> Vec<String> {
-    let creates = plan.creates.iter().map(|row| (row.line, format!("line {}: register", row.line)));
-    let updates = plan.updates.iter().map(|update| (update.row.line, describe_update(update)));
+    let creates = plan
+        .creates
+        .iter()
+        .map(|row| (row.line, format!("line {}: register", row.line)));
+    let updates = plan
+        .updates
+        .iter()
+        .map(|update| (update.row.line, describe_update(update)));
     let mut lines: Vec<(u64, String)> = creates.chain(updates).collect();
     lines.sort();
     lines.into_iter().map(|(_, line)| line).collect()
 }
 
 fn describe_update(update: &Update) -> String {
-    let change = |name: &str, change: &FieldChange| format!("\n    {name}: {:?} -> {:?}", change.shown, change.cell);
-    let fields = update.differences.fields.iter().map(|field| change(&field.field, field));
-    let nested = update.differences.nested.iter().flat_map(|nested| match nested {
-        NestedChange::Add(row) => {
-            vec![format!("\n    {}: add {}", row.column_of("").trim_end_matches('.'), row.body())]
-        }
-        NestedChange::Update { row, changes, .. } => {
-            changes.iter().map(|field| change(&row.column_of(&field.field), field)).collect()
-        }
-    });
+    let change = |name: &str, change: &FieldChange| {
+        format!("\n    {name}: {:?} -> {:?}", change.shown, change.cell)
+    };
+    let fields = update
+        .differences
+        .fields
+        .iter()
+        .map(|field| change(&field.field, field));
+    let nested = update
+        .differences
+        .nested
+        .iter()
+        .flat_map(|nested| match nested {
+            NestedChange::Add(row) => {
+                vec![format!(
+                    "\n    {}: add {}",
+                    row.column_of("").trim_end_matches('.'),
+                    row.body()
+                )]
+            }
+            NestedChange::Update { row, changes, .. } => changes
+                .iter()
+                .map(|field| change(&row.column_of(&field.field), field))
+                .collect(),
+        });
     let changes: String = fields.chain(nested).collect();
-    format!("line {}: update {}{changes}", update.row.line, update.trainee_id)
+    format!(
+        "line {}: update {}{changes}",
+        update.row.line, update.trainee_id
+    )
 }
 
 fn describe(problem: &Problem) -> String {
-    let column = if problem.column.is_empty() { String::new() } else { format!(" {}:", problem.column) };
-    format!("line {}: refused:{column} {} ({})", problem.line, problem.message, problem.code)
+    let column = if problem.column.is_empty() {
+        String::new()
+    } else {
+        format!(" {}:", problem.column)
+    };
+    format!(
+        "line {}: refused:{column} {} ({})",
+        problem.line, problem.message, problem.code
+    )
 }

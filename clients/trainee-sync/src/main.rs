@@ -1,13 +1,15 @@
-//! `trainee-sync` keeps a copy of a provider's trainees in step with the Trainee Register, and sends it what is in a file.
+//! `trainee-sync` keeps a copy of a provider's trainees in step with the Trainee Register, and
+//! sends it what is in a file.
 //!
-//! It is the example of a client of the register's API, and knows nothing of the server but the API: no crate of the server
-//! is among its dependencies, and it names almost no field of a record. What a version calls its fields, it reads in the
-//! OpenAPI document of that version.
+//! It is the example of a client of the register's API, and knows nothing of the server but the
+//! API: no crate of the server is among its dependencies, and it names almost no field of a record.
+//! What a version calls its fields, it reads in the OpenAPI document of that version.
 //!
-//! - `pull` follows the changes ([`pull`]): each page is stored in one transaction with its cursor, so the program can be
-//!   killed at any time and goes on where it was.
-//! - `push` compares a file with the copy ([`plan`]), and sends what differs ([`push`]): an idempotency key is stored before
-//!   the request that it belongs to is sent, so nothing is registered twice.
+//! - `pull` follows the changes ([`pull`]): each page is stored in one transaction with its cursor,
+//!   so the program can be killed at any time and goes on where it was.
+//! - `push` compares a file with the copy ([`plan`]), and sends what differs ([`push`]): an
+//!   idempotency key is stored before the request that it belongs to is sent, so nothing is
+//!   registered twice.
 //! - `diff` shows what `push` would do ([`diff`]).
 //! - `translate` shows a file as another version spells it ([`translate`]).
 //!
@@ -37,7 +39,8 @@ use std::process::ExitCode;
 
 /// The exit status where rows of a file were refused.
 const REFUSED: u8 = 1;
-/// The exit status where the program could not do what it was asked, as `clap` has it for wrong options.
+/// The exit status where the program could not do what it was asked, as `clap` has it for wrong
+/// options.
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {

@@ -1,5 +1,5 @@
-//! Where the copy is: a folder of CSV files, or an SQLite file. In both the program keeps what it knows in an SQLite
-//! database.
+//! Where the copy is: a folder of CSV files, or an SQLite file. In both the program keeps what it
+//! knows in an SQLite database.
 
 use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ pub(crate) enum Place {
     SqliteFile(PathBuf),
 }
 
-/// The right to change a copy, which one process has at a time. It ends with the process, however that ends.
+/// The right to change a copy, which one process has at a time. It ends with the process, however
+/// that ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
@@ -45,10 +46,16 @@ impl Place {
         match file.try_lock() {
             Ok(()) => Ok(Lock { _file: file }),
             Err(TryLockError::WouldBlock) => {
-                bail!("another trainee-sync is using {}; wait until it has ended, or end it", database.display())
+                bail!(
+                    "another trainee-sync is using {}; wait until it has ended, or end it",
+                    database.display()
+                )
             }
             Err(TryLockError::Error(error)) => Err(error).with_context(|| {
-                format!("{} cannot be locked; keep the copy on a disk of this machine", lock.display())
+                format!(
+                    "{} cannot be locked; keep the copy on a disk of this machine",
+                    lock.display()
+                )
             }),
         }
     }
@@ -60,8 +67,12 @@ fn create_private_folder(folder: &Path) -> Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(folder) {
         Err(_) if folder.is_dir() => Ok(()),
-        outcome => outcome
-            .with_context(|| format!("{} cannot be made; check the path and who may write there", folder.display())),
+        outcome => outcome.with_context(|| {
+            format!(
+                "{} cannot be made; check the path and who may write there",
+                folder.display()
+            )
+        }),
     }
 }
 
@@ -73,7 +84,13 @@ mod tests {
     fn folder_of_a_copy_is_made_and_not_those_above() {
         let folder = tempfile::tempdir().unwrap();
         let place = |name: &str| Place::CsvFolder(folder.path().join(name));
-        assert!(place("absent/copy").lock().unwrap_err().to_string().contains("cannot be made"));
+        assert!(
+            place("absent/copy")
+                .lock()
+                .unwrap_err()
+                .to_string()
+                .contains("cannot be made")
+        );
         assert!(!folder.path().join("absent").exists());
         place("copy").lock().unwrap();
         place("copy/inner").lock().unwrap();
@@ -84,7 +101,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = Place::CsvFolder(folder.path().join("copy"));
         let lock = place.lock().unwrap();
-        assert!(place.lock().unwrap_err().to_string().contains("another trainee-sync"));
+        assert!(
+            place
+                .lock()
+                .unwrap_err()
+                .to_string()
+                .contains("another trainee-sync")
+        );
         drop(lock);
         place.lock().unwrap();
     }

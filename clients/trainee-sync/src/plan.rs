@@ -1,4 +1,5 @@
-//! What is to be done about each row of a file: the trainee is registered, updated, or left as it is.
+//! What is to be done about each row of a file: the trainee is registered, updated, or left as it
+//! is.
 
 use std::collections::HashMap;
 
@@ -37,8 +38,9 @@ enum Target {
     Refused(Problem),
 }
 
-/// Compares rows with the copy. A row is about the trainee that it names, or the one that was made from exactly this row, or
-/// the only one with its value in the column `match_column`; otherwise it is about a new one.
+/// Compares rows with the copy. A row is about the trainee that it names, or the one that was made
+/// from exactly this row, or the only one with its value in the column `match_column`; otherwise it
+/// is about a new one.
 pub(crate) fn plan(store: &Store, rows: Vec<TraineeRow>, match_column: &str) -> Result<Plan> {
     let matches = by_value(store, match_column)?;
     let mut plan = Plan::default();
@@ -51,13 +53,16 @@ pub(crate) fn plan(store: &Store, rows: Vec<TraineeRow>, match_column: &str) -> 
             Target::New => {
                 let value = row.field(match_column).filter(|value| !value.is_empty());
                 let value = value.map(|value| format!("value {value}"));
-                std::iter::once(format!("row {}", row.body())).chain(value).collect()
+                std::iter::once(format!("row {}", row.body()))
+                    .chain(value)
+                    .collect()
             }
             Target::Refused(_) => Vec::new(),
         };
         if let Some(line) = same.iter().find_map(|same| lines.get(same)) {
             let message = format!("line {line} is about the same trainee; keep one of the two");
-            plan.problems.push(Problem::new(row.line, "", "repeated_row", message));
+            plan.problems
+                .push(Problem::new(row.line, "", "repeated_row", message));
             continue;
         }
         lines.extend(same.into_iter().map(|same| (same, row.line)));
@@ -72,7 +77,11 @@ pub(crate) fn plan(store: &Store, rows: Vec<TraineeRow>, match_column: &str) -> 
                 } else if differences.is_empty() {
                     plan.unchanged += 1;
                 } else {
-                    plan.updates.push(Update { row, trainee_id, differences });
+                    plan.updates.push(Update {
+                        row,
+                        trainee_id,
+                        differences,
+                    });
                 }
             }
         }
@@ -90,7 +99,12 @@ fn target(
         let message = "the register has no such trainee of yours; correct it, or leave it blank to register a new one";
         return Ok(match store.record(trainee_id)? {
             Some(_) => Target::Trainee(trainee_id.clone()),
-            None => Target::Refused(Problem::new(row.line, TRAINEE_ID, "unknown_trainee", message)),
+            None => Target::Refused(Problem::new(
+                row.line,
+                TRAINEE_ID,
+                "unknown_trainee",
+                message,
+            )),
         });
     }
     let sent = store.sent(&digest(&[&row.body()]))?;
@@ -99,7 +113,8 @@ fn target(
     {
         return Ok(Target::Trainee(trainee_id));
     }
-    // Sent with a key, and no answer came: the register says what became of it when it is sent again.
+    // Sent with a key, and no answer came: the register says what became of it when it is sent
+    // again.
     if sent.is_some_and(|sent| sent.trainee_id.is_none() && sent.is_remembered) {
         return Ok(Target::New);
     }
@@ -108,9 +123,16 @@ fn target(
         None | Some([]) => Target::New,
         Some([trainee_id]) => Target::Trainee(trainee_id.clone()),
         Some(several) => {
-            let message =
-                format!("{} trainees have this value; name one of them in the column {TRAINEE_ID}", several.len());
-            Target::Refused(Problem::new(row.line, match_column, "several_trainees", message))
+            let message = format!(
+                "{} trainees have this value; name one of them in the column {TRAINEE_ID}",
+                several.len()
+            );
+            Target::Refused(Problem::new(
+                row.line,
+                match_column,
+                "several_trainees",
+                message,
+            ))
         }
     })
 }
@@ -121,7 +143,10 @@ fn by_value(store: &Store, field: &str) -> Result<HashMap<String, Vec<String>>> 
     store.each_record(|record: &Value| {
         let value = cell(&record[field]).trim().to_owned();
         if !value.is_empty() {
-            found.entry(value).or_default().push(cell(&record[TRAINEE_ID]));
+            found
+                .entry(value)
+                .or_default()
+                .push(cell(&record[TRAINEE_ID]));
         }
         Ok(())
     })?;
@@ -138,7 +163,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("copy.db")).unwrap();
         let trainee = |id: &str, code: &str| {
-            let trainee = json!({ "trainee_id": id, "code": code, "email": "a@x", "updated_at": "u" });
+            let trainee =
+                json!({ "trainee_id": id, "code": code, "email": "a@x", "updated_at": "u" });
             json!({ "trainee_id": id, "trainee": trainee })
         };
         let data = [trainee("A", "1"), trainee("B", "2"), trainee("C", "2")];
@@ -149,8 +175,16 @@ mod tests {
 
     fn row(line: u64, trainee_id: Option<&str>, code: &str, email: &str) -> TraineeRow {
         let fields = [("code", code), ("email", email)];
-        let fields = fields.iter().map(|(field, cell)| ((*field).to_owned(), (*cell).to_owned())).collect();
-        TraineeRow { line, trainee_id: trainee_id.map(str::to_owned), fields, ..TraineeRow::default() }
+        let fields = fields
+            .iter()
+            .map(|(field, cell)| ((*field).to_owned(), (*cell).to_owned()))
+            .collect();
+        TraineeRow {
+            line,
+            trainee_id: trainee_id.map(str::to_owned),
+            fields,
+            ..TraineeRow::default()
+        }
     }
 
     #[test]
@@ -167,13 +201,30 @@ mod tests {
         ];
         let plan = plan(&store, rows, "code").unwrap();
         assert_eq!(plan.unchanged, 1);
-        assert_eq!(plan.updates.iter().map(|update| update.row.line).collect::<Vec<_>>(), [3]);
-        assert_eq!(plan.creates.iter().map(|row| row.line).collect::<Vec<_>>(), [5]);
-        let problems: Vec<(u64, &str)> =
-            plan.problems.iter().map(|problem| (problem.line, problem.code.as_str())).collect();
+        assert_eq!(
+            plan.updates
+                .iter()
+                .map(|update| update.row.line)
+                .collect::<Vec<_>>(),
+            [3]
+        );
+        assert_eq!(
+            plan.creates.iter().map(|row| row.line).collect::<Vec<_>>(),
+            [5]
+        );
+        let problems: Vec<(u64, &str)> = plan
+            .problems
+            .iter()
+            .map(|problem| (problem.line, problem.code.as_str()))
+            .collect();
         assert_eq!(
             problems,
-            [(4, "several_trainees"), (6, "unknown_trainee"), (7, "repeated_row"), (8, "repeated_row")]
+            [
+                (4, "several_trainees"),
+                (6, "unknown_trainee"),
+                (7, "repeated_row"),
+                (8, "repeated_row")
+            ]
         );
     }
 
@@ -182,9 +233,22 @@ mod tests {
         let (_folder, mut store) = store();
         let made = row(2, None, "", "a@x");
         let digest = digest(&[&made.body()]);
-        assert_eq!(plan(&store, vec![made.clone()], "code").unwrap().creates.len(), 1);
+        assert_eq!(
+            plan(&store, vec![made.clone()], "code")
+                .unwrap()
+                .creates
+                .len(),
+            1
+        );
         store.set_outcomes(&[(digest, "A".to_owned())]).unwrap();
-        store.set_accepted(&[("A".to_owned(), "code".to_owned(), String::new(), "1".to_owned())]).unwrap();
+        store
+            .set_accepted(&[(
+                "A".to_owned(),
+                "code".to_owned(),
+                String::new(),
+                "1".to_owned(),
+            )])
+            .unwrap();
         assert_eq!(plan(&store, vec![made], "code").unwrap().unchanged, 1);
     }
 
@@ -192,7 +256,10 @@ mod tests {
     fn row_without_an_answer_is_sent_again_though_its_trainee_is_there() {
         let (_folder, mut store) = store();
         let made = row(2, None, "1", "a@x");
-        assert_eq!(plan(&store, vec![made.clone()], "code").unwrap().unchanged, 1);
+        assert_eq!(
+            plan(&store, vec![made.clone()], "code").unwrap().unchanged,
+            1
+        );
         store.keys(&[&digest(&[&made.body()])]).unwrap();
         assert_eq!(plan(&store, vec![made], "code").unwrap().creates.len(), 1);
     }

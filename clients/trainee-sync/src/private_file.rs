@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-/// From here on, whatever this process creates can be read by its owner alone, also what SQLite creates beside its file.
+/// From here on, whatever this process creates can be read by its owner alone, also what SQLite
+/// creates beside its file.
 pub(crate) fn restrict_new_files() {
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
@@ -17,10 +18,24 @@ pub(crate) fn restrict_new_files() {
 
 /// Creates the file if it is missing, and takes from others the right to read it if it is there.
 pub(crate) fn create_or_restrict(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
-    let file =
-        file.with_context(|| format!("{} cannot be opened; check the path and who may write there", path.display()))?;
-    restrict(&file).with_context(|| format!("{} cannot be made private; it must belong to you", path.display()))?;
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
+    let file = file.with_context(|| {
+        format!(
+            "{} cannot be opened; check the path and who may write there",
+            path.display()
+        )
+    })?;
+    restrict(&file).with_context(|| {
+        format!(
+            "{} cannot be made private; it must belong to you",
+            path.display()
+        )
+    })?;
     Ok(file)
 }
 
@@ -42,7 +57,8 @@ fn restrict(_: &File) -> io::Result<()> {
 #[cfg(unix)]
 pub(crate) fn is_readable_by_others(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o077 != 0)
+    fs::metadata(path)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o077 != 0)
 }
 
 /// Whether others than the owner can read the file.
@@ -51,8 +67,8 @@ pub(crate) fn is_readable_by_others(_: &Path) -> bool {
     false
 }
 
-/// A file that is being written beside the place where it belongs. It takes that place with [`PrivateFile::finish`], and
-/// leaves nothing behind if that is never called.
+/// A file that is being written beside the place where it belongs. It takes that place with
+/// [`PrivateFile::finish`], and leaves nothing behind if that is never called.
 pub(crate) struct PrivateFile {
     target: PathBuf,
     temporary: PathBuf,
@@ -68,20 +84,35 @@ impl PrivateFile {
         let temporary = target.with_file_name(name);
         let file = create_anew(&temporary);
         let file = file.with_context(|| {
-            format!("{} cannot be written; check that its folder exists and who may write there", target.display())
+            format!(
+                "{} cannot be written; check that its folder exists and who may write there",
+                target.display()
+            )
         })?;
-        Ok(Self { target: target.to_owned(), temporary, writer: Some(BufWriter::new(file)) })
+        Ok(Self {
+            target: target.to_owned(),
+            temporary,
+            writer: Some(BufWriter::new(file)),
+        })
     }
 
     /// Brings the file to the disk and to its place.
     pub(crate) fn finish(mut self) -> Result<()> {
         let finished = self.put_in_place();
-        finished.with_context(|| format!("{} cannot be written; check the space on the disk", self.target.display()))
+        finished.with_context(|| {
+            format!(
+                "{} cannot be written; check the space on the disk",
+                self.target.display()
+            )
+        })
     }
 
     fn put_in_place(&mut self) -> io::Result<()> {
         if let Some(writer) = self.writer.take() {
-            writer.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            writer
+                .into_inner()
+                .map_err(io::IntoInnerError::into_error)?
+                .sync_all()?;
         }
         fs::rename(&self.temporary, &self.target)?;
         sync_folder(&self.target)
@@ -90,7 +121,9 @@ impl PrivateFile {
 
 impl Write for PrivateFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.as_mut().map_or(Ok(0), |writer| writer.write(bytes))
+        self.writer
+            .as_mut()
+            .map_or(Ok(0), |writer| writer.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -106,7 +139,8 @@ impl Drop for PrivateFile {
     }
 }
 
-/// A new file: what a killed run has left is removed, and a link that somebody put there is not followed.
+/// A new file: what a killed run has left is removed, and a link that somebody put there is not
+/// followed.
 fn create_anew(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
@@ -118,7 +152,10 @@ fn create_anew(path: &Path) -> io::Result<File> {
 /// A renamed file is there after a loss of power once its folder has been written.
 #[cfg(unix)]
 fn sync_folder(file: &Path) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = file
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }
 

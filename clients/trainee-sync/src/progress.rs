@@ -18,14 +18,18 @@ pub(crate) struct Progress {
 impl Progress {
     /// Shows nothing yet.
     pub(crate) fn new() -> Self {
-        Self { bar: std::io::stderr().is_terminal().then(ProgressBar::no_length) }
+        Self {
+            bar: std::io::stderr().is_terminal().then(ProgressBar::no_length),
+        }
     }
 
-    /// Says that so many of `total` are done, with so many requests since the program began. Without a total it is not known
-    /// how many there are.
+    /// Says that so many of `total` are done, with so many requests since the program began.
+    /// Without a total it is not known how many there are.
     pub(crate) fn show(&self, what: &str, done: usize, total: Option<usize>, requests: usize) {
         let Some(bar) = &self.bar else {
-            let of_total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let of_total = total
+                .map(|total| format!(" of {total}"))
+                .unwrap_or_default();
             eprintln!("{what}: {done}{of_total} ({requests} requests)");
             return;
         };
@@ -33,7 +37,11 @@ impl Progress {
         if bar.is_finished() {
             bar.reset();
         }
-        let template = if total.is_some() { "{msg} {wide_bar} {pos} of {len}" } else { "{spinner} {msg} {pos}" };
+        let template = if total.is_some() {
+            "{msg} {wide_bar} {pos} of {len}"
+        } else {
+            "{spinner} {msg} {pos}"
+        };
         if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }

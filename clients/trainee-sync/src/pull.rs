@@ -1,7 +1,7 @@
 //! `pull`: brings the copy up to date by following the changes of the register.
 //!
-//! Without a cursor the register shows every trainee, and with one what has changed since then. Where the cursor is void,
-//! because the register was restored or moved, the copy begins again.
+//! Without a cursor the register shows every trainee, and with one what has changed since then.
+//! Where the cursor is void, because the register was restored or moved, the copy begins again.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +17,8 @@ use crate::register::Followed;
 const WAIT_SECS: u64 = 20;
 /// How long `pull --follow` pauses where the register did not let it wait.
 const PAUSE: Duration = Duration::from_secs(5);
-/// How often a pull begins again: a register that refuses a cursor of its own at once would never end.
+/// How often a pull begins again: a register that refuses a cursor of its own at once would never
+/// end.
 const MOST_BEGINNINGS: usize = 2;
 
 /// What a pull did.
@@ -37,13 +38,22 @@ pub(crate) fn pull(connection: &mut Connection, page_size: usize) -> Result<Pull
     Ok(pulled)
 }
 
-/// Brings the copy up to date, and keeps it so until the program is ended. It can be killed at any time.
+/// Brings the copy up to date, and keeps it so until the program is ended. It can be killed at any
+/// time.
 pub(crate) fn follow(connection: &mut Connection, page_size: usize) -> Result<Pulled> {
     pull(connection, page_size)?;
-    connection.progress.say("following the changes; end with Ctrl-C");
+    connection
+        .progress
+        .say("following the changes; end with Ctrl-C");
     loop {
         let (mut pulled, mut beginnings, begun) = (Pulled::default(), 0, Instant::now());
-        while !step(connection, page_size, Some(WAIT_SECS), &mut pulled, &mut beginnings)? {}
+        while !step(
+            connection,
+            page_size,
+            Some(WAIT_SECS),
+            &mut pulled,
+            &mut beginnings,
+        )? {}
         write_files(connection)?;
         // Where too many wait already, the register answers at once that there is nothing.
         if pulled.stored + pulled.removed == 0 && begun.elapsed() < PAUSE {
@@ -61,14 +71,21 @@ fn step(
     beginnings: &mut usize,
 ) -> Result<bool> {
     let after = connection.store.cursor()?;
-    let page = match connection.register().changes(after.as_deref(), page_size, wait)? {
+    let page = match connection
+        .register()
+        .changes(after.as_deref(), page_size, wait)?
+    {
         Followed::Page(page) => page,
         Followed::CursorIsVoid => {
             *beginnings += 1;
             if *beginnings > MOST_BEGINNINGS {
-                bail!("the register refuses its own cursors; tell whoever runs it, and pull again later");
+                bail!(
+                    "the register refuses its own cursors; tell whoever runs it, and pull again later"
+                );
             }
-            connection.progress.say("the register was restored or moved since the last pull: the copy begins again");
+            connection.progress.say(
+                "the register was restored or moved since the last pull: the copy begins again",
+            );
             connection.store.begin_again()?;
             return Ok(false);
         }
@@ -78,7 +95,12 @@ fn step(
     pulled.removed += applied.removed;
     if !page.data.is_empty() {
         let requests = connection.client.count();
-        connection.progress.show("changes stored", pulled.stored + pulled.removed, None, requests);
+        connection.progress.show(
+            "changes stored",
+            pulled.stored + pulled.removed,
+            None,
+            requests,
+        );
     }
     Ok(!page.meta.has_more)
 }

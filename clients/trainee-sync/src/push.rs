@@ -1,7 +1,9 @@
-//! `push`: registers and updates the trainees of a file, and writes a report about the rows that were refused.
+//! `push`: registers and updates the trainees of a file, and writes a report about the rows that
+//! were refused.
 //!
-//! It can be killed at any time and run again: a request that makes a record has a key that is stored before it is sent, and
-//! an update is sent for what the register still shows otherwise. A file that was pushed whole changes nothing.
+//! It can be killed at any time and run again: a request that makes a record has a key that is
+//! stored before it is sent, and an update is sent for what the register still shows otherwise. A
+//! file that was pushed whole changes nothing.
 
 mod create;
 mod update;
@@ -88,7 +90,10 @@ pub(crate) fn push(connection: &mut Connection, options: &FileOptions) -> Result
         connection.client.summary()
     );
     if refused > 0 {
-        eprintln!("{} names the rows that were refused: correct them in the file, and push it again", report.display());
+        eprintln!(
+            "{} names the rows that were refused: correct them in the file, and push it again",
+            report.display()
+        );
     }
     Ok(Outcome::of_refused(refused))
 }
@@ -105,15 +110,41 @@ pub(crate) fn prepare(connection: &mut Connection, options: &FileOptions) -> Res
 }
 
 /// Sends what is to be done: first the new trainees, then the changes of others.
-pub(crate) fn send(connection: &mut Connection, plan: Plan, mode: Mode, options: &FileOptions) -> Result<Sent> {
-    let mut sent = Sent { unchanged: plan.unchanged, problems: plan.problems, ..Sent::default() };
-    let mut rows: Vec<_> = plan.updates.into_iter().map(|update| (update.row, update.trainee_id)).collect();
-    rows.extend(create::create(connection, &plan.creates, mode, &options.match_column, &mut sent)?);
-    update::update(connection, &rows, mode, usize::from(options.parallel), &mut sent)?;
+pub(crate) fn send(
+    connection: &mut Connection,
+    plan: Plan,
+    mode: Mode,
+    options: &FileOptions,
+) -> Result<Sent> {
+    let mut sent = Sent {
+        unchanged: plan.unchanged,
+        problems: plan.problems,
+        ..Sent::default()
+    };
+    let mut rows: Vec<_> = plan
+        .updates
+        .into_iter()
+        .map(|update| (update.row, update.trainee_id))
+        .collect();
+    rows.extend(create::create(
+        connection,
+        &plan.creates,
+        mode,
+        &options.match_column,
+        &mut sent,
+    )?);
+    update::update(
+        connection,
+        &rows,
+        mode,
+        usize::from(options.parallel),
+        &mut sent,
+    )?;
     Ok(sent)
 }
 
-/// The files of the copy are written anew by every pull, which would undo what somebody has changed in them.
+/// The files of the copy are written anew by every pull, which would undo what somebody has changed
+/// in them.
 fn require_other_file(connection: &Connection, file: &Path) -> Result<()> {
     if let Place::CsvFolder(folder) = &connection.place
         && is_exported(file, folder)

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// The text of a value in a cell. Null, a missing value and an empty list are blank; a list or an object is JSON.
+/// The text of a value in a cell. Null, a missing value and an empty list are blank; a list or an
+/// object is JSON.
 pub(crate) fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -20,7 +21,11 @@ pub(crate) fn at<'a>(value: &'a Value, key: &str) -> &'a Value {
 
 /// What a request sends for a cell: blank text clears a field.
 pub(crate) fn input(cell: &str) -> Value {
-    if cell.is_empty() { Value::Null } else { Value::String(cell.to_owned()) }
+    if cell.is_empty() {
+        Value::Null
+    } else {
+        Value::String(cell.to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -31,8 +36,15 @@ mod tests {
 
     #[test]
     fn cells_are_as_they_are_read() {
-        let cells =
-            [json!(null), json!("01"), json!(2021), json!(false), json!([]), json!(["a"])].map(|value| cell(&value));
+        let cells = [
+            json!(null),
+            json!("01"),
+            json!(2021),
+            json!(false),
+            json!([]),
+            json!(["a"]),
+        ]
+        .map(|value| cell(&value));
         assert_eq!(cells, ["", "01", "2021", "false", "", "[\"a\"]"]);
     }
 }

@@ -1,7 +1,7 @@
 //! The endpoints of the register that this program uses, in one version.
 //!
-//! Of the fields of a record it knows the names of identifiers and of nested lists alone ([`LISTS`]). Those that a request
-//! can set are read from the OpenAPI document of the version.
+//! Of the fields of a record it knows the names of identifiers and of nested lists alone
+//! ([`LISTS`]). Those that a request can set are read from the OpenAPI document of the version.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,16 @@ pub(crate) struct List {
 }
 
 /// The lists of records within a trainee.
-pub(crate) const LISTS: [List; 2] =
-    [List { name: "placements", id: "placement_id" }, List { name: "degrees", id: "degree_id" }];
+pub(crate) const LISTS: [List; 2] = [
+    List {
+        name: "placements",
+        id: "placement_id",
+    },
+    List {
+        name: "degrees",
+        id: "degree_id",
+    },
+];
 
 /// To whom the token belongs.
 #[derive(Debug, PartialEq, Clone)]
@@ -68,7 +76,8 @@ pub(crate) struct ChangesMeta {
 #[derive(Debug)]
 pub(crate) enum Followed {
     Page(Changes),
-    /// The register was restored or moved since the cursor was given out, or does not know it: begin again.
+    /// The register was restored or moved since the cursor was given out, or does not know it:
+    /// begin again.
     CursorIsVoid,
 }
 
@@ -96,13 +105,19 @@ impl Register<'_> {
 
     /// `GET /account`.
     pub(crate) fn account(&self) -> Result<Account> {
-        let reply = self.client.send(&Request::get("GET /account", self.path("/account")))?;
+        let reply = self
+            .client
+            .send(&Request::get("GET /account", self.path("/account")))?;
         if reply.status != 200 {
             return Err(reply.refusal());
         }
         let data = at(&reply.body, "data");
-        let text =
-            |value: &Value| value.as_str().map(str::to_owned).context("the register did not say whose token this is");
+        let text = |value: &Value| {
+            value
+                .as_str()
+                .map(str::to_owned)
+                .context("the register did not say whose token this is")
+        };
         Ok(Account {
             ukprn: text(at(at(data, "provider"), "ukprn"))?,
             provider: text(at(at(data, "provider"), "name"))?,
@@ -111,10 +126,17 @@ impl Register<'_> {
         })
     }
 
-    /// `GET /changes`: those after the cursor, or all trainees without one. With `wait`, in seconds, the request waits where
-    /// there are none.
-    pub(crate) fn changes(&self, after: Option<&str>, limit: usize, wait: Option<u64>) -> Result<Followed> {
-        let after_parameter = after.map(|after| format!("&after={after}")).unwrap_or_default();
+    /// `GET /changes`: those after the cursor, or all trainees without one. With `wait`, in
+    /// seconds, the request waits where there are none.
+    pub(crate) fn changes(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+        wait: Option<u64>,
+    ) -> Result<Followed> {
+        let after_parameter = after
+            .map(|after| format!("&after={after}"))
+            .unwrap_or_default();
         let path = self.path(&format!("/changes?limit={limit}{after_parameter}"));
         let mut request = Request::get("GET /changes", path);
         if let Some(wait) = wait {
@@ -124,37 +146,57 @@ impl Register<'_> {
         match reply.status {
             200 => {
                 let page = Changes::deserialize(reply.body);
-                Ok(Followed::Page(page.context("the register answered with something other than changes")?))
+                Ok(Followed::Page(page.context(
+                    "the register answered with something other than changes",
+                )?))
             }
             // The end of a version is a 410 too, with a link to the one to use.
             410 if after.is_some() && !reply.has_link => Ok(Followed::CursorIsVoid),
-            422 if after.is_some() && !at(at(&reply.body, "errors"), "after").is_null() => Ok(Followed::CursorIsVoid),
+            422 if after.is_some() && !at(at(&reply.body, "errors"), "after").is_null() => {
+                Ok(Followed::CursorIsVoid)
+            }
             _ => Err(reply.refusal()),
         }
     }
 
     /// `GET /trainees/{trainee_id}`, with its entity tag.
     pub(crate) fn trainee(&self, trainee_id: &str) -> Result<Reply> {
-        self.client.send(&Request::get("GET /trainees/{id}", self.path(&format!("/trainees/{trainee_id}"))))
+        self.client.send(&Request::get(
+            "GET /trainees/{id}",
+            self.path(&format!("/trainees/{trainee_id}")),
+        ))
     }
 
     /// `GET` of a record within a trainee, with its entity tag.
     pub(crate) fn nested(&self, trainee_id: &str, list: List, nested_id: &str) -> Result<Reply> {
         let path = self.path(&format!("/trainees/{trainee_id}/{}/{nested_id}", list.name));
-        self.client.send(&Request::get("GET of a nested record", path))
+        self.client
+            .send(&Request::get("GET of a nested record", path))
     }
 
     /// `POST /trainees/batch`. The header `Prefer` holds for every trainee of it.
     pub(crate) fn batch(&self, body: String, prefer: &str) -> Result<Reply> {
-        let request = Request::with_body("POST /trainees/batch", "POST", self.path("/trainees/batch"), body);
+        let request = Request::with_body(
+            "POST /trainees/batch",
+            "POST",
+            self.path("/trainees/batch"),
+            body,
+        );
         self.client.send(&request.header("Prefer", prefer))
     }
 
     /// `PATCH` of a trainee, if it still has the entity tag.
-    pub(crate) fn update(&self, trainee_id: &str, body: String, etag: &str, prefer: &str) -> Result<Reply> {
+    pub(crate) fn update(
+        &self,
+        trainee_id: &str,
+        body: String,
+        etag: &str,
+        prefer: &str,
+    ) -> Result<Reply> {
         let path = self.path(&format!("/trainees/{trainee_id}"));
         let request = Request::with_body("PATCH /trainees/{id}", "PATCH", path, body);
-        self.client.send(&request.header("If-Match", etag).header("Prefer", prefer))
+        self.client
+            .send(&request.header("If-Match", etag).header("Prefer", prefer))
     }
 
     /// `PATCH` of a record within a trainee, if it still has the entity tag.
@@ -167,7 +209,8 @@ impl Register<'_> {
     ) -> Result<Reply> {
         let path = self.path(&format!("/trainees/{trainee_id}/{}/{nested_id}", list.name));
         let request = Request::with_body("PATCH of a nested record", "PATCH", path, body);
-        self.client.send(&request.header("If-Match", etag).header("Prefer", prefer))
+        self.client
+            .send(&request.header("If-Match", etag).header("Prefer", prefer))
     }
 
     /// `POST` of a record within a trainee.
@@ -180,21 +223,34 @@ impl Register<'_> {
     ) -> Result<Reply> {
         let path = self.path(&format!("/trainees/{trainee_id}/{}", list.name));
         let request = Request::with_body("POST of a nested record", "POST", path, body);
-        self.client.send(&request.header("Idempotency-Key", key).header("Prefer", prefer))
+        self.client.send(
+            &request
+                .header("Idempotency-Key", key)
+                .header("Prefer", prefer),
+        )
     }
 
     /// The fields that a request of the version can set, from its OpenAPI document.
     pub(crate) fn inputs(&self) -> Result<Inputs> {
-        let reply = self.client.send(&Request::get("GET openapi.json", self.path("/openapi.json")))?;
+        let reply = self.client.send(&Request::get(
+            "GET openapi.json",
+            self.path("/openapi.json"),
+        ))?;
         if reply.status != 200 {
             return Err(reply.refusal());
         }
-        read_inputs(&reply.body).context("the OpenAPI document of the version does not say which fields a trainee has")
+        read_inputs(&reply.body)
+            .context("the OpenAPI document of the version does not say which fields a trainee has")
     }
 
     /// `POST /docs/translate`, which needs no token.
     pub(crate) fn translate(&self, question: &Value) -> Result<Reply> {
-        let request = Request::with_body("POST /docs/translate", "POST", "/docs/translate", question.to_string());
+        let request = Request::with_body(
+            "POST /docs/translate",
+            "POST",
+            "/docs/translate",
+            question.to_string(),
+        );
         let reply = self.client.send(&request)?;
         match reply.status {
             200 | 413 => Ok(reply),
@@ -205,26 +261,55 @@ impl Register<'_> {
 
 fn read_inputs(document: &Value) -> Result<Inputs> {
     let schema = |name: &str| at(at(at(document, "components"), "schemas"), name);
-    let referenced = |value: &Value| Some(at(value, "$ref").as_str()?.rsplit('/').next()?.to_owned());
-    let data =
-        |path: &str| referenced(document.pointer(path)?.pointer("/content/application~1json/schema/properties/data")?);
-    let create = data("/paths/~1trainees/post/requestBody").context("a registration has no schema")?;
+    let referenced =
+        |value: &Value| Some(at(value, "$ref").as_str()?.rsplit('/').next()?.to_owned());
+    let data = |path: &str| {
+        referenced(
+            document
+                .pointer(path)?
+                .pointer("/content/application~1json/schema/properties/data")?,
+        )
+    };
+    let create =
+        data("/paths/~1trainees/post/requestBody").context("a registration has no schema")?;
     let mut inputs = Inputs::default();
-    for (field, property) in schema(&create)["properties"].as_object().context("a registration has no fields")? {
-        let list = LISTS.iter().position(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
+    for (field, property) in schema(&create)["properties"]
+        .as_object()
+        .context("a registration has no fields")?
+    {
+        let list = LISTS
+            .iter()
+            .position(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
         let Some(place) = list.and_then(|list| inputs.lists.get_mut(list)) else {
             inputs.trainee.insert(field.clone());
             continue;
         };
-        let choices = property["anyOf"].as_array().map_or(std::slice::from_ref(property), Vec::as_slice);
-        let Some(record) = choices.iter().find_map(|choice| referenced(&choice["items"])) else {
+        let choices = property["anyOf"]
+            .as_array()
+            .map_or(std::slice::from_ref(property), Vec::as_slice);
+        let Some(record) = choices
+            .iter()
+            .find_map(|choice| referenced(&choice["items"]))
+        else {
             bail!("{field} has no schema");
         };
-        place.extend(schema(&record)["properties"].as_object().into_iter().flat_map(|fields| fields.keys().cloned()));
+        place.extend(
+            schema(&record)["properties"]
+                .as_object()
+                .into_iter()
+                .flat_map(|fields| fields.keys().cloned()),
+        );
     }
-    let shown = data("/paths/~1trainees~1{trainee_id}/get/responses/200").context("a trainee has no schema")?;
-    let fields = schema(&shown)["properties"].as_object().into_iter().flat_map(|fields| fields.keys());
-    inputs.read_only = fields.filter(|field| !inputs.trainee.contains(*field)).cloned().collect();
+    let shown = data("/paths/~1trainees~1{trainee_id}/get/responses/200")
+        .context("a trainee has no schema")?;
+    let fields = schema(&shown)["properties"]
+        .as_object()
+        .into_iter()
+        .flat_map(|fields| fields.keys());
+    inputs.read_only = fields
+        .filter(|field| !inputs.trainee.contains(*field))
+        .cloned()
+        .collect();
     Ok(inputs)
 }
 

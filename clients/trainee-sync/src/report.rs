@@ -23,7 +23,12 @@ pub(crate) struct Problem {
 impl Problem {
     /// A problem that this program found.
     pub(crate) fn new(line: u64, column: &str, code: &str, message: impl Into<String>) -> Self {
-        Self { line, column: column.to_owned(), code: code.to_owned(), message: message.into() }
+        Self {
+            line,
+            column: column.to_owned(),
+            code: code.to_owned(),
+            message: message.into(),
+        }
     }
 
     /// The problems of a row that the register refused.
@@ -35,15 +40,29 @@ impl Problem {
     ) -> Vec<Self> {
         let problem = |error: &Value| {
             let text = |key: &str| error[key].as_str().unwrap_or_default();
-            let column = if text("field") == "data" { String::new() } else { column_of(text("field")) };
-            let code = if text("code").is_empty() { format!("status_{status}") } else { text("code").to_owned() };
+            let column = if text("field") == "data" {
+                String::new()
+            } else {
+                column_of(text("field"))
+            };
+            let code = if text("code").is_empty() {
+                format!("status_{status}")
+            } else {
+                text("code").to_owned()
+            };
             Self::new(row.line, &column, &code, text("message"))
         };
         let errors = body["errors"].as_array().into_iter().flatten();
         let mut problems: Vec<Self> = errors.map(problem).collect();
         if problems.is_empty() {
-            let message = format!("the register answered {status} and did not say why; push the file again");
-            problems.push(Self::new(row.line, "", &format!("status_{status}"), message));
+            let message =
+                format!("the register answered {status} and did not say why; push the file again");
+            problems.push(Self::new(
+                row.line,
+                "",
+                &format!("status_{status}"),
+                message,
+            ));
         }
         problems
     }
@@ -54,20 +73,27 @@ pub(crate) fn report_path(file: &Path) -> PathBuf {
     file.with_extension("report.csv")
 }
 
-/// Writes the report, by line, in the place of that of an earlier run. Without problems it has its first line alone.
+/// Writes the report, by line, in the place of that of an earlier run. Without problems it has its
+/// first line alone.
 pub(crate) fn write_report(path: &Path, problems: &mut [Problem]) -> Result<()> {
     problems.sort();
     let mut writer = csv::Writer::from_writer(PrivateFile::create(path)?);
     writer.write_record(["line", "column", "code", "message"])?;
     for problem in problems.iter() {
-        writer.write_record([&problem.line.to_string(), &problem.column, &problem.code, &problem.message])?;
+        writer.write_record([
+            &problem.line.to_string(),
+            &problem.column,
+            &problem.code,
+            &problem.message,
+        ])?;
     }
     finish(writer)
 }
 
 /// How many rows have problems.
 pub(crate) fn refused_rows(problems: &[Problem]) -> usize {
-    let lines: std::collections::BTreeSet<u64> = problems.iter().map(|problem| problem.line).collect();
+    let lines: std::collections::BTreeSet<u64> =
+        problems.iter().map(|problem| problem.line).collect();
     lines.len()
 }
 
@@ -82,7 +108,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = report_path(&folder.path().join("intake.csv"));
         assert!(path.ends_with("intake.report.csv"));
-        let row = TraineeRow { line: 7, ..TraineeRow::default() };
+        let row = TraineeRow {
+            line: 7,
+            ..TraineeRow::default()
+        };
         let body = json!({ "errors": [
             { "error": "UnprocessableEntity", "message": "email cannot be blank", "code": "blank", "field": "email" },
             { "error": "NotFound", "message": "trainee not found" },
@@ -100,7 +129,13 @@ mod tests {
 
     #[test]
     fn answer_without_a_reason_is_a_problem() {
-        let row = TraineeRow { line: 7, ..TraineeRow::default() };
-        assert_eq!(Problem::of_answer(&row, 500, &Value::Null, str::to_owned)[0].code, "status_500");
+        let row = TraineeRow {
+            line: 7,
+            ..TraineeRow::default()
+        };
+        assert_eq!(
+            Problem::of_answer(&row, 500, &Value::Null, str::to_owned)[0].code,
+            "status_500"
+        );
     }
 }

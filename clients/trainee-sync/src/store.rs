@@ -1,10 +1,12 @@
-//! The database of a copy: the records as they were received, the cursor behind them, and what was sent.
+//! The database of a copy: the records as they were received, the cursor behind them, and what was
+//! sent.
 //!
-//! A page of changes and its cursor are stored in one transaction that is on the disk when it ends. So wherever the program
-//! is killed, the cursor says exactly what the copy has.
+//! A page of changes and its cursor are stored in one transaction that is on the disk when it ends.
+//! So wherever the program is killed, the cursor says exactly what the copy has.
 //!
-//! When the register was restored from a backup the copy begins again: a new pass over all trainees. What the pass has not
-//! shown at its end is no longer there, and is removed; until then the old records stay, and the pass can be interrupted.
+//! When the register was restored from a backup the copy begins again: a new pass over all
+//! trainees. What the pass has not shown at its end is no longer there, and is removed; until then
+//! the old records stay, and the pass can be interrupted.
 
 mod columns;
 mod sent;
@@ -69,33 +71,53 @@ impl Store {
         if !path.exists() {
             drop(create_or_restrict(path)?);
         }
-        let unusable =
-            || format!("{} is not a copy that this program can use; name another file or folder", path.display());
+        let unusable = || {
+            format!(
+                "{} is not a copy that this program can use; name another file or folder",
+                path.display()
+            )
+        };
         let mut connection = Connection::open(path).with_context(unusable)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
         // Nothing is changed in a file of something else, nor who can read it.
         let is_empty = require_own_or_empty(&connection).with_context(unusable)?;
         drop(create_or_restrict(path)?);
-        // Readers of the file and this program do not wait for each other, and what is committed is on the disk.
-        connection.pragma_update(None, "journal_mode", "WAL").with_context(unusable)?;
+        // Readers of the file and this program do not wait for each other, and what is committed is
+        // on the disk.
+        connection
+            .pragma_update(None, "journal_mode", "WAL")
+            .with_context(unusable)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "secure_delete", "ON")?;
         if is_empty {
             create_tables(&mut connection).with_context(unusable)?;
         }
         let columns = Columns::read(&connection)?;
-        Ok(Self { connection, columns })
+        Ok(Self {
+            connection,
+            columns,
+        })
     }
 
     /// What the copy is of; none before the first pull.
     pub(crate) fn identity(&self) -> Result<Option<Identity>> {
         let state = |name| read_state(&self.connection, name);
-        Ok(match (state("register")?, state("version")?, state("ukprn")?, state("environment")?) {
-            (Some(register), Some(version), Some(ukprn), Some(environment)) => {
-                Some(Identity { register, version, ukprn, environment })
-            }
-            _ => None,
-        })
+        Ok(
+            match (
+                state("register")?,
+                state("version")?,
+                state("ukprn")?,
+                state("environment")?,
+            ) {
+                (Some(register), Some(version), Some(ukprn), Some(environment)) => Some(Identity {
+                    register,
+                    version,
+                    ukprn,
+                    environment,
+                }),
+                _ => None,
+            },
+        )
     }
 
     /// Says once and for all what the copy is of.
@@ -132,8 +154,11 @@ impl Store {
             }
         }
         if !page.meta.has_more {
-            let mut statement = transaction.prepare_cached("SELECT trainee_id FROM sync_records WHERE pass < ?")?;
-            let unseen = statement.query_map([pass], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
+            let mut statement =
+                transaction.prepare_cached("SELECT trainee_id FROM sync_records WHERE pass < ?")?;
+            let unseen = statement
+                .query_map([pass], |row| row.get(0))?
+                .collect::<Result<Vec<String>, _>>()?;
             for trainee_id in unseen {
                 applied.removed += remove(&transaction, &trainee_id)?;
             }
@@ -158,20 +183,28 @@ impl Store {
 
     /// How many trainees there are.
     pub(crate) fn count(&self) -> Result<usize> {
-        let count: i64 = self.connection.query_row("SELECT count(*) FROM sync_records", [], |row| row.get(0))?;
+        let count: i64 =
+            self.connection
+                .query_row("SELECT count(*) FROM sync_records", [], |row| row.get(0))?;
         Ok(usize::try_from(count)?)
     }
 
     /// A trainee as the register showed it.
     pub(crate) fn record(&self, trainee_id: &str) -> Result<Option<Value>> {
-        let mut statement = self.connection.prepare_cached("SELECT record FROM sync_records WHERE trainee_id = ?")?;
-        let record: Option<String> = statement.query_row([trainee_id], |row| row.get(0)).optional()?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT record FROM sync_records WHERE trainee_id = ?")?;
+        let record: Option<String> = statement
+            .query_row([trainee_id], |row| row.get(0))
+            .optional()?;
         record.map(|record| parse_record(&record)).transpose()
     }
 
     /// Every trainee, by identifier.
     pub(crate) fn each_record(&self, mut each: impl FnMut(&Value) -> Result<()>) -> Result<()> {
-        let mut statement = self.connection.prepare("SELECT record FROM sync_records ORDER BY trainee_id")?;
+        let mut statement = self
+            .connection
+            .prepare("SELECT record FROM sync_records ORDER BY trainee_id")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             each(&parse_record(row.get_ref(0)?.as_str()?)?)?;
@@ -201,9 +234,11 @@ fn parse_record(record: &str) -> Result<Value> {
 
 /// Whether the database is empty. One that is neither empty nor of this program is refused.
 fn require_own_or_empty(connection: &Connection) -> Result<bool> {
-    let application: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    let application: i32 =
+        connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let version: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     match (application, version) {
         (APPLICATION_ID, SCHEMA_VERSION) => Ok(false),
         (APPLICATION_ID, _) => bail!("another release of trainee-sync made it"),
@@ -223,9 +258,15 @@ fn create_tables(connection: &mut Connection) -> Result<()> {
 /// Removes a trainee with what is known of it, so that the same person can be registered again.
 fn remove(transaction: &Transaction<'_>, trainee_id: &str) -> Result<usize> {
     for table in ["sync_sent", "sync_accepted", "sync_bases"] {
-        transaction.execute(&format!("DELETE FROM {table} WHERE trainee_id = ?"), [trainee_id])?;
+        transaction.execute(
+            &format!("DELETE FROM {table} WHERE trainee_id = ?"),
+            [trainee_id],
+        )?;
     }
-    Ok(transaction.execute("DELETE FROM sync_records WHERE trainee_id = ?", [trainee_id])?)
+    Ok(transaction.execute(
+        "DELETE FROM sync_records WHERE trainee_id = ?",
+        [trainee_id],
+    )?)
 }
 
 fn read_state(connection: &Connection, name: &str) -> Result<Option<String>> {
@@ -234,7 +275,10 @@ fn read_state(connection: &Connection, name: &str) -> Result<Option<String>> {
 }
 
 fn write_state(connection: &Connection, name: &str, value: &str) -> Result<()> {
-    connection.execute("INSERT OR REPLACE INTO sync_state (name, value) VALUES (?, ?)", [name, value])?;
+    connection.execute(
+        "INSERT OR REPLACE INTO sync_state (name, value) VALUES (?, ?)",
+        [name, value],
+    )?;
     Ok(())
 }
 
@@ -254,11 +298,16 @@ mod tests {
             .iter()
             .map(|(trainee_id, trainee)| json!({ "trainee_id": trainee_id, "trainee": trainee }))
             .collect();
-        serde_json::from_value(json!({ "data": data, "meta": { "after": after, "has_more": has_more } })).unwrap()
+        serde_json::from_value(
+            json!({ "data": data, "meta": { "after": after, "has_more": has_more } }),
+        )
+        .unwrap()
     }
 
     fn trainee(trainee_id: &str, email: &str) -> Option<Value> {
-        Some(json!({ "trainee_id": trainee_id, "email": email, "placements": [{ "placement_id": "P", "urn": null }] }))
+        Some(
+            json!({ "trainee_id": trainee_id, "email": email, "placements": [{ "placement_id": "P", "urn": null }] }),
+        )
     }
 
     fn identifiers(store: &Store) -> Vec<String> {
@@ -277,13 +326,30 @@ mod tests {
         let path = folder.path().join("copy.db");
         let mut store = Store::open(&path).unwrap();
         assert_eq!(store.cursor().unwrap(), None);
-        store.apply(&page("1", true, &[("A", trainee("A", "a@x")), ("B", trainee("B", "b@x"))])).unwrap();
+        store
+            .apply(&page(
+                "1",
+                true,
+                &[("A", trainee("A", "a@x")), ("B", trainee("B", "b@x"))],
+            ))
+            .unwrap();
         drop(store);
         let mut store = Store::open(&path).unwrap();
         assert_eq!(store.cursor().unwrap().as_deref(), Some("1"));
-        let applied =
-            store.apply(&page("2", false, &[("A", trainee("A", "new@x")), ("B", None), ("C", None)])).unwrap();
-        assert_eq!(applied, Applied { stored: 1, removed: 1 });
+        let applied = store
+            .apply(&page(
+                "2",
+                false,
+                &[("A", trainee("A", "new@x")), ("B", None), ("C", None)],
+            ))
+            .unwrap();
+        assert_eq!(
+            applied,
+            Applied {
+                stored: 1,
+                removed: 1
+            }
+        );
         assert_eq!(store.record("A").unwrap().unwrap()["email"], "new@x");
         assert_eq!(identifiers(&store), ["A"]);
     }
@@ -296,10 +362,20 @@ mod tests {
         store.apply(&page("1", false, &all)).unwrap();
         store.begin_again().unwrap();
         assert_eq!(store.cursor().unwrap(), None);
-        store.apply(&page("2", true, &[("A", trainee("A", "y"))])).unwrap();
+        store
+            .apply(&page("2", true, &[("A", trainee("A", "y"))]))
+            .unwrap();
         assert_eq!(identifiers(&store), ["A", "B", "C"]);
-        let applied = store.apply(&page("3", false, &[("D", trainee("D", "y"))])).unwrap();
-        assert_eq!(applied, Applied { stored: 1, removed: 2 });
+        let applied = store
+            .apply(&page("3", false, &[("D", trainee("D", "y"))]))
+            .unwrap();
+        assert_eq!(
+            applied,
+            Applied {
+                stored: 1,
+                removed: 2
+            }
+        );
         assert_eq!(identifiers(&store), ["A", "D"]);
     }
 
@@ -307,13 +383,22 @@ mod tests {
     fn views_show_records_by_column() {
         let folder = tempfile::tempdir().unwrap();
         let mut store = Store::open(&folder.path().join("copy.db")).unwrap();
-        store.apply(&page("1", false, &[("A", trainee("A", "a@x"))])).unwrap();
+        store
+            .apply(&page("1", false, &[("A", trainee("A", "a@x"))]))
+            .unwrap();
         let connection = &store.connection;
-        let email: String = connection.query_row("SELECT email FROM trainees", [], |row| row.get(0)).unwrap();
+        let email: String = connection
+            .query_row("SELECT email FROM trainees", [], |row| row.get(0))
+            .unwrap();
         assert_eq!(email, "a@x");
         let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?));
-        let placement: (String, String, Option<String>) =
-            connection.query_row("SELECT trainee_id, placement_id, urn FROM placements", [], read).unwrap();
+        let placement: (String, String, Option<String>) = connection
+            .query_row(
+                "SELECT trainee_id, placement_id, urn FROM placements",
+                [],
+                read,
+            )
+            .unwrap();
         assert_eq!(placement, ("A".to_owned(), "P".to_owned(), None));
     }
 
@@ -321,7 +406,10 @@ mod tests {
     fn file_of_something_else_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("other.db");
-        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        Connection::open(&path)
+            .unwrap()
+            .execute_batch("CREATE TABLE t (a)")
+            .unwrap();
         let before = std::fs::read(&path).unwrap();
         assert!(Store::open(&path).is_err());
         assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -338,10 +426,16 @@ mod tests {
         std::fs::write(&path, "").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
         let mut store = Store::open(&path).unwrap();
-        store.apply(&page("1", false, &[("A", trainee("A", "a@x"))])).unwrap();
+        store
+            .apply(&page("1", false, &[("A", trainee("A", "a@x"))]))
+            .unwrap();
         for entry in std::fs::read_dir(folder.path()).unwrap() {
             let entry = entry.unwrap();
-            assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o077, 0, "{entry:?}");
+            assert_eq!(
+                entry.metadata().unwrap().permissions().mode() & 0o077,
+                0,
+                "{entry:?}"
+            );
         }
     }
 }

@@ -27,7 +27,9 @@ impl Token {
                 }
                 let text = std::fs::read_to_string(file);
                 (
-                    text.with_context(|| format!("the token cannot be read from {}", file.display()))?,
+                    text.with_context(|| {
+                        format!("the token cannot be read from {}", file.display())
+                    })?,
                     file.display().to_string(),
                 )
             }
@@ -35,7 +37,9 @@ impl Token {
                 let text = std::env::var(VARIABLE);
                 (
                     text.with_context(|| {
-                        format!("there is no token: set {VARIABLE}, or name a file with --token-file")
+                        format!(
+                            "there is no token: set {VARIABLE}, or name a file with --token-file"
+                        )
                     })?,
                     VARIABLE.to_owned(),
                 )
@@ -47,7 +51,9 @@ impl Token {
     fn parse(text: &str) -> Result<Self> {
         let text = text.trim();
         if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            bail!("a token is one line of letters, digits and signs; copy the whole token as it was issued");
+            bail!(
+                "a token is one line of letters, digits and signs; copy the whole token as it was issued"
+            );
         }
         Ok(Self(text.to_owned()))
     }
@@ -79,7 +85,10 @@ mod tests {
     fn text_that_cannot_be_a_token_is_refused_without_being_shown() {
         for text in ["", " \n", "two words", "sandbox_\u{e9}"] {
             let refused = format!("{:#}", Token::parse(text).unwrap_err());
-            assert!(text.trim().is_empty() || !refused.contains(text.trim()), "{refused}");
+            assert!(
+                text.trim().is_empty() || !refused.contains(text.trim()),
+                "{refused}"
+            );
         }
     }
 }

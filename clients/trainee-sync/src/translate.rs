@@ -1,4 +1,5 @@
-//! `translate`: a file as another version of the API spells it, with what that version would refuse or lose.
+//! `translate`: a file as another version of the API spells it, with what that version would refuse
+//! or lose.
 //!
 //! The register translates; nothing is stored there, and no token is sent.
 
@@ -62,22 +63,36 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     table.warn_without_rows();
     let progress = Progress::new();
     let client = options.connection.client(register, None, true, &progress)?;
-    let bodies: Vec<Body> = table.rows.iter().map(|row| read_body(&table, row, &options.ignore)).collect();
+    let bodies: Vec<Body> = table
+        .rows
+        .iter()
+        .map(|row| read_body(&table, row, &options.ignore))
+        .collect();
     let mut translated: BTreeMap<u64, Vec<(String, String)>> = BTreeMap::new();
     let mut problems = Vec::new();
     // A row without an identifier registers a trainee, so all of its problems are reported.
     for (purpose, is_update) in [("create", false), ("update", true)] {
-        let of_purpose: Vec<&Body> = bodies.iter().filter(|body| body.is_update == is_update).collect();
+        let of_purpose: Vec<&Body> = bodies
+            .iter()
+            .filter(|body| body.is_update == is_update)
+            .collect();
         for batch in batches(&of_purpose) {
             let answer = ask(&client, &version, &options.to, purpose, batch)?;
             take_answer(&answer, batch, &mut translated, &mut problems)?;
-            progress.show("rows translated", translated.len(), Some(bodies.len()), client.count());
+            progress.show(
+                "rows translated",
+                translated.len(),
+                Some(bodies.len()),
+                client.count(),
+            );
         }
     }
     progress.clear();
     let translated: Vec<Vec<(String, String)>> = translated.into_values().collect();
     let target = options.file.with_extension(format!("{}.csv", options.to));
-    let report = options.file.with_extension(format!("{}.report.csv", options.to));
+    let report = options
+        .file
+        .with_extension(format!("{}.report.csv", options.to));
     write_file(&target, &translated)?;
     write_report(&report, &mut problems)?;
     problems.retain(|problem| !problem.code.starts_with(NOTICE));
@@ -92,35 +107,61 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
     Ok(Outcome::of_refused(rows))
 }
 
-/// Every column but identifiers is taken for a field: which ones the version has, the register says.
+/// Every column but identifiers is taken for a field: which ones the version has, the register
+/// says.
 fn read_body(table: &Table, row: &Row, ignore: &[String]) -> Body {
     let (mut kept, mut data) = (Vec::new(), Map::new());
     let mut nested: [BTreeMap<usize, Map<String, Value>>; 2] = Default::default();
-    let identifier = table.header.iter().position(|name| name == TRAINEE_ID).and_then(|at| row.cells.get(at));
+    let identifier = table
+        .header
+        .iter()
+        .position(|name| name == TRAINEE_ID)
+        .and_then(|at| row.cells.get(at));
     let is_update = identifier.is_some_and(|identifier| !identifier.is_empty());
-    for (name, text) in table.header.iter().zip(&row.cells).filter(|(name, _)| !ignore.contains(name)) {
+    for (name, text) in table
+        .header
+        .iter()
+        .zip(&row.cells)
+        .filter(|(name, _)| !ignore.contains(name))
+    {
         if matches!(name.as_str(), TRAINEE_ID | UPDATED_AT) {
             kept.push((name.clone(), text.clone()));
         } else if let Some((list, number, field)) = nested_name(name) {
-            let Some(records) = nested.get_mut(list) else { continue };
+            let Some(records) = nested.get_mut(list) else {
+                continue;
+            };
             if LISTS.get(list).is_some_and(|list| list.id == field) {
                 kept.push((name.clone(), text.clone()));
             } else if !text.is_empty() {
-                records.entry(number).or_default().insert(field.to_owned(), text.clone().into());
+                records
+                    .entry(number)
+                    .or_default()
+                    .insert(field.to_owned(), text.clone().into());
             }
         } else if is_update || !text.is_empty() {
             // A blank cell of an update clears the field.
             data.insert(name.clone(), input(text));
         }
     }
-    let numbers = nested.each_ref().map(|records| records.keys().copied().collect());
+    let numbers = nested
+        .each_ref()
+        .map(|records| records.keys().copied().collect());
     for (list, records) in LISTS.iter().zip(nested) {
         if !records.is_empty() {
             let records = records.into_values().map(Value::Object).collect();
-            data.insert(format!("{}{INPUT_SUFFIX}", list.name), Value::Array(records));
+            data.insert(
+                format!("{}{INPUT_SUFFIX}", list.name),
+                Value::Array(records),
+            );
         }
     }
-    Body { line: row.line, kept, is_update, data: Value::Object(data), numbers }
+    Body {
+        line: row.line,
+        kept,
+        is_update,
+        data: Value::Object(data),
+        numbers,
+    }
 }
 
 /// The rows of each request.
@@ -144,10 +185,16 @@ fn ask(client: &Client, from: &str, to: &str, purpose: &str, batch: &[&Body]) ->
     let question = json!({
         "from": from, "to": to, "record": "trainee", "direction": "request", "purpose": purpose, "data": data,
     });
-    let reply = Register { client, version: from }.translate(&question)?;
+    let reply = Register {
+        client,
+        version: from,
+    }
+    .translate(&question)?;
     if reply.status == 413 {
         let line = batch.first().map_or(0, |body| body.line);
-        bail!("line {line} is too long to be translated; shorten it, or leave columns out with --ignore");
+        bail!(
+            "line {line} is too long to be translated; shorten it, or leave columns out with --ignore"
+        );
     }
     Ok(reply.body)
 }
@@ -159,30 +206,56 @@ fn take_answer(
     translated: &mut BTreeMap<u64, Vec<(String, String)>>,
     problems: &mut Vec<Problem>,
 ) -> Result<()> {
-    let rows = answer["data"].as_array().filter(|rows| rows.len() == batch.len());
-    for (body, row) in batch.iter().zip(rows.context("the register did not translate every row; tell whoever runs it")?)
+    let rows = answer["data"]
+        .as_array()
+        .filter(|rows| rows.len() == batch.len());
+    for (body, row) in batch
+        .iter()
+        .zip(rows.context("the register did not translate every row; tell whoever runs it")?)
     {
         let mut cells = body.kept.clone();
         for (field, value) in row.as_object().into_iter().flatten() {
-            let list = LISTS.iter().position(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
+            let list = LISTS
+                .iter()
+                .position(|list| field.strip_suffix(INPUT_SUFFIX) == Some(list.name));
             let (Some(list), Some(records)) = (list, value.as_array()) else {
                 cells.push((field.clone(), cell(value)));
                 continue;
             };
-            for (record, number) in records.iter().zip(body.numbers.get(list).into_iter().flatten()) {
+            for (record, number) in records
+                .iter()
+                .zip(body.numbers.get(list).into_iter().flatten())
+            {
                 let name = LISTS.get(list).map_or("", |list| list.name);
                 let fields = record.as_object().into_iter().flatten();
-                cells.extend(fields.map(|(field, value)| (format!("{name}.{number}.{field}"), cell(value))));
+                cells.extend(
+                    fields.map(|(field, value)| (format!("{name}.{number}.{field}"), cell(value))),
+                );
             }
         }
         translated.insert(body.line, cells);
     }
-    for (key, path, kind) in [("problems", "field", ""), ("lost", "path", "lost_"), ("notices", "path", NOTICE)] {
+    for (key, path, kind) in [
+        ("problems", "field", ""),
+        ("lost", "path", "lost_"),
+        ("notices", "path", NOTICE),
+    ] {
         for said in answer[key].as_array().into_iter().flatten() {
             let text = |key: &str| said[key].as_str().unwrap_or_default();
-            let Some((body, column)) = locate(text(path), batch) else { continue };
-            let code = if text("code").is_empty() { text("why") } else { text("code") };
-            problems.push(Problem::new(body.line, &column, &format!("{kind}{code}"), text("message")));
+            let Some((body, column)) = locate(text(path), batch) else {
+                continue;
+            };
+            let code = if text("code").is_empty() {
+                text("why")
+            } else {
+                text("code")
+            };
+            problems.push(Problem::new(
+                body.line,
+                &column,
+                &format!("{kind}{code}"),
+                text("message"),
+            ));
         }
     }
     Ok(())
@@ -194,9 +267,16 @@ fn locate<'a>(path: &str, batch: &[&'a Body]) -> Option<(&'a Body, String)> {
     let body = *batch.get(index.parse::<usize>().ok()?)?;
     let field = field.trim_start_matches('.');
     for (list, numbers) in LISTS.iter().zip(&body.numbers) {
-        let nested = field.strip_prefix(list.name).and_then(|rest| rest.strip_prefix(INPUT_SUFFIX));
-        if let Some((index, rest)) = nested.and_then(|nested| nested.strip_prefix('[')?.split_once(']')) {
-            let number = index.parse().ok().and_then(|index: usize| numbers.get(index))?;
+        let nested = field
+            .strip_prefix(list.name)
+            .and_then(|rest| rest.strip_prefix(INPUT_SUFFIX));
+        if let Some((index, rest)) =
+            nested.and_then(|nested| nested.strip_prefix('[')?.split_once(']'))
+        {
+            let number = index
+                .parse()
+                .ok()
+                .and_then(|index: usize| numbers.get(index))?;
             return Some((body, format!("{}.{number}{rest}", list.name)));
         }
     }
@@ -209,10 +289,14 @@ fn write_file(path: &std::path::Path, rows: &[Vec<(String, String)>]) -> Result<
     for row in rows {
         let mut behind = 0;
         for (name, _) in row {
-            behind = header.iter().position(|one| one == name).unwrap_or_else(|| {
-                header.insert(behind, name);
-                behind
-            }) + 1;
+            behind = header
+                .iter()
+                .position(|one| one == name)
+                .unwrap_or_else(|| {
+                    header.insert(behind, name);
+                    behind
+                })
+                + 1;
         }
     }
     let mut writer = csv::Writer::from_writer(PrivateFile::create(path)?);
@@ -220,7 +304,11 @@ fn write_file(path: &std::path::Path, rows: &[Vec<(String, String)>]) -> Result<
         writer.write_record(&header)?;
     }
     for row in rows {
-        let text = |name: &&str| row.iter().find(|(one, _)| one == name).map(|(_, text)| text.clone());
+        let text = |name: &&str| {
+            row.iter()
+                .find(|(one, _)| one == name)
+                .map(|(_, text)| text.clone())
+        };
         let cell = |name: &&str| add_apostrophe(text(name).unwrap_or_default());
         writer.write_record(header.iter().map(cell))?;
     }
@@ -235,16 +323,29 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let table = Table::read(file.path()).unwrap();
-        table.rows.iter().map(|row| read_body(&table, row, &[])).collect()
+        table
+            .rows
+            .iter()
+            .map(|row| read_body(&table, row, &[]))
+            .collect()
     }
 
     #[test]
     fn rows_are_bodies_of_requests() {
-        let bodies = bodies("trainee_id,old_name,email,degrees.2.subject,degrees.2.degree_id\n,a,,x,\nT,,b,,D\n");
-        assert_eq!(bodies[0].data, json!({ "old_name": "a", "degrees_attributes": [{ "subject": "x" }] }));
+        let bodies = bodies(
+            "trainee_id,old_name,email,degrees.2.subject,degrees.2.degree_id\n,a,,x,\nT,,b,,D\n",
+        );
+        assert_eq!(
+            bodies[0].data,
+            json!({ "old_name": "a", "degrees_attributes": [{ "subject": "x" }] })
+        );
         assert!(!bodies[0].is_update && bodies[1].is_update);
         assert_eq!(bodies[1].data, json!({ "old_name": null, "email": "b" }));
-        assert!(bodies[1].kept.contains(&("degrees.2.degree_id".to_owned(), "D".to_owned())));
+        assert!(
+            bodies[1]
+                .kept
+                .contains(&("degrees.2.degree_id".to_owned(), "D".to_owned()))
+        );
     }
 
     #[test]
@@ -262,8 +363,10 @@ mod tests {
         });
         let (mut translated, mut problems) = (BTreeMap::new(), Vec::new());
         take_answer(&answer, &batch, &mut translated, &mut problems).unwrap();
-        let places: Vec<(u64, &str, &str)> =
-            problems.iter().map(|problem| (problem.line, problem.column.as_str(), problem.code.as_str())).collect();
+        let places: Vec<(u64, &str, &str)> = problems
+            .iter()
+            .map(|problem| (problem.line, problem.column.as_str(), problem.code.as_str()))
+            .collect();
         let expected = [
             (2, "degrees.2.subject", "unknown_code"),
             (3, "new_name", "blank"),
@@ -274,7 +377,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new.csv");
         write_file(&path, &translated.into_values().collect::<Vec<_>>()).unwrap();
-        assert_eq!(std::fs::read_to_string(path).unwrap(), "new_name,degrees.2.subject\n''a,x\nb,\n");
+        assert_eq!(
+            std::fs::read_to_string(path).unwrap(),
+            "new_name,degrees.2.subject\n''a,x\nb,\n"
+        );
     }
 
     #[test]
@@ -282,6 +388,12 @@ mod tests {
         let rows: String = (0..1_100).map(|number| format!("{number}\n")).collect();
         let bodies = bodies(&format!("old_name\n{rows}"));
         let all: Vec<&Body> = bodies.iter().collect();
-        assert_eq!(batches(&all).iter().map(|batch| batch.len()).collect::<Vec<_>>(), [500, 500, 100]);
+        assert_eq!(
+            batches(&all)
+                .iter()
+                .map(|batch| batch.len())
+                .collect::<Vec<_>>(),
+            [500, 500, 100]
+        );
     }
 }

@@ -114,7 +114,8 @@ macro_rules! for_record_kind {
     };
 }
 
-/// Calls a generic function for the type of a nested record; the value is `None` for a record that is not nested.
+/// Calls a generic function for the type of a nested record; the value is `None` for a record that
+/// is not nested.
 #[macro_export]
 macro_rules! for_nested_kind {
     (@kinds $kind:tt $call:tt

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use domain::records::trainee::Borrowed;
-use domain::{Kind, Lists, NestedRecords, Record, RecordField as _, Stored, Trainee, Value, for_nested_list};
+use domain::{
+    Kind, Lists, NestedRecords, Record, RecordField as _, Stored, Trainee, Value, for_nested_list,
+};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::shape::{InputName, JsonType, group_of, joined};
@@ -66,7 +68,8 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
             }
             groups.push(group);
             let members = inputs.in_group(group).filter(|input| input.is_first_part());
-            let names = members.filter_map(|input| Some((input.name.get(group.len() + 1..)?, self.value(input)?)));
+            let names = members
+                .filter_map(|input| Some((input.name.get(group.len() + 1..)?, self.value(input)?)));
             let members: Vec<(&str, Written<'_>)> = names.collect();
             if !members.is_empty() {
                 object.serialize_entry(group, &Members(members))?;
@@ -102,7 +105,9 @@ impl<R: WireRecord> Request<'_, R> {
     fn value(&self, input: &InputName<R::Field>) -> Option<Written<'_>> {
         if let Some(part) = input.part {
             let parts = R::inputs(self.version).parts(input).iter();
-            let values: Vec<_> = parts.map(|part| R::shown(self.record, part.field, self.lists)).collect();
+            let values: Vec<_> = parts
+                .map(|part| R::shown(self.record, part.field, self.lists))
+                .collect();
             return joined(&values, part.separator).map(|text| Written::Text(Cow::Owned(text)));
         }
         let info = input.field.info();
@@ -110,8 +115,11 @@ impl<R: WireRecord> Request<'_, R> {
         if let (Value::Text(code), Some(words)) = (&value, self.version.wire.words_of(info.codes)) {
             return Some(Written::Text(Cow::Owned(word_of(words, code).to_owned())));
         }
-        // A request carries a year as text (contract, section 4.8), unless the version accepts whole numbers alone.
-        let is_integer = input.accepts.map_or(info.kind != Kind::Year, |accepted| accepted == JsonType::Integer);
+        // A request carries a year as text (contract, section 4.8), unless the version accepts
+        // whole numbers alone.
+        let is_integer = input.accepts.map_or(info.kind != Kind::Year, |accepted| {
+            accepted == JsonType::Integer
+        });
         Some(match value {
             Value::Integer(number) if is_integer => Written::Integer(number),
             Value::Integer(number) => Written::Text(Cow::Owned(number.to_string())),
@@ -140,6 +148,12 @@ fn nested_entry<N: WireNested, M: SerializeMap>(
     object: &mut M,
 ) -> Result<(), M::Error> {
     let records = N::in_nested(nested).iter();
-    let requests: Vec<_> = records.map(|record| Request { version, record: *record, lists }).collect();
+    let requests: Vec<_> = records
+        .map(|record| Request {
+            version,
+            record: *record,
+            lists,
+        })
+        .collect();
     object.serialize_entry(name, &requests)
 }

@@ -1,7 +1,7 @@
 //! The endpoints that a version can have (contract, section 4), one row each.
 //!
-//! The OpenAPI document, the translation of bodies, shadow checks and tests follow from the row. The handler is the
-//! server's.
+//! The OpenAPI document, the translation of bodies, shadow checks and tests follow from the row.
+//! The handler is the server's.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -53,13 +53,33 @@ pub enum Tag {
 impl Tag {
     /// All tags with their names and meanings, in order.
     pub const ALL: &'static [(Self, &'static str, &'static str)] = &[
-        (Self::Trainees, "trainees", "People who train to teach, as one provider registers them"),
-        (Self::Placements, "placements", "Periods of school experience"),
+        (
+            Self::Trainees,
+            "trainees",
+            "People who train to teach, as one provider registers them",
+        ),
+        (
+            Self::Placements,
+            "placements",
+            "Periods of school experience",
+        ),
         (Self::Degrees, "degrees", "Degrees held before the training"),
-        (Self::Transitions, "transitions", "Steps in the life of a trainee's record"),
+        (
+            Self::Transitions,
+            "transitions",
+            "Steps in the life of a trainee's record",
+        ),
         (Self::Service, "service", "The service itself"),
-        (Self::Account, "account", "What the service knows of the provider that asks; an addition of this service"),
-        (Self::Sandbox, "sandbox", "What a test run needs, in the sandbox only; an addition of this service"),
+        (
+            Self::Account,
+            "account",
+            "What the service knows of the provider that asks; an addition of this service",
+        ),
+        (
+            Self::Sandbox,
+            "sandbox",
+            "What a test run needs, in the sandbox only; an addition of this service",
+        ),
     ];
 }
 
@@ -70,7 +90,8 @@ pub struct RequestBody {
     pub record: RecordKind,
     /// Whether the record is created or changed; `None` for a transition of the trainee.
     pub purpose: Option<Purpose>,
-    /// The endpoint that each item of a batch is a request for; `None` where the body is one record.
+    /// The endpoint that each item of a batch is a request for; `None` where the body is one
+    /// record.
     pub batch_of: Option<Endpoint>,
 }
 
@@ -152,7 +173,12 @@ pub struct Row {
 }
 
 impl Row {
-    const fn get(tag: Tag, path: &'static str, reply: ReplyBody, description: &'static str) -> Self {
+    const fn get(
+        tag: Tag,
+        path: &'static str,
+        reply: ReplyBody,
+        description: &'static str,
+    ) -> Self {
         let (method, request, status, replaced_by, note) = (Method::Get, None, 200, None, None);
         let (query_parameters, next): (&[&str], &[Endpoint]) = (&[], &[]);
         let (is_missing_when_empty, shadow_checked, sandbox_only) = (false, false, false);
@@ -165,30 +191,63 @@ impl Row {
     }
 
     const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
-        let request = Some(RequestBody { record, purpose, batch_of: None });
-        Self { method: Method::Post, request, status, shadow_checked: true, ..self }
+        let request = Some(RequestBody {
+            record,
+            purpose,
+            batch_of: None,
+        });
+        Self {
+            method: Method::Post,
+            request,
+            status,
+            shadow_checked: true,
+            ..self
+        }
     }
 
     const fn creates(self, record: RecordKind, next: &'static [Endpoint]) -> Self {
-        Self { next, ..self.posts(record, Some(Purpose::Create), 201) }
+        Self {
+            next,
+            ..self.posts(record, Some(Purpose::Create), 201)
+        }
     }
 
     const fn changes(self, record: RecordKind) -> Self {
-        Self { method: Method::PutOrPatch, ..self.posts(record, Some(Purpose::Update), 200) }
+        Self {
+            method: Method::PutOrPatch,
+            ..self.posts(record, Some(Purpose::Update), 200)
+        }
     }
 
     const fn deletes(self) -> Self {
-        Self { method: Method::Delete, next: &[Endpoint::ShowTrainee], shadow_checked: true, ..self }
+        Self {
+            method: Method::Delete,
+            next: &[Endpoint::ShowTrainee],
+            shadow_checked: true,
+            ..self
+        }
     }
 
     const fn acts_in_sandbox(self) -> Self {
-        Self { method: Method::Post, sandbox_only: true, ..self }
+        Self {
+            method: Method::Post,
+            sandbox_only: true,
+            ..self
+        }
     }
 
     /// Each item is judged as a request of its own, and so is its shadow check.
     const fn creates_many(self, record: RecordKind, batch_of: Endpoint) -> Self {
-        let request = Some(RequestBody { record, purpose: Some(Purpose::Create), batch_of: Some(batch_of) });
-        Self { method: Method::Post, request, ..self }
+        let request = Some(RequestBody {
+            record,
+            purpose: Some(Purpose::Create),
+            batch_of: Some(batch_of),
+        });
+        Self {
+            method: Method::Post,
+            request,
+            ..self
+        }
     }
 
     /// Whether requests can change a record.
@@ -227,7 +286,8 @@ impl Row {
         self.batch_of().is_some()
     }
 
-    /// Whether a request can state the version of the record that it is for: whatever changes one existing record.
+    /// Whether a request can state the version of the record that it is for: whatever changes one
+    /// existing record.
     #[must_use]
     pub fn takes_if_match(&self) -> bool {
         self.writes() && self.path.contains("{trainee_id}")
@@ -236,7 +296,8 @@ impl Row {
     /// Whether problems can be requested by field.
     #[must_use]
     pub fn has_errors_by_field(&self) -> bool {
-        self.request.is_some_and(|request| request.record == RecordKind::Trainee)
+        self.request
+            .is_some_and(|request| request.record == RecordKind::Trainee)
     }
 }
 
@@ -300,7 +361,10 @@ impl Endpoint {
     #[must_use]
     pub fn name(self) -> &'static str {
         static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
-            Endpoint::ALL.iter().map(|endpoint| format!("{} {}", endpoint.method(), endpoint.path())).collect()
+            Endpoint::ALL
+                .iter()
+                .map(|endpoint| format!("{} {}", endpoint.method(), endpoint.path()))
+                .collect()
         });
         NAMES.get(self as usize).map_or("", String::as_str)
     }
@@ -409,7 +473,8 @@ endpoints! {
     /// Discards up to 1,000 trainees of the provider; in the sandbox only.
     ResetSandbox = Row::get(Sandbox, "/sandbox/reset", Body::Reset, "How many trainees are discarded, and how many remain.")
         .acts_in_sandbox(),
-    /// Issues a TRN to a trainee, confirms the award or reinstates the trainee, whichever comes next; in the sandbox only.
+    /// Issues a TRN to a trainee, confirms the award or reinstates the trainee, whichever comes
+    /// next; in the sandbox only.
     AdvanceTrainee = Row::get(Sandbox, "/sandbox/trainees/{trainee_id}/advance", Body::Trainee, "The trainee as changed.")
         .acts_in_sandbox(),
 }
@@ -426,5 +491,13 @@ const OF_TRAINEE: &[Endpoint] = &[
     Endpoint::ShowTrainee, Endpoint::UpdateTrainee, Endpoint::ListPlacements, Endpoint::CreatePlacement,
     Endpoint::CreateDegree, Endpoint::Defer,
 ];
-const OF_PLACEMENT: &[Endpoint] = &[Endpoint::ShowPlacement, Endpoint::UpdatePlacement, Endpoint::DeletePlacement];
-const OF_DEGREE: &[Endpoint] = &[Endpoint::ShowDegree, Endpoint::UpdateDegree, Endpoint::DeleteDegree];
+const OF_PLACEMENT: &[Endpoint] = &[
+    Endpoint::ShowPlacement,
+    Endpoint::UpdatePlacement,
+    Endpoint::DeletePlacement,
+];
+const OF_DEGREE: &[Endpoint] = &[
+    Endpoint::ShowDegree,
+    Endpoint::UpdateDegree,
+    Endpoint::DeleteDegree,
+];

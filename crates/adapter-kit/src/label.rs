@@ -17,7 +17,8 @@ pub enum Stage {
     Release,
 }
 
-/// `vYEAR.MAJOR`, with the year in which the version enters production. Ordered by year, major number and stage.
+/// `vYEAR.MAJOR`, with the year in which the version enters production. Ordered by year, major
+/// number and stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
     /// The year.
@@ -32,7 +33,11 @@ impl Label {
     /// The label of a released version.
     #[must_use]
     pub const fn release(year: u16, major: u16) -> Self {
-        Self { year, major, stage: Stage::Release }
+        Self {
+            year,
+            major,
+            stage: Stage::Release,
+        }
     }
 
     /// The path below which the version is served.
@@ -74,14 +79,23 @@ impl FromStr for Label {
             Some((numbers, "rc")) => (numbers, Stage::Candidate),
             Some(_) => return Err(InvalidLabel),
         };
-        let (year, major) =
-            numbers.strip_prefix('v').and_then(|numbers| numbers.split_once('.')).ok_or(InvalidLabel)?;
+        let (year, major) = numbers
+            .strip_prefix('v')
+            .and_then(|numbers| numbers.split_once('.'))
+            .ok_or(InvalidLabel)?;
         let number = |text: &str| {
             let canonical = text == "0" || !text.starts_with('0');
-            text.bytes().all(|byte| byte.is_ascii_digit()).then_some(()).filter(|()| canonical)?;
+            text.bytes()
+                .all(|byte| byte.is_ascii_digit())
+                .then_some(())
+                .filter(|()| canonical)?;
             text.parse().ok()
         };
-        Ok(Self { year: number(year).ok_or(InvalidLabel)?, major: number(major).ok_or(InvalidLabel)?, stage })
+        Ok(Self {
+            year: number(year).ok_or(InvalidLabel)?,
+            major: number(major).ok_or(InvalidLabel)?,
+            stage,
+        })
     }
 }
 
@@ -91,19 +105,44 @@ mod tests {
 
     #[test]
     fn other_strings_are_rejected() {
-        for text in ["", "2025.0", "v2025", "v2025.", "v2025.00", "v2025.0-beta", "v2025.+1", "v99999.0", "v2025.0-"] {
+        for text in [
+            "",
+            "2025.0",
+            "v2025",
+            "v2025.",
+            "v2025.00",
+            "v2025.0-beta",
+            "v2025.+1",
+            "v99999.0",
+            "v2025.0-",
+        ] {
             assert_eq!(text.parse::<Label>(), Err(InvalidLabel), "{text}");
         }
     }
 
     #[test]
     fn labels_are_ordered_by_year_number_and_stage() {
-        let mut labels: Vec<Label> = ["v2026.0", "v2025.2", "v2026.0-rc", "v2026.0-pre", "v2025.10"]
-            .iter()
-            .map(|l| l.parse().unwrap())
-            .collect();
+        let mut labels: Vec<Label> = [
+            "v2026.0",
+            "v2025.2",
+            "v2026.0-rc",
+            "v2026.0-pre",
+            "v2025.10",
+        ]
+        .iter()
+        .map(|l| l.parse().unwrap())
+        .collect();
         labels.sort();
         let texts: Vec<String> = labels.iter().map(ToString::to_string).collect();
-        assert_eq!(texts, ["v2025.2", "v2025.10", "v2026.0-pre", "v2026.0-rc", "v2026.0"]);
+        assert_eq!(
+            texts,
+            [
+                "v2025.2",
+                "v2025.10",
+                "v2026.0-pre",
+                "v2026.0-rc",
+                "v2026.0"
+            ]
+        );
     }
 }

@@ -52,8 +52,8 @@ pub use names::known_names::changed_names;
 pub use names::other_names::FormerName;
 pub use shape::{Entry, InputName, Inputs, Shape, Source, VersionField};
 pub use version::{
-    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedShapes, NestedVisibility, Publication, Shapes,
-    Status, Vocabulary, date,
+    AllInputs, ApiVersion, Deprecation, Endpoints, NestedErrors, NestedShapes, NestedVisibility,
+    Publication, Shapes, Status, Vocabulary, date,
 };
 pub use versions::{Served, UnknownVersion, Versions};
 pub use wire::WireRecord;

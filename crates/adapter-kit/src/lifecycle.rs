@@ -1,7 +1,7 @@
 //! Deprecation and removal of versions and of their endpoints: the dates, and what to use instead.
 //!
-//! Headers, links and pages are not known here, and neither is the current date: a deprecation in the future is reported
-//! like one that has begun.
+//! Headers, links and pages are not known here, and neither is the current date: a deprecation in
+//! the future is reported like one that has begun.
 
 use chrono::NaiveDate;
 
@@ -46,14 +46,17 @@ impl DeprecationStatus {
         }
     }
 
-    /// The end of an endpoint of a version: the earlier one of the two. Only a new version removes an endpoint, so it
-    /// has no day of removal except that of its version.
+    /// The end of an endpoint of a version: the earlier one of the two. Only a new version removes
+    /// an endpoint, so it has no day of removal except that of its version.
     #[must_use]
     pub fn of_endpoint(version: &ApiVersion, endpoint: Endpoint, versions: &Versions) -> Self {
         let end = Self::of_version(version, versions);
         match version.endpoints.deprecation(endpoint) {
             Some(deprecation) => Self {
-                deprecated_on: Some(end.deprecated_on.map_or(deprecation.since, |day| day.min(deprecation.since))),
+                deprecated_on: Some(
+                    end.deprecated_on
+                        .map_or(deprecation.since, |day| day.min(deprecation.since)),
+                ),
                 replaced_by: version.endpoints.replacement(endpoint),
                 ..end
             },

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use domain::{Field, Kind, Path, Problem, ProblemKind, RecordField as _, TraineeField, for_each_nested};
+use domain::{
+    Field, Kind, Path, Problem, ProblemKind, RecordField as _, TraineeField, for_each_nested,
+};
 
 use crate::read::client_text::truncated;
 use crate::shape::{JsonType, Part};
@@ -17,21 +19,42 @@ pub mod other_names;
 pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
     fn of<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
         let inputs = R::inputs(version).entries.iter().map(|input| input.name);
-        inputs.chain(R::shape(version).into_iter().flat_map(|shape| shape.entries).map(|entry| entry.name)).collect()
+        inputs
+            .chain(
+                R::shape(version)
+                    .into_iter()
+                    .flat_map(|shape| shape.entries)
+                    .map(|entry| entry.name),
+            )
+            .collect()
     }
     fn of_nested<R: WireNested>(version: &ApiVersion) -> Vec<&'static str> {
-        R::shapes(version).in_trainee.entries.iter().map(|entry| entry.name).collect()
+        R::shapes(version)
+            .in_trainee
+            .entries
+            .iter()
+            .map(|entry| entry.name)
+            .collect()
     }
-    for_each_record!(of(version)).into_iter().chain(for_each_nested!(of_nested(version))).flatten().collect()
+    for_each_record!(of(version))
+        .into_iter()
+        .chain(for_each_nested!(of_nested(version)))
+        .flatten()
+        .collect()
 }
 
-/// The name of a field in this version: that of requests, else that of responses, else the canonical one.
+/// The name of a field in this version: that of requests, else that of responses, else the
+/// canonical one.
 #[must_use]
 pub fn field(version: &ApiVersion, field: Field) -> &'static str {
     // A nested list has another name in requests; see `list`.
     let is_list = |field: &TraineeField| field.info().kind == Kind::Records;
     if let Some(nested) = field.of_record().filter(is_list) {
-        return version.shapes.trainee.name_of(nested).unwrap_or(nested.info().name);
+        return version
+            .shapes
+            .trainee
+            .name_of(nested)
+            .unwrap_or(nested.info().name);
     }
     list(version, field)
 }
@@ -41,9 +64,15 @@ pub fn field(version: &ApiVersion, field: Field) -> &'static str {
 pub fn list(version: &ApiVersion, field: Field) -> &'static str {
     fn name<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<&'static str> {
         let field = R::field_of(field)?;
-        R::inputs(version).name_of(field).or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
+        R::inputs(version)
+            .name_of(field)
+            .or_else(|| R::shape(version).and_then(|shape| shape.name_of(field)))
     }
-    for_each_record!(name(version, field)).into_iter().flatten().next().unwrap_or(field.info().name)
+    for_each_record!(name(version, field))
+        .into_iter()
+        .flatten()
+        .next()
+        .unwrap_or(field.info().name)
 }
 
 /// What a version says of the value of a field in a request.
@@ -60,9 +89,16 @@ pub struct InputForm {
 pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
     fn form<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<InputForm> {
         let input = R::inputs(version).of_field(R::field_of(field)?)?;
-        Some(InputForm { accepts: input.accepts, part: input.part })
+        Some(InputForm {
+            accepts: input.accepts,
+            part: input.part,
+        })
     }
-    for_each_record!(form(version, field)).into_iter().flatten().next().unwrap_or_default()
+    for_each_record!(form(version, field))
+        .into_iter()
+        .flatten()
+        .next()
+        .unwrap_or_default()
 }
 
 /// The path as a message begins with it: positions count from 1.
@@ -72,12 +108,25 @@ pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
         Path::Data => "data".to_owned(),
         Path::Field(at) => field(version, *at).to_owned(),
         Path::List(at) => list(version, *at).to_owned(),
-        Path::Nested { list: at, position, field: inner } => {
-            format!("{} {} {}", list(version, *at), position + 1, field(version, *inner))
+        Path::Nested {
+            list: at,
+            position,
+            field: inner,
+        } => {
+            format!(
+                "{} {} {}",
+                list(version, *at),
+                position + 1,
+                field(version, *inner)
+            )
         }
         Path::Position { list: at, position } => format!("{} {}", list(version, *at), position + 1),
         Path::Key(key) => truncated(key),
-        Path::NestedKey { list: at, position, key } => {
+        Path::NestedKey {
+            list: at,
+            position,
+            key,
+        } => {
             format!("{} {} {}", list(version, *at), position + 1, truncated(key))
         }
     }
@@ -87,23 +136,40 @@ pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
 #[must_use]
 pub fn path(version: &ApiVersion, path: &Path) -> String {
     match path {
-        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => path_in_message(version, path),
-        Path::Nested { list: at, position, field: inner } => {
-            format!("{}[{position}].{}", list(version, *at), field(version, *inner))
+        Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => {
+            path_in_message(version, path)
+        }
+        Path::Nested {
+            list: at,
+            position,
+            field: inner,
+        } => {
+            format!(
+                "{}[{position}].{}",
+                list(version, *at),
+                field(version, *inner)
+            )
         }
         Path::Position { list: at, position } => format!("{}[{position}]", list(version, *at)),
-        Path::NestedKey { list: at, position, key } => {
+        Path::NestedKey {
+            list: at,
+            position,
+            key,
+        } => {
             format!("{}[{position}].{}", list(version, *at), truncated(key))
         }
     }
 }
 
-/// The place of a problem as [`path`] has it, without any key that only the client knows: then it is the place of the record
-/// that has the key, such as `data` or `placements_attributes[1]`.
+/// The place of a problem as [`path`] has it, without any key that only the client knows: then it
+/// is the place of the record that has the key, such as `data` or `placements_attributes[1]`.
 #[must_use]
 pub fn path_without_unknown_keys(version: &ApiVersion, problem: &Problem) -> String {
-    let (Path::Key(key) | Path::NestedKey { key, .. }) = &problem.at else { return path(version, &problem.at) };
-    // Kinds with which only names of the program have the path of a key: of other versions, nested lists, idempotency keys.
+    let (Path::Key(key) | Path::NestedKey { key, .. }) = &problem.at else {
+        return path(version, &problem.at);
+    };
+    // Kinds with which only names of the program have the path of a key: of other versions, nested
+    // lists, idempotency keys.
     let is_of_known_names = matches!(
         problem.kind,
         ProblemKind::OtherVersionsName { .. }
@@ -115,9 +181,20 @@ pub fn path_without_unknown_keys(version: &ApiVersion, problem: &Problem) -> Str
     let is_known = is_of_known_names || all(version).contains(key.as_str());
     match &problem.at {
         at if is_known => path(version, at),
-        Path::NestedKey { list: at, position, .. } => path(version, &Path::Position { list: *at, position: *position }),
-        Path::Data | Path::Field(_) | Path::List(_) | Path::Nested { .. } | Path::Position { .. } | Path::Key(_) => {
-            path(version, &Path::Data)
-        }
+        Path::NestedKey {
+            list: at, position, ..
+        } => path(
+            version,
+            &Path::Position {
+                list: *at,
+                position: *position,
+            },
+        ),
+        Path::Data
+        | Path::Field(_)
+        | Path::List(_)
+        | Path::Nested { .. }
+        | Path::Position { .. }
+        | Path::Key(_) => path(version, &Path::Data),
     }
 }

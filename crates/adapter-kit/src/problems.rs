@@ -10,7 +10,10 @@ use domain::lifecycle::states_before;
 use domain::problem::{NameHint, NoticeKind};
 use domain::rules::funding::ELIGIBLE;
 use domain::values::academic_year;
-use domain::{Action, DegreeField, Field, Kind, List, Lists, Notice, Path, Problem, ProblemKind, State, TraineeField};
+use domain::{
+    Action, DegreeField, Field, Kind, List, Lists, Notice, Path, Problem, ProblemKind, State,
+    TraineeField,
+};
 use serde::Serialize;
 
 use crate::endpoint::Endpoint;
@@ -62,7 +65,8 @@ pub struct Located {
     pub field: String,
 }
 
-/// The body of an error reply: `{errors: [{error, message}]}`; each problem of a request has its code and field besides.
+/// The body of an error reply: `{errors: [{error, message}]}`; each problem of a request has its
+/// code and field besides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Errors {
     /// What is wrong.
@@ -73,27 +77,49 @@ impl Errors {
     /// A single error.
     #[must_use]
     pub fn one(error: &'static str, message: impl Into<String>) -> Self {
-        Self { errors: vec![ErrorEntry { error, message: message.into(), located: None }] }
+        Self {
+            errors: vec![ErrorEntry {
+                error,
+                message: message.into(),
+                located: None,
+            }],
+        }
     }
 
     /// All problems, one entry each.
     #[must_use]
     pub fn of(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
-        Self { errors: problems.iter().map(|problem| entry(served, lists, problem)).collect() }
+        Self {
+            errors: problems
+                .iter()
+                .map(|problem| entry(served, lists, problem))
+                .collect(),
+        }
     }
 }
 
 fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
     let version = served.version;
-    let error = if problem.kind.is_transition() { TRANSITION } else { UNPROCESSABLE };
+    let error = if problem.kind.is_transition() {
+        TRANSITION
+    } else {
+        UNPROCESSABLE
+    };
     let message = format!(
         "{} {}{}",
         path_in_message(version, &problem.at),
         message(version, lists, problem),
         link_to_list(served, problem)
     );
-    let located = Located { code: problem.kind.code().name(), field: path(version, &problem.at) };
-    ErrorEntry { error, message, located: Some(located) }
+    let located = Located {
+        code: problem.kind.code().name(),
+        field: path(version, &problem.at),
+    };
+    ErrorEntry {
+        error,
+        message,
+        located: Some(located),
+    }
 }
 
 /// What is wrong, in words, without the place and without a link.
@@ -103,53 +129,88 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
     let code = |list: List, code: &str| version.wire.written(list, code).to_owned();
     let named = |list: List, of: &str| {
         let entry = lists.entry(list, of);
-        entry.map_or(code(list, of), |entry| format!("{} ({})", code(list, of), entry.name))
+        entry.map_or(code(list, of), |entry| {
+            format!("{} ({})", code(list, of), entry.name)
+        })
     };
     let route = |of: &str| {
-        let name = lists.entry(List::TrainingRoute, of).map_or(of, |entry| entry.name.as_str());
+        let name = lists
+            .entry(List::TrainingRoute, of)
+            .map_or(of, |entry| entry.name.as_str());
         format!("{} ({name})", code(List::TrainingRoute, of))
     };
     match &problem.kind {
-        ProblemKind::UseEndpoint => "is not changed here; use the endpoints of its records".to_owned(),
+        ProblemKind::UseEndpoint => {
+            "is not changed here; use the endpoints of its records".to_owned()
+        }
         ProblemKind::Blank => "cannot be blank".to_owned(),
         ProblemKind::NoData => "must be an object with at least one field".to_owned(),
-        ProblemKind::WrongType { impossible_date: Some(day), .. } => {
+        ProblemKind::WrongType {
+            impossible_date: Some(day),
+            ..
+        } => {
             format!("is invalid: {day} is no day of the calendar")
         }
-        ProblemKind::WrongType { expected, impossible_date: None } => {
+        ProblemKind::WrongType {
+            expected,
+            impossible_date: None,
+        } => {
             let at = field_of(&problem.at);
             let codes = at.and_then(|field| accepted_codes(version, lists, field));
-            let form = at.map(|field| names::input_form(version, field)).unwrap_or_default();
+            let form = at
+                .map(|field| names::input_form(version, field))
+                .unwrap_or_default();
             let expected = match (form.part, codes) {
-                (Some(Part { count, separator, .. }), _) => {
+                (
+                    Some(Part {
+                        count, separator, ..
+                    }),
+                    _,
+                ) => {
                     format!("text of {count} values with \"{separator}\" between them")
                 }
                 (None, Some(codes)) => format!("text; {}", accepted_message(&codes)),
-                (None, None) if form.accepts == Some(JsonType::Text) && *expected == Kind::Text => "text".to_owned(),
+                (None, None) if form.accepts == Some(JsonType::Text) && *expected == Kind::Text => {
+                    "text".to_owned()
+                }
                 (None, None) => expected_message(*expected).to_owned(),
             };
             format!("is invalid: it must be {expected}")
         }
         ProblemKind::ControlCharacter => "is invalid: it has control characters".to_owned(),
         ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
-        ProblemKind::OtherVersionsName { field } => format!("is called {} in this version", name(field)),
+        ProblemKind::OtherVersionsName { field } => {
+            format!("is called {} in this version", name(field))
+        }
         ProblemKind::UnknownName { hint } => {
-            let hint = hint_message(version, hint).map_or(String::new(), |hint| format!("; {hint}"));
+            let hint =
+                hint_message(version, hint).map_or(String::new(), |hint| format!("; {hint}"));
             format!("is not a field of this version{hint}")
         }
-        ProblemKind::TooLong { max } => format!("is too long: it can have {max} characters at most"),
-        ProblemKind::MalformedKey => format!("must be text of 1 to {MAX_KEY_CHARS} visible ASCII characters"),
+        ProblemKind::TooLong { max } => {
+            format!("is too long: it can have {max} characters at most")
+        }
+        ProblemKind::MalformedKey => {
+            format!("must be text of 1 to {MAX_KEY_CHARS} visible ASCII characters")
+        }
         ProblemKind::TooMany { max } => format!("can have {max} items at most"),
         ProblemKind::UnknownCode { value, accepted } => {
-            let words = field_of(&problem.at).and_then(|field| version.wire.words_of(field.info().codes));
-            format!("{} is not in the list; {}", quoted(value), accepted_message(&in_words(accepted, words)))
+            let words =
+                field_of(&problem.at).and_then(|field| version.wire.words_of(field.info().codes));
+            format!(
+                "{} is not in the list; {}",
+                quoted(value),
+                accepted_message(&in_words(accepted, words))
+            )
         }
         ProblemKind::WrongLength { lengths } => {
             let lengths: Vec<String> = lengths.iter().map(ToString::to_string).collect();
             format!("must have exactly {} characters", lengths.join(" or "))
         }
         ProblemKind::NotDigits { max } => format!("must consist of digits only, {max} at most"),
-        ProblemKind::NotExactDigits { digits } => format!("must consist of exactly {digits} digits"),
+        ProblemKind::NotExactDigits { digits } => {
+            format!("must consist of exactly {digits} digits")
+        }
         ProblemKind::NotWholeNumber => "must be a whole number".to_owned(),
         ProblemKind::NotEmail => "is not a valid e-mail address".to_owned(),
         ProblemKind::NotPostcode => "is not a full postcode of the United Kingdom".to_owned(),
@@ -165,29 +226,56 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::Before { field } => format!("cannot be earlier than {}", name(field)),
         ProblemKind::SameAs { field } => format!("must differ from {}", name(field)),
         ProblemKind::SubjectForPhase { phase, subject } => {
-            format!("must be {} when the course is for the {phase} phase", code(List::CourseSubject, subject))
+            format!(
+                "must be {} when the course is for the {phase} phase",
+                code(List::CourseSubject, subject)
+            )
         }
         ProblemKind::RequiredOnRoute { route: of } => {
-            format!("cannot be blank when {} is {}", name(&TraineeField::training_route.into()), route(of))
+            format!(
+                "cannot be blank when {} is {}",
+                name(&TraineeField::training_route.into()),
+                route(of)
+            )
         }
         ProblemKind::NotOnRoute { route: of } => {
-            format!("must be blank when {} is {}", name(&TraineeField::training_route.into()), route(of))
+            format!(
+                "must be blank when {} is {}",
+                name(&TraineeField::training_route.into()),
+                route(of)
+            )
         }
         ProblemKind::EarlyYearsOnly { code: range } => {
-            format!("can be {} on early years routes only", code(List::CourseAgeRange, range))
+            format!(
+                "can be {} on early years routes only",
+                code(List::CourseAgeRange, range)
+            )
         }
         ProblemKind::EarlyYearsDemand { code: range } => {
-            format!("must be {} on an early years route", code(List::CourseAgeRange, range))
+            format!(
+                "must be {} on an early years route",
+                code(List::CourseAgeRange, range)
+            )
         }
         ProblemKind::RouteNotInYear { route: of, from } => {
             format!("can be {} for a start from August {from} only", route(of))
         }
-        ProblemKind::NoSuchSchool { urn } => format!("{} is not the URN of a known school", quoted(urn)),
+        ProblemKind::NoSuchSchool { urn } => {
+            format!("{} is not the URN of a known school", quoted(urn))
+        }
         ProblemKind::NoSuchPartnerUrn { urn } => {
-            format!("{} is not the URN of a known {}", quoted(urn), version.vocabulary.training_partner)
+            format!(
+                "{} is not the URN of a known {}",
+                quoted(urn),
+                version.vocabulary.training_partner
+            )
         }
         ProblemKind::NoSuchPartnerUkprn { ukprn } => {
-            format!("{} is not the UKPRN of a known {}", quoted(ukprn), version.vocabulary.training_partner)
+            format!(
+                "{} is not the UKPRN of a known {}",
+                quoted(ukprn),
+                version.vocabulary.training_partner
+            )
         }
         ProblemKind::NoStudentFinance { year } => {
             format!(
@@ -204,29 +292,55 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
                 code(List::FundCode, ELIGIBLE)
             )
         }
-        ProblemKind::NoSuchFunding { method, year, available } => format!(
+        ProblemKind::NoSuchFunding {
+            method,
+            year,
+            available,
+        } => format!(
             "{} is not available for this {} and {} in {}; {}",
             code(List::FundingMethod, method),
             name(&TraineeField::training_route.into()),
             name(&TraineeField::course_subject_1.into()),
             academic_year::label(*year),
-            accepted_message(&in_words(available, version.wire.words_of_list(List::FundingMethod)))
+            accepted_message(&in_words(
+                available,
+                version.wire.words_of_list(List::FundingMethod)
+            ))
         ),
         ProblemKind::InitiativeNotInYear { initiative, year } => {
             let initiative = named(List::TrainingInitiative, initiative);
-            format!("{initiative} is not available in {}", academic_year::label(*year))
+            format!(
+                "{initiative} is not available in {}",
+                academic_year::label(*year)
+            )
         }
         ProblemKind::RepeatsPosition { position } => format!("repeats item {}", position + 1),
         ProblemKind::WrongReasons { reasons, accepted } => {
-            let reasons: Vec<String> = reasons.iter().take(CODES_LISTED).map(|reason| quoted(reason)).collect();
-            format!("has entries that are not in the list: {}; {}", reasons.join(", "), accepted_message(accepted))
+            let reasons: Vec<String> = reasons
+                .iter()
+                .take(CODES_LISTED)
+                .map(|reason| quoted(reason))
+                .collect();
+            format!(
+                "has entries that are not in the list: {}; {}",
+                reasons.join(", "),
+                accepted_message(accepted)
+            )
         }
         ProblemKind::NoReasons => "cannot be blank: choose at least one".to_owned(),
-        ProblemKind::ReasonNeedsExplanation { reason } => format!("cannot be blank when {reason} is among the reasons"),
-        ProblemKind::Transition { action, state } => format!("is {state}: the trainee cannot be {}", past(*action)),
+        ProblemKind::ReasonNeedsExplanation { reason } => {
+            format!("cannot be blank when {reason} is among the reasons")
+        }
+        ProblemKind::Transition { action, state } => {
+            format!("is {state}: the trainee cannot be {}", past(*action))
+        }
         ProblemKind::WrongState { action } => {
             let states: Vec<&str> = states_before(*action).map(State::name).collect();
-            format!("must be {} to {} a trainee", states.join(" or "), action.verb())
+            format!(
+                "must be {} to {} a trainee",
+                states.join(" or "),
+                action.verb()
+            )
         }
         ProblemKind::NoNextStep { state } => format!("is {state}: {}", next_step(*state)),
         ProblemKind::NotStarted => {
@@ -242,18 +356,28 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
     }
 }
 
-/// Where to read the list that a code is not in: in this version by the name of the field, else where the list is
-/// published, by its own name. Empty where no version publishes it.
+/// Where to read the list that a code is not in: in this version by the name of the field, else
+/// where the list is published, by its own name. Empty where no version publishes it.
 fn link_to_list(served: &Served, problem: &Problem) -> String {
     let is_of_a_code = matches!(
         problem.kind,
-        ProblemKind::UnknownCode { .. } | ProblemKind::WrongReasons { .. } | ProblemKind::WrongType { .. }
+        ProblemKind::UnknownCode { .. }
+            | ProblemKind::WrongReasons { .. }
+            | ProblemKind::WrongType { .. }
     );
     let at = field_of(&problem.at).filter(|_| is_of_a_code);
     let link = at.zip(served.reference_data).and_then(|(at, label)| {
         let list = reference::list_of(at)?;
-        let name = if label == served.version.label { field(served.version, at) } else { list };
-        Some(format!("; see GET {}{}?field={name}", label.base_path(), Endpoint::ReferenceData.path()))
+        let name = if label == served.version.label {
+            field(served.version, at)
+        } else {
+            list
+        };
+        Some(format!(
+            "; see GET {}{}?field={name}",
+            label.base_path(),
+            Endpoint::ReferenceData.path()
+        ))
     });
     link.unwrap_or_default()
 }
@@ -262,7 +386,11 @@ fn link_to_list(served: &Served, problem: &Problem) -> String {
 fn field_of(at: &Path) -> Option<Field> {
     match at {
         Path::Field(field) | Path::Nested { field, .. } => Some(*field),
-        Path::Data | Path::List(_) | Path::Position { .. } | Path::Key(_) | Path::NestedKey { .. } => None,
+        Path::Data
+        | Path::List(_)
+        | Path::Position { .. }
+        | Path::Key(_)
+        | Path::NestedKey { .. } => None,
     }
 }
 
@@ -270,8 +398,12 @@ fn field_of(at: &Path) -> Option<Field> {
 fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<Vec<String>> {
     Some(match field.info().codes? {
         Codes::Listed(list) => {
-            let accepted = lists.codes(list).filter(|code| version.accepted_codes.accepts(list, code));
-            accepted.map(|code| version.wire.written(list, code).to_owned()).collect()
+            let accepted = lists
+                .codes(list)
+                .filter(|code| version.accepted_codes.accepts(list, code));
+            accepted
+                .map(|code| version.wire.written(list, code).to_owned())
+                .collect()
         }
         Codes::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
     })
@@ -280,7 +412,9 @@ fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<V
 /// Whether a path can be repeated in a header: of a name in a group that the version has.
 fn is_printable_path(version: &ApiVersion, path: &str) -> bool {
     path.split_once('.').is_some_and(|(group, name)| {
-        is_printable(group) && is_printable(name) && for_each_record!(has_group(version, group)).contains(&true)
+        is_printable(group)
+            && is_printable(name)
+            && for_each_record!(has_group(version, group)).contains(&true)
     })
 }
 
@@ -295,16 +429,23 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
     let at = path_in_message(version, &notice.at);
     Some(match &notice.kind {
         NoticeKind::UnknownName { hint } => {
-            let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else { return None };
+            let (Path::Key(key) | Path::NestedKey { key, .. }) = &notice.at else {
+                return None;
+            };
             if !is_printable(key) && !is_printable_path(version, key) {
                 return None;
             }
-            let hint = hint_message(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));
+            let hint =
+                hint_message(version, hint).map_or(String::new(), |hint| format!(" ({hint})"));
             format!("{UNKNOWN} field {at}{hint}")
         }
-        NoticeKind::UseEndpoint => format!("{at} is not changed here; use the endpoints of its records"),
+        NoticeKind::UseEndpoint => {
+            format!("{at} is not changed here; use the endpoints of its records")
+        }
         NoticeKind::NoMatch => format!("{at} is ignored: group and background match no ethnicity"),
-        NoticeKind::GivenBySchool => format!("{at} is ignored: it is that of the school with the URN"),
+        NoticeKind::GivenBySchool => {
+            format!("{at} is ignored: it is that of the school with the URN")
+        }
         NoticeKind::MovesWith { field } => format!(
             "{at} moves with {}: it was sent as it was shown; send it again by itself to keep that date",
             crate::names::field(version, *field)
@@ -315,15 +456,28 @@ pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
             format!("{at} {code} is left out: another subject had to come first")
         }
         NoticeKind::NotInList { value, listed } => {
-            let hint = listed.as_ref().map_or(String::new(), |listed| format!(" (did you mean {listed}?)"));
-            format!("{at} {} is not in the list, and is recorded as another UK institution{hint}", header_text(value))
+            let hint = listed
+                .as_ref()
+                .map_or(String::new(), |listed| format!(" (did you mean {listed}?)"));
+            format!(
+                "{at} {} is not in the list, and is recorded as another UK institution{hint}",
+                header_text(value)
+            )
         }
-        NoticeKind::DecidedBy { field } => format!("{at} is ignored: {} decides", crate::names::field(version, *field)),
+        NoticeKind::DecidedBy { field } => format!(
+            "{at} is ignored: {} decides",
+            crate::names::field(version, *field)
+        ),
         NoticeKind::NoOtherGrade => {
-            format!("{at} is ignored: no {} says that it is another one", field(version, DegreeField::grade.into()))
+            format!(
+                "{at} is ignored: no {} says that it is another one",
+                field(version, DegreeField::grade.into())
+            )
         }
         NoticeKind::TimeLeftOut { day } => {
-            format!("{at} is recorded as {day}: its time of day is left out, and is not midnight in UTC")
+            format!(
+                "{at} is recorded as {day}: its time of day is left out, and is not midnight in UTC"
+            )
         }
     })
 }
@@ -332,10 +486,16 @@ fn hint_message(version: &ApiVersion, hint: &NameHint) -> Option<String> {
     Some(match hint {
         NameHint::None => return None,
         NameHint::Nearest(nearest) => format!("did you mean {nearest}?"),
-        NameHint::Later { version: later, field: Some(other) } => {
+        NameHint::Later {
+            version: later,
+            field: Some(other),
+        } => {
             format!("{later} calls {} this", field(version, *other))
         }
-        NameHint::Later { version: later, field: None } => format!("{later} has it"),
+        NameHint::Later {
+            version: later,
+            field: None,
+        } => format!("{later} has it"),
     })
 }
 
@@ -357,13 +517,21 @@ fn expected_message(kind: Kind) -> &'static str {
 /// Codes as the version writes them.
 fn in_words(codes: &[String], words: Option<Words>) -> Cow<'_, [String]> {
     match words {
-        Some(words) => codes.iter().map(|code| word_of(words, code).to_owned()).collect(),
+        Some(words) => codes
+            .iter()
+            .map(|code| word_of(words, code).to_owned())
+            .collect(),
         None => Cow::Borrowed(codes),
     }
 }
 
 fn accepted_message(accepted: &[String]) -> String {
-    let listed = accepted.iter().take(CODES_LISTED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let listed = accepted
+        .iter()
+        .take(CODES_LISTED)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     if accepted.len() >= CODES_LISTED {
         format!("the first of {} codes are {listed}", accepted.len())
     } else {
@@ -393,7 +561,9 @@ fn past(action: Action) -> &'static str {
 /// What a client can do with a trainee whom the registry has nothing to do with.
 fn next_step(state: State) -> &'static str {
     match state {
-        State::TrnReceived => "the registry has nothing to do until the trainee is recommended or deferred",
+        State::TrnReceived => {
+            "the registry has nothing to do until the trainee is recommended or deferred"
+        }
         State::Withdrawn | State::Awarded => "nothing follows; register another trainee",
         State::Draft | State::SubmittedForTrn | State::Deferred | State::RecommendedForAward => {
             "the record does not allow what the registry does next"

@@ -1,8 +1,9 @@
 //! Reads the body of a request: JSON to the changes that it asks for, in one pass.
 //!
-//! Everything that is wrong is collected; absent, null, blank and a value are distinguished. A name of another version
-//! for an input is refused with the right name; fields of a response are ignored, so that a record that was read can be
-//! sent back whole. Whether a value is allowed in a field is the domain's decision.
+//! Everything that is wrong is collected; absent, null, blank and a value are distinguished. A name
+//! of another version for an input is refused with the right name; fields of a response are
+//! ignored, so that a record that was read can be sent back whole. Whether a value is allowed in a
+//! field is the domain's decision.
 
 use std::borrow::Cow;
 
@@ -19,13 +20,16 @@ mod long_integers;
 mod record;
 mod values;
 
-pub use batch::{BatchError, BatchForm, BatchItem, IDEMPOTENCY_KEY, is_idempotency_key, read_batch};
+pub use batch::{
+    BatchError, BatchForm, BatchItem, IDEMPOTENCY_KEY, is_idempotency_key, read_batch,
+};
 use json::At;
 pub use keys::{UnknownNames, nearest};
 pub use limits::{MAX_BATCH_ITEMS, MAX_DEPTH, MAX_KEY_CHARS, MAX_RECORDS, MAX_UNKNOWN};
 pub use record::{NestedLists, ReadableRecord, Reader};
 
-/// A body that is not JSON, or nested too deeply. The message says where, and nothing of the content.
+/// A body that is not JSON, or nested too deeply. The message says where, and nothing of the
+/// content.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Malformed(serde_json::Error);
@@ -38,8 +42,8 @@ fn without_byte_order_mark(json: &[u8]) -> &[u8] {
     json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json)
 }
 
-/// Parses a body as a JSON tree. It can be nested as deeply as any body. A whole number that does not fit into 64 bits
-/// becomes the text that a text field reads.
+/// Parses a body as a JSON tree. It can be nested as deeply as any body. A whole number that does
+/// not fit into 64 bits becomes the text that a text field reads.
 ///
 /// # Errors
 ///
@@ -79,13 +83,21 @@ impl Reader<'_> {
             return Ok(record::without_data());
         }
         let sent = self.read_json(body)?;
-        // Only valid JSON is rewritten, so that the position in an error is that in the text as it was sent.
-        if let Cow::Owned(body) = long_integers::as_text(body) { self.read_json(&body) } else { Ok(sent) }
+        // Only valid JSON is rewritten, so that the position in an error is that in the text as it
+        // was sent.
+        if let Cow::Owned(body) = long_integers::as_text(body) {
+            self.read_json(&body)
+        } else {
+            Ok(sent)
+        }
     }
 
     fn read_json<R: ReadableRecord>(&self, body: &[u8]) -> Result<ParsedRecord<R>, Malformed> {
         let mut deserializer = serde_json::Deserializer::from_slice(body);
-        let body = At { depth: 0, target: record::Body::new(*self) };
+        let body = At {
+            depth: 0,
+            target: record::Body::new(*self),
+        };
         let sent = body.deserialize(&mut deserializer).map_err(Malformed)?;
         deserializer.end().map_err(Malformed)?;
         Ok(sent)
@@ -95,7 +107,9 @@ impl Reader<'_> {
 /// Whether there was no `data`; it is answered before anything else about the content.
 #[must_use]
 pub fn lacks_data<R: domain::Record>(sent: &ParsedRecord<R>) -> bool {
-    sent.problems.iter().any(|problem| problem.kind == ProblemKind::NoData)
+    sent.problems
+        .iter()
+        .any(|problem| problem.kind == ProblemKind::NoData)
 }
 
 #[cfg(test)]

@@ -35,7 +35,8 @@ enum ListKind<'a> {
     Codes(List),
     /// The reasons of a withdrawal, which go with a trigger.
     WithdrawalReasons(&'a [WithdrawalReason]),
-    /// The funding that exists, which goes with an academic year, a training route and a funding subject.
+    /// The funding that exists, which goes with an academic year, a training route and a funding
+    /// subject.
     FundingRules,
 }
 
@@ -56,20 +57,30 @@ impl<'a> OneList<'a> {
 
 /// The names of all lists.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    List::ALL.iter().map(|list| list.name()).chain([WITHDRAWAL_REASONS, FUNDING_RULES])
+    List::ALL
+        .iter()
+        .map(|list| list.name())
+        .chain([WITHDRAWAL_REASONS, FUNDING_RULES])
 }
 
 /// The name of the list in which the codes of a field are.
 #[must_use]
 pub fn list_of(field: Field) -> Option<&'static str> {
-    let withdrawal = [WithdrawalField::trigger, WithdrawalField::future_interest, WithdrawalField::reasons];
+    let withdrawal = [
+        WithdrawalField::trigger,
+        WithdrawalField::future_interest,
+        WithdrawalField::reasons,
+    ];
     if field == DegreeField::country.to_field() {
         return Some(List::Country.name());
     }
     if field == DegreeField::institution.to_field() {
         return Some(List::Institution.name());
     }
-    if withdrawal.iter().any(|of_reasons| field == of_reasons.to_field()) {
+    if withdrawal
+        .iter()
+        .any(|of_reasons| field == of_reasons.to_field())
+    {
         return Some(WITHDRAWAL_REASONS);
     }
     match field.info().codes {
@@ -78,18 +89,29 @@ pub fn list_of(field: Field) -> Option<&'static str> {
     }
 }
 
-/// The name of the list that a client of the version asks for: by its own name, or by that of a field in its requests,
-/// which may be a path such as `degrees_attributes[0].subject`.
+/// The name of the list that a client of the version asks for: by its own name, or by that of a
+/// field in its requests, which may be a path such as `degrees_attributes[0].subject`.
 #[must_use]
 pub fn list_named(version: &ApiVersion, name: &str) -> Option<&'static str> {
     let fields = fields_with_codes(version);
-    let of_field = |name: &str| fields.iter().find(|(field, _)| *field == name).map(|(_, list)| *list);
-    let (in_item, last) = (name.rsplit("].").next().unwrap_or(name), name.rsplit('.').next().unwrap_or(name));
-    names().find(|list| *list == last).or_else(|| of_field(in_item)).or_else(|| of_field(last))
+    let of_field = |name: &str| {
+        fields
+            .iter()
+            .find(|(field, _)| *field == name)
+            .map(|(_, list)| *list)
+    };
+    let (in_item, last) = (
+        name.rsplit("].").next().unwrap_or(name),
+        name.rsplit('.').next().unwrap_or(name),
+    );
+    names()
+        .find(|list| *list == last)
+        .or_else(|| of_field(in_item))
+        .or_else(|| of_field(last))
 }
 
-/// The names by which a client of the version can ask for a list: those of the lists, and those of fields in its
-/// requests that are no lists.
+/// The names by which a client of the version can ask for a list: those of the lists, and those of
+/// fields in its requests that are no lists.
 #[must_use]
 pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = names().collect();
@@ -105,7 +127,10 @@ pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
 #[must_use]
 pub fn fields_of_list(version: &ApiVersion, list: &str) -> Vec<&'static str> {
     let mut fields = Vec::new();
-    for (field, _) in fields_with_codes(version).into_iter().filter(|(_, of_field)| *of_field == list) {
+    for (field, _) in fields_with_codes(version)
+        .into_iter()
+        .filter(|(_, of_field)| *of_field == list)
+    {
         if !fields.contains(&field) {
             fields.push(field);
         }
@@ -117,7 +142,9 @@ pub fn fields_of_list(version: &ApiVersion, list: &str) -> Vec<&'static str> {
 fn fields_with_codes(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
     fn of<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
         let inputs = R::inputs(version).entries.iter();
-        inputs.filter_map(|input| Some((input.name, list_of(input.field.into())?))).collect()
+        inputs
+            .filter_map(|input| Some((input.name, list_of(input.field.into())?)))
+            .collect()
     }
     for_each_record!(of(version)).concat()
 }
@@ -185,11 +212,19 @@ fn code(list: List, entry: &Entry, lists: &Lists, wire: &Wire) -> Value {
         "start_year": entry.start_year,
         "end_year": entry.end_year,
     });
-    let Some(members) = code.as_object_mut() else { return code };
+    let Some(members) = code.as_object_mut() else {
+        return code;
+    };
     if list == List::CourseSubject {
-        members.insert("funding_subjects".to_owned(), json!(lists.funding_subjects(&entry.code)));
+        members.insert(
+            "funding_subjects".to_owned(),
+            json!(lists.funding_subjects(&entry.code)),
+        );
     }
-    if let Some(method) = lists.funding_method(&entry.code).filter(|_| list == List::FundingMethod) {
+    if let Some(method) = lists
+        .funding_method(&entry.code)
+        .filter(|_| list == List::FundingMethod)
+    {
         members.insert("funding_type".to_owned(), json!(method.funding_type));
         members.insert("bursary_tier".to_owned(), json!(method.bursary_tier));
     }
@@ -201,7 +236,9 @@ fn funding_rules(lists: &Lists, wire: &Wire) -> Vec<Value> {
     let mut rules: Vec<_> = lists.funding().collect();
     rules.sort_unstable();
     let rule = |(year, funding_type, route, subject): (i32, &str, &str, &str)| {
-        let route_name = lists.entry(List::TrainingRoute, route).map_or(route, |route| route.name.as_str());
+        let route_name = lists
+            .entry(List::TrainingRoute, route)
+            .map_or(route, |route| route.name.as_str());
         json!({
             "code": format!("{year}-{funding_type}-{route}-{}", subject.to_lowercase().replace(' ', "-")),
             "display_name": format!("{} for {subject} on {route_name}, {}", capitalised(funding_type), academic_year::label(year)),

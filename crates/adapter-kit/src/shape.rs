@@ -9,8 +9,8 @@ use domain::{Kind, Lists, Record, RecordField, Stored, Value};
 #[doc(hidden)]
 pub mod declare;
 
-/// A field that only one version has: computed by a function of the version's crate, so that it goes
-/// with the crate.
+/// A field that only one version has: computed by a function of the version's crate, so that it
+/// goes with the crate.
 #[derive(Debug)]
 pub struct VersionField<R: Record> {
     /// One sentence of meaning.
@@ -29,7 +29,11 @@ impl<R: Record> VersionField<R> {
         kind: Kind,
         value: for<'a> fn(&'a dyn Stored<R>, &'a Lists) -> Value<'a>,
     ) -> Self {
-        Self { meaning, kind, value }
+        Self {
+            meaning,
+            kind,
+            value,
+        }
     }
 }
 
@@ -75,7 +79,8 @@ pub struct Part {
 pub struct Entry<R: Record> {
     /// The name in this version; a field in a group has the path to it, such as `withdrawal.date`.
     pub name: &'static str,
-    /// The last name of that path as a further key of a JSON object, with a comma, quotes and a colon.
+    /// The last name of that path as a further key of a JSON object, with a comma, quotes and a
+    /// colon.
     pub key: &'static str,
     /// Where the value comes from.
     pub source: Source<R>,
@@ -118,7 +123,8 @@ impl<R: Record> Entry<R> {
     /// The list of nested records that the field is, if it is one.
     #[must_use]
     pub fn nested_list(&self) -> Option<R::Field> {
-        self.field().filter(|field| field.info().kind == Kind::Records)
+        self.field()
+            .filter(|field| field.info().kind == Kind::Records)
     }
 
     /// The value of the field or of its part, before the version writes it.
@@ -130,7 +136,8 @@ impl<R: Record> Entry<R> {
         }
     }
 
-    /// Whether this is the name of the field, and not a further part of a text that has one already.
+    /// Whether this is the name of the field, and not a further part of a text that has one
+    /// already.
     #[must_use]
     pub fn is_first_part(&self) -> bool {
         self.part.is_none_or(|part| part.index == 0)
@@ -158,7 +165,11 @@ impl<R: Record> Copy for Shape<R> {}
 
 impl<R: Record> Shape<R> {
     /// No fields.
-    pub const EMPTY: Self = Self { entries: &[], names: &[], has_groups: false };
+    pub const EMPTY: Self = Self {
+        entries: &[],
+        names: &[],
+        has_groups: false,
+    };
 
     /// Whether a response has a field, or a group, of that name.
     #[must_use]
@@ -169,18 +180,24 @@ impl<R: Record> Shape<R> {
     /// The group of that name.
     #[must_use]
     pub fn group(&self, name: &str) -> Option<Group> {
-        self.entries.iter().filter_map(|entry| entry.group).find(|group| group.name == name)
+        self.entries
+            .iter()
+            .filter_map(|entry| entry.group)
+            .find(|group| group.name == name)
     }
 
     /// The lists of nested records, by their names.
     pub fn nested_lists(&self) -> impl Iterator<Item = (&'static str, R::Field)> {
-        self.entries.iter().filter_map(|entry| Some((entry.name, entry.nested_list()?)))
+        self.entries
+            .iter()
+            .filter_map(|entry| Some((entry.name, entry.nested_list()?)))
     }
 
     /// The name under which a field is shown.
     #[must_use]
     pub fn name_of(&self, field: R::Field) -> Option<&'static str> {
-        let is_field = |entry: &&Entry<R>| matches!(&entry.source, Source::Field(shown) if *shown == field);
+        let is_field =
+            |entry: &&Entry<R>| matches!(&entry.source, Source::Field(shown) if *shown == field);
         self.entries.iter().find(is_field).map(|entry| entry.name)
     }
 }
@@ -213,10 +230,17 @@ impl<F> InputName<F> {
     /// A name of a field, without any of what a version can say besides.
     #[must_use]
     pub const fn new(name: &'static str, field: F) -> Self {
-        Self { name, field, accepts: None, default: None, part: None }
+        Self {
+            name,
+            field,
+            accepts: None,
+            default: None,
+            part: None,
+        }
     }
 
-    /// Whether this is the name of the field, and not a further part of a text that has one already.
+    /// Whether this is the name of the field, and not a further part of a text that has one
+    /// already.
     #[must_use]
     pub fn is_first_part(&self) -> bool {
         self.part.is_none_or(|part| part.index == 0)
@@ -244,7 +268,11 @@ impl<R: Record> Copy for Inputs<R> {}
 
 impl<R: Record> Inputs<R> {
     /// No fields.
-    pub const EMPTY: Self = Self { entries: &[], by_name: &[], has_groups: false };
+    pub const EMPTY: Self = Self {
+        entries: &[],
+        by_name: &[],
+        has_groups: false,
+    };
 
     /// The field that a name stands for; the first part of a text.
     #[must_use]
@@ -256,7 +284,11 @@ impl<R: Record> Inputs<R> {
     #[must_use]
     pub fn input(&self, name: &str) -> Option<&'static InputName<R::Field>> {
         let found = look_up(self.by_name, name)?;
-        if found.is_first_part() { Some(found) } else { self.parts(found).first() }
+        if found.is_first_part() {
+            Some(found)
+        } else {
+            self.parts(found).first()
+        }
     }
 
     /// All parts of the text that has this one; the input alone where it is no part.
@@ -264,12 +296,19 @@ impl<R: Record> Inputs<R> {
     pub fn parts(&self, input: &InputName<R::Field>) -> &'static [InputName<R::Field>] {
         let same = |other: &InputName<R::Field>| other.name == input.name;
         let count = input.part.map_or(1, |part| part.count);
-        let parts = self.entries.iter().position(same).and_then(|start| self.entries.get(start..start + count));
+        let parts = self
+            .entries
+            .iter()
+            .position(same)
+            .and_then(|start| self.entries.get(start..start + count));
         parts.unwrap_or_default()
     }
 
     /// The inputs in the group of that name.
-    pub fn in_group<'a>(&self, group: &'a str) -> impl Iterator<Item = &'static InputName<R::Field>> + 'a {
+    pub fn in_group<'a>(
+        &self,
+        group: &'a str,
+    ) -> impl Iterator<Item = &'static InputName<R::Field>> + 'a {
         let is_member = move |input: &&InputName<R::Field>| group_of(input.name) == Some(group);
         self.entries.iter().filter(is_member)
     }
@@ -289,18 +328,27 @@ impl<R: Record> Inputs<R> {
     /// The name of a field.
     #[must_use]
     pub fn name_of(&self, field: R::Field) -> Option<&'static str> {
-        self.entries.iter().find(|input| input.field == field).map(|input| input.name)
+        self.entries
+            .iter()
+            .find(|input| input.field == field)
+            .map(|input| input.name)
     }
 }
 
 fn look_up<'a, F>(sorted: &'a [InputName<F>], name: &str) -> Option<&'a InputName<F>> {
-    sorted.binary_search_by(|input| input.name.cmp(name)).ok().and_then(|at| sorted.get(at))
+    sorted
+        .binary_search_by(|input| input.name.cmp(name))
+        .ok()
+        .and_then(|at| sorted.get(at))
 }
 
 /// The values of the parts of a text, joined; `None` where no part has a value.
 pub(crate) fn joined(values: &[Value<'_>], separator: &str) -> Option<String> {
     let has_value = values.iter().any(|value| *value != Value::Null);
-    let texts: Vec<_> = values.iter().map(|value| value.to_plain_text().unwrap_or_default()).collect();
+    let texts: Vec<_> = values
+        .iter()
+        .map(|value| value.to_plain_text().unwrap_or_default())
+        .collect();
     has_value.then(|| texts.join(separator))
 }
 

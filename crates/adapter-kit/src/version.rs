@@ -30,8 +30,9 @@ pub struct ApiVersion {
     pub accepted_codes: AcceptedCodes,
     /// The endpoints that it has.
     pub endpoints: Endpoints,
-    /// The newest version whose names for its inputs it refuses: the newest one when it is made, and never changed after
-    /// it was released. Names that only later versions have are accepted, not stored, and named in a `Warning`.
+    /// The newest version whose names for its inputs it refuses: the newest one when it is made,
+    /// and never changed after it was released. Names that only later versions have are accepted,
+    /// not stored, and named in a `Warning`.
     pub refuses_names_up_to: Label,
     /// How it reports problems in nested records, when a client requests problems by field.
     pub nested_errors: NestedErrors,
@@ -87,14 +88,22 @@ impl<R: Record> NestedShapes<R> {
     /// The same fields in both places.
     #[must_use]
     pub const fn from_shape(shape: Shape<R>) -> Self {
-        Self { alone: shape, in_trainee: shape }
+        Self {
+            alone: shape,
+            in_trainee: shape,
+        }
     }
 
     /// Whether a trainee shows other fields of its records than their endpoints do.
     #[must_use]
     pub fn differ(&self) -> bool {
-        let fields =
-            |shape: &Shape<R>| shape.entries.iter().map(|entry| (entry.name, entry.when_set)).collect::<Vec<_>>();
+        let fields = |shape: &Shape<R>| {
+            shape
+                .entries
+                .iter()
+                .map(|entry| (entry.name, entry.when_set))
+                .collect::<Vec<_>>()
+        };
         fields(&self.alone) != fields(&self.in_trainee)
     }
 
@@ -121,7 +130,8 @@ macro_rules! declare {
         }
 
         impl Shapes {
-            /// No fields: the rest of what a version lists, so that it lists nothing for a kind of record that it does not have.
+            /// No fields: the rest of what a version lists, so that it lists nothing for a kind of
+            /// record that it does not have.
             pub const NONE: Self = Self {
                 trainee: Shape::EMPTY,
                 nested_in_lists: NestedVisibility::Hidden,
@@ -198,18 +208,23 @@ pub struct Deprecation {
 }
 
 impl Endpoints {
-    /// All endpoints that work: those that the version lists, the deprecated ones included, and the additions of this
-    /// service.
+    /// All endpoints that work: those that the version lists, the deprecated ones included, and the
+    /// additions of this service.
     pub fn all(&self) -> impl Iterator<Item = Endpoint> {
-        let of_version = self.available.iter().copied().chain(self.deprecated.iter().map(|gone| gone.endpoint));
+        let of_version = self
+            .available
+            .iter()
+            .copied()
+            .chain(self.deprecated.iter().map(|gone| gone.endpoint));
         of_version.chain(Endpoint::ADDITIONS.iter().copied())
     }
 
     /// The endpoint that shows one nested record of a kind.
     #[must_use]
     pub fn that_shows(&self, kind: RecordKind) -> Option<Endpoint> {
-        let shows_one =
-            |endpoint: &Endpoint| endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(kind);
+        let shows_one = |endpoint: &Endpoint| {
+            endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(kind)
+        };
         self.all().find(shows_one)
     }
 
@@ -225,18 +240,21 @@ impl Endpoints {
         endpoint.row().replaced_by.filter(|other| self.has(*other))
     }
 
-    /// The endpoint of this version that does what another one does elsewhere, be it its replacement or the one that
-    /// it replaced.
+    /// The endpoint of this version that does what another one does elsewhere, be it its
+    /// replacement or the one that it replaced.
     #[must_use]
     pub fn counterpart(&self, endpoint: Endpoint) -> Option<Endpoint> {
         let replaced = |older: &Endpoint| older.row().replaced_by == Some(endpoint);
-        self.replacement(endpoint).or_else(|| self.all().find(replaced))
+        self.replacement(endpoint)
+            .or_else(|| self.all().find(replaced))
     }
 
     /// Why an endpoint should no longer be used.
     #[must_use]
     pub fn deprecation(&self, endpoint: Endpoint) -> Option<&'static Deprecation> {
-        self.deprecated.iter().find(|gone| gone.endpoint == endpoint)
+        self.deprecated
+            .iter()
+            .find(|gone| gone.endpoint == endpoint)
     }
 }
 
@@ -269,7 +287,9 @@ pub struct Vocabulary {
 
 impl Vocabulary {
     /// The terms in the meanings of fields and rules.
-    const CANONICAL: Self = Self { training_partner: "training partner" };
+    const CANONICAL: Self = Self {
+        training_partner: "training partner",
+    };
 
     /// Replaces the canonical terms in a sentence by those of the version.
     #[must_use]
@@ -278,7 +298,11 @@ impl Vocabulary {
         if canonical == own || !sentence.to_lowercase().contains(canonical) {
             return Cow::Borrowed(sentence);
         }
-        Cow::Owned(sentence.replace(canonical, own).replace(&capitalised(canonical), &capitalised(own)))
+        Cow::Owned(
+            sentence
+                .replace(canonical, own)
+                .replace(&capitalised(canonical), &capitalised(own)),
+        )
     }
 }
 
@@ -286,7 +310,10 @@ impl Vocabulary {
 #[must_use]
 pub fn capitalised(term: &str) -> String {
     let mut letters = term.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    letters
+        .next()
+        .map(|first| first.to_uppercase().chain(letters).collect())
+        .unwrap_or_default()
 }
 
 /// A date of a publication, at build time.

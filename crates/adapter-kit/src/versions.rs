@@ -18,7 +18,8 @@ pub struct Served {
     pub label: String,
     /// What other versions call its fields.
     pub other_names: OtherVersionsNames,
-    /// The version that publishes the code lists: this one, else the newest one that is served and does.
+    /// The version that publishes the code lists: this one, else the newest one that is served and
+    /// does.
     pub reference_data: Option<Label>,
 }
 
@@ -35,22 +36,35 @@ impl Versions {
         Self::among(list, list, &[])
     }
 
-    /// The versions of the list, side by side, which know the names of others too: those that are not served here, and
-    /// those that were removed.
+    /// The versions of the list, side by side, which know the names of others too: those that are
+    /// not served here, and those that were removed.
     #[must_use]
-    pub fn among(list: &[&'static ApiVersion], known: &[&'static ApiVersion], former: &[FormerName]) -> Self {
+    pub fn among(
+        list: &[&'static ApiVersion],
+        known: &[&'static ApiVersion],
+        former: &[FormerName],
+    ) -> Self {
         let mut list = list.to_vec();
         list.sort_by_key(|version| version.label);
-        let names = KnownNames { versions: known, former };
-        let publishes_lists = |version: &&ApiVersion| version.endpoints.has(Endpoint::ReferenceData);
+        let names = KnownNames {
+            versions: known,
+            former,
+        };
+        let publishes_lists =
+            |version: &&ApiVersion| version.endpoints.has(Endpoint::ReferenceData);
         let newest = list.iter().copied().rfind(publishes_lists);
         let served = list.iter().map(|version| Served {
             version,
             label: version.label.to_string(),
             other_names: names.unknown_to(version),
-            reference_data: Some(*version).filter(publishes_lists).or(newest).map(|version| version.label),
+            reference_data: Some(*version)
+                .filter(publishes_lists)
+                .or(newest)
+                .map(|version| version.label),
         });
-        Self { served: served.collect() }
+        Self {
+            served: served.collect(),
+        }
     }
 
     /// The versions, oldest first.
@@ -61,7 +75,9 @@ impl Versions {
     /// The version with the label.
     #[must_use]
     pub fn find(&self, label: Label) -> Option<&Served> {
-        self.served.iter().find(|served| served.version.label == label)
+        self.served
+            .iter()
+            .find(|served| served.version.label == label)
     }
 
     /// The version whose label the string is.
@@ -71,16 +87,25 @@ impl Versions {
     /// When no version of the list has that label.
     pub fn named(&self, text: &str) -> Result<&Served, UnknownVersion> {
         let label = text.trim().parse().ok();
-        label.and_then(|label| self.find(label)).ok_or_else(|| UnknownVersion {
-            requested: truncated(text),
-            known: self.served.iter().map(|served| served.version.label).collect(),
-        })
+        label
+            .and_then(|label| self.find(label))
+            .ok_or_else(|| UnknownVersion {
+                requested: truncated(text),
+                known: self
+                    .served
+                    .iter()
+                    .map(|served| served.version.label)
+                    .collect(),
+            })
     }
 
     /// The version that comes after the one with this label, which need not be served itself.
     #[must_use]
     pub fn successor(&self, label: Label) -> Option<Label> {
-        self.served.iter().map(|served| served.version.label).find(|other| *other > label)
+        self.served
+            .iter()
+            .map(|served| served.version.label)
+            .find(|other| *other > label)
     }
 
     /// The newest version.
@@ -101,5 +126,9 @@ pub struct UnknownVersion {
 }
 
 fn list(labels: &[Label]) -> String {
-    labels.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    labels
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }

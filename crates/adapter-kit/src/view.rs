@@ -3,7 +3,10 @@
 use std::borrow::Cow;
 
 use domain::records::record::{NestedLists, StoredJson};
-use domain::{FieldSet, Lists, Record, RecordField as _, Stored, Trainee, TraineeField, Value, for_nested_list};
+use domain::{
+    FieldSet, Lists, Record, RecordField as _, Stored, Trainee, TraineeField, Value,
+    for_nested_list,
+};
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -33,26 +36,48 @@ pub struct View<'a, R: Record> {
 type NestedOf<'a, R> = <<R as Record>::Nested as NestedLists>::Stored<'a>;
 
 /// Writes a nested list of a record.
-type WriteNested<'a, R> =
-    fn(&View<'a, R>, <R as Record>::Field, &NestedOf<'_, R>, &mut Vec<u8>) -> Result<(), serde_json::Error>;
+type WriteNested<'a, R> = fn(
+    &View<'a, R>,
+    <R as Record>::Field,
+    &NestedOf<'_, R>,
+    &mut Vec<u8>,
+) -> Result<(), serde_json::Error>;
 
 impl<'a, R: WireNested> View<'a, R> {
     /// The nested record as its endpoints show it.
     #[must_use]
     pub fn new(version: &'a ApiVersion, record: &'a dyn Stored<R>, lists: &'a Lists) -> Self {
-        Self { version, shape: &R::shapes(version).alone, record, lists, write_nested: None, only: None }
+        Self {
+            version,
+            shape: &R::shapes(version).alone,
+            record,
+            lists,
+            write_nested: None,
+            only: None,
+        }
     }
 }
 
 impl<'a> View<'a, Trainee> {
     /// The trainee with all nested records.
     #[must_use]
-    pub fn trainee(version: &'a ApiVersion, record: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Self {
-        Self { version, shape: &version.shapes.trainee, record, lists, write_nested: Some(Self::nested), only: None }
+    pub fn trainee(
+        version: &'a ApiVersion,
+        record: &'a dyn Stored<Trainee>,
+        lists: &'a Lists,
+    ) -> Self {
+        Self {
+            version,
+            shape: &version.shapes.trainee,
+            record,
+            lists,
+            write_nested: Some(Self::nested),
+            only: None,
+        }
     }
 
-    /// The trainee in a list: with all nested records where the version's shape says so, otherwise with those that the client
-    /// wants included.
+    /// The trainee in a list: with all nested records where the version's shape says so, otherwise
+    /// with those that the client wants included.
     #[must_use]
     pub fn in_list(
         version: &'a ApiVersion,
@@ -63,8 +88,14 @@ impl<'a> View<'a, Trainee> {
         let trainee = Self::trainee(version, record, lists);
         match version.shapes.nested_in_lists {
             NestedVisibility::Shown => trainee,
-            NestedVisibility::Hidden if included.is_empty() => Self { write_nested: None, ..trainee },
-            NestedVisibility::Hidden => Self { only: Some(included), ..trainee },
+            NestedVisibility::Hidden if included.is_empty() => Self {
+                write_nested: None,
+                ..trainee
+            },
+            NestedVisibility::Hidden => Self {
+                only: Some(included),
+                ..trainee
+            },
         }
     }
 }
@@ -90,14 +121,19 @@ impl<R: Record> View<'_, R> {
         Ok(())
     }
 
-    /// Writes all fields, those of a group in an object, which is null where none of them has a value.
+    /// Writes all fields, those of a group in an object, which is null where none of them has a
+    /// value.
     fn write_groups<'a>(
         &'a self,
         start: usize,
         nested: &mut Option<NestedOf<'a, R>>,
         out: &mut Vec<u8>,
     ) -> Result<(), serde_json::Error> {
-        for fields in self.shape.entries.chunk_by(|one, next| one.group == next.group) {
+        for fields in self
+            .shape
+            .entries
+            .chunk_by(|one, next| one.group == next.group)
+        {
             let Some(group) = fields.first().and_then(|entry| entry.group) else {
                 self.write_fields(fields, start, nested, out)?;
                 continue;
@@ -114,7 +150,8 @@ impl<R: Record> View<'_, R> {
         Ok(())
     }
 
-    /// Writes fields of the object that begins at `start`, and returns whether any of them has a value.
+    /// Writes fields of the object that begins at `start`, and returns whether any of them has a
+    /// value.
     fn write_fields<'a>(
         &'a self,
         fields: &[Entry<R>],
@@ -137,7 +174,9 @@ impl<R: Record> View<'_, R> {
                 }
                 StoredJson::Unavailable => match entry.nested_list() {
                     Some(list) => self.write_records(entry.key, list, start, nested, out)?,
-                    None if entry.is_first_part() => has_value |= self.write_shown(entry, start, out)?,
+                    None if entry.is_first_part() => {
+                        has_value |= self.write_shown(entry, start, out)?
+                    }
                     None => {}
                 },
             }
@@ -150,7 +189,9 @@ impl<R: Record> View<'_, R> {
     fn stored_json(&self, entry: &Entry<R>) -> StoredJson<'_> {
         match &entry.source {
             Source::Field(field)
-                if field.is_shown_as_stored() && entry.part.is_none() && self.words(entry).is_none() =>
+                if field.is_shown_as_stored()
+                    && entry.part.is_none()
+                    && self.words(entry).is_none() =>
             {
                 self.record.json(*field)
             }
@@ -167,16 +208,28 @@ impl<R: Record> View<'_, R> {
         nested: &mut Option<NestedOf<'a, R>>,
         out: &mut Vec<u8>,
     ) -> Result<(), serde_json::Error> {
-        let Some(write_nested) = self.write_nested else { return Ok(()) };
+        let Some(write_nested) = self.write_nested else {
+            return Ok(());
+        };
         if self.only.is_some_and(|only| !only.contains(list)) {
             return Ok(());
         }
         push_key(out, start, key);
-        write_nested(self, list, nested.get_or_insert_with(|| self.record.nested()), out)
+        write_nested(
+            self,
+            list,
+            nested.get_or_insert_with(|| self.record.nested()),
+            out,
+        )
     }
 
     /// Writes a field whose value is computed, and returns whether it has one.
-    fn write_shown(&self, entry: &Entry<R>, start: usize, out: &mut Vec<u8>) -> Result<bool, serde_json::Error> {
+    fn write_shown(
+        &self,
+        entry: &Entry<R>,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, serde_json::Error> {
         let value = self.value(entry);
         if value != Value::Null || !entry.when_set {
             push_key(out, start, entry.key);
@@ -188,7 +241,11 @@ impl<R: Record> View<'_, R> {
     /// The words for the codes of a field.
     fn words(&self, entry: &Entry<R>) -> Option<Words> {
         let wire = &self.version.wire;
-        if wire.words.is_empty() { None } else { wire.words_of(entry.field()?.info().codes) }
+        if wire.words.is_empty() {
+            None
+        } else {
+            wire.words_of(entry.field()?.info().codes)
+        }
     }
 
     /// The value of a field as the version writes it.
@@ -197,15 +254,23 @@ impl<R: Record> View<'_, R> {
             return self.joined(entry, part);
         }
         match (entry.value(self.record, self.lists), self.words(entry)) {
-            (Value::Text(code), Some(words)) => Value::Text(word_for(words, &code).map_or(code, Cow::Borrowed)),
+            (Value::Text(code), Some(words)) => {
+                Value::Text(word_for(words, &code).map_or(code, Cow::Borrowed))
+            }
             (value, _) => value,
         }
     }
 
     /// The text that joins fields; null where none of them has a value.
     fn joined<'b>(&'b self, first: &Entry<R>, part: Part) -> Value<'b> {
-        let entries = self.shape.entries.iter().filter(|entry| entry.name == first.name);
-        let values: Vec<_> = entries.map(|entry| entry.value(self.record, self.lists)).collect();
+        let entries = self
+            .shape
+            .entries
+            .iter()
+            .filter(|entry| entry.name == first.name);
+        let values: Vec<_> = entries
+            .map(|entry| entry.value(self.record, self.lists))
+            .collect();
         joined(&values, part.separator).map_or(Value::Null, |text| Value::Text(Cow::Owned(text)))
     }
 
@@ -214,7 +279,11 @@ impl<R: Record> View<'_, R> {
     /// # Errors
     ///
     /// When an imported document is not JSON.
-    pub fn write_value(&self, value: &Value<'_>, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    pub fn write_value(
+        &self,
+        value: &Value<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), serde_json::Error> {
         match value {
             Value::Null => out.extend_from_slice(b"null"),
             Value::Text(text) => json::string(out, text),
@@ -222,7 +291,9 @@ impl<R: Record> View<'_, R> {
             Value::Boolean(flag) => json::boolean(out, *flag),
             Value::Date(date) => json::date(out, *date),
             Value::Timestamp(timestamp) => json::timestamp(out, *timestamp),
-            Value::Uuid(uuid) => json::string(out, uuid.hyphenated().encode_lower(&mut [0; UUID_LENGTH])),
+            Value::Uuid(uuid) => {
+                json::string(out, uuid.hyphenated().encode_lower(&mut [0; UUID_LENGTH]))
+            }
             Value::TextList(texts) => write_each(texts, out, |text, out| {
                 json::string(out, text);
                 Ok(())
@@ -267,12 +338,20 @@ fn write_nested_list<R: WireNested>(
     let View { version, lists, .. } = *trainee;
     let shape = &R::shapes(version).in_trainee;
     write_each(R::in_nested(nested).iter().copied(), out, |record, out| {
-        View { version, shape, record, lists, write_nested: None, only: None }.write(out)
+        View {
+            version,
+            shape,
+            record,
+            lists,
+            write_nested: None,
+            only: None,
+        }
+        .write(out)
     })
 }
 
-/// Writes a key with its comma into the object that begins at `start`. Before the first key, the brace of the object takes the
-/// place of the comma.
+/// Writes a key with its comma into the object that begins at `start`. Before the first key, the
+/// brace of the object takes the place of the comma.
 #[inline]
 fn push_key(out: &mut Vec<u8>, start: usize, key: &str) {
     out.extend_from_slice(key.as_bytes());
@@ -314,6 +393,8 @@ impl<R: Record> Serialize for View<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = Vec::new();
         self.write(&mut out).map_err(S::Error::custom)?;
-        serde_json::from_slice::<&RawValue>(&out).map_err(S::Error::custom)?.serialize(serializer)
+        serde_json::from_slice::<&RawValue>(&out)
+            .map_err(S::Error::custom)?
+            .serialize(serializer)
     }
 }

@@ -1,7 +1,10 @@
 //! What a version says of a record, by the type of the record.
 
 use domain::rules::Rule;
-use domain::{Deferral, Field, NestedRecord, Recommendation, Record, Stored, Trainee, Withdrawal, nested_kinds};
+use domain::{
+    Deferral, Field, NestedRecord, Recommendation, Record, Stored, Trainee, Withdrawal,
+    nested_kinds,
+};
 
 use crate::body_kind::RecordKind;
 use crate::names::other_names::{OtherNames, OtherVersionsNames};
@@ -93,7 +96,8 @@ macro_rules! nested_wire_records {
 }
 nested_kinds!([nested_wire_records]);
 
-/// Calls a generic function for the type of each record; gives an array of the results, in the order of the contract.
+/// Calls a generic function for the type of each record; gives an array of the results, in the
+/// order of the contract.
 #[macro_export]
 macro_rules! for_each_record {
     (@kinds $call:tt

@@ -1,4 +1,5 @@
-//! How a version writes what it has: words in place of codes, the JSON members around records, and the form of errors.
+//! How a version writes what it has: words in place of codes, the JSON members around records, and
+//! the form of errors.
 //!
 //! [`Wire::COMMON`] is the form of the versions that differ in none of these. A new way to differ is a member of [`Wire`] with
 //! a value in `COMMON`, so that no released version has to be edited.
@@ -9,8 +10,9 @@ use domain::fields::field::Codes;
 /// How a version writes what it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wire {
-    /// Words in place of the codes of lists, in requests and in responses. The words of a list are total: each of its codes has
-    /// one, and no two have the same. A stored code that is not in the list is shown as it is stored.
+    /// Words in place of the codes of lists, in requests and in responses. The words of a list are
+    /// total: each of its codes has one, and no two have the same. A stored code that is not in the
+    /// list is shown as it is stored.
     pub words: &'static [(List, Words)],
     /// The JSON members around records.
     pub envelope: Envelope,
@@ -23,7 +25,11 @@ pub type Words = &'static [(&'static str, &'static str)];
 
 impl Wire {
     /// The common form.
-    pub const COMMON: Self = Self { words: &[], envelope: Envelope::COMMON, problems: ProblemForm::Errors };
+    pub const COMMON: Self = Self {
+        words: &[],
+        envelope: Envelope::COMMON,
+        problems: ProblemForm::Errors,
+    };
 
     /// The words for the codes of a field; `None` where the version writes the codes themselves.
     #[must_use]
@@ -37,19 +43,24 @@ impl Wire {
     /// The words for the codes of a list.
     #[must_use]
     pub fn words_of_list(&self, list: List) -> Option<Words> {
-        self.words.iter().find(|(known, _)| *known == list).map(|(_, words)| *words)
+        self.words
+            .iter()
+            .find(|(known, _)| *known == list)
+            .map(|(_, words)| *words)
     }
 
     /// A value of a field as the version writes it.
     #[must_use]
     pub fn written_in<'a>(&self, codes: Option<Codes>, value: &'a str) -> &'a str {
-        self.words_of(codes).map_or(value, |words| word_of(words, value))
+        self.words_of(codes)
+            .map_or(value, |words| word_of(words, value))
     }
 
     /// A code of a list as the version writes it.
     #[must_use]
     pub fn written<'a>(&self, list: List, code: &'a str) -> &'a str {
-        self.words_of_list(list).map_or(code, |words| word_of(words, code))
+        self.words_of_list(list)
+            .map_or(code, |words| word_of(words, code))
     }
 }
 
@@ -62,13 +73,19 @@ pub fn word_of(words: Words, code: &str) -> &str {
 /// The word for a code, if it has one.
 #[must_use]
 pub fn word_for(words: Words, code: &str) -> Option<&'static str> {
-    words.iter().find(|(known, _)| *known == code).map(|(_, word)| *word)
+    words
+        .iter()
+        .find(|(known, _)| *known == code)
+        .map(|(_, word)| *word)
 }
 
 /// The code that a word stands for.
 #[must_use]
 pub fn code_of(words: Words, word: &str) -> Option<&'static str> {
-    words.iter().find(|(_, known)| *known == word).map(|(code, _)| *code)
+    words
+        .iter()
+        .find(|(_, known)| *known == word)
+        .map(|(code, _)| *code)
 }
 
 /// The JSON members around records.
@@ -96,8 +113,8 @@ impl Envelope {
     };
 }
 
-/// What a page says about itself. A page that was reached by a cursor has no number, and neither the number of pages nor
-/// that of records: they are left out.
+/// What a page says about itself. A page that was reached by a cursor has no number, and neither
+/// the number of pages nor that of records: they are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageMember {
     /// The number of the page, from 1.
@@ -115,7 +132,8 @@ pub enum PageMember {
 /// The form of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemForm {
-    /// `{"errors": [{"error", "message", "code", "field"}]}`, and other forms of this service beside it.
+    /// `{"errors": [{"error", "message", "code", "field"}]}`, and other forms of this service
+    /// beside it.
     Errors,
     /// Problem details (RFC 9457) with one entry of `errors` for each problem, at a JSON pointer.
     Details,

@@ -2,7 +2,8 @@
 
 use adapter_kit::Versions;
 use adapter_kit::read::{
-    BatchForm, BatchItem, MAX_DEPTH, NestedLists, Reader, UnknownNames, is_idempotency_key, parse_json, read_batch,
+    BatchForm, BatchItem, MAX_DEPTH, NestedLists, Reader, UnknownNames, is_idempotency_key,
+    parse_json, read_batch,
 };
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::Trainee;
@@ -12,7 +13,11 @@ use proptest::prelude::*;
 fn depth_limit_is_the_same_wherever_the_depth_is() {
     let versions = Versions::new(&[&SAMPLE_VERSION]);
     let served = versions.iter().next().unwrap();
-    let reader = Reader { served, unknown: UnknownNames::Warn, nested: NestedLists::Read };
+    let reader = Reader {
+        served,
+        unknown: UnknownNames::Warn,
+        nested: NestedLists::Read,
+    };
     for (before, after, around) in [
         ("", "", 0),
         (r#"{"other":"#, "}", 1),
@@ -27,9 +32,21 @@ fn depth_limit_is_the_same_wherever_the_depth_is() {
     ] {
         for (levels, accepted) in [(MAX_DEPTH, true), (MAX_DEPTH + 1, false)] {
             let arrays = levels - around;
-            let body = format!("{before}{}{}{after}", "[".repeat(arrays), "]".repeat(arrays));
-            assert_eq!(parse_json(body.as_bytes()).is_ok(), accepted, "{before} {levels}");
-            assert_eq!(reader.read::<Trainee>(body.as_bytes()).is_ok(), accepted, "{before} {levels}");
+            let body = format!(
+                "{before}{}{}{after}",
+                "[".repeat(arrays),
+                "]".repeat(arrays)
+            );
+            assert_eq!(
+                parse_json(body.as_bytes()).is_ok(),
+                accepted,
+                "{before} {levels}"
+            );
+            assert_eq!(
+                reader.read::<Trainee>(body.as_bytes()).is_ok(),
+                accepted,
+                "{before} {levels}"
+            );
         }
     }
 }
@@ -39,16 +56,31 @@ fn unknown_names_that_are_ignored_are_not_reported() {
     let versions = Versions::new(&[&SAMPLE_VERSION]);
     let served = versions.iter().next().unwrap();
     let body = br#"{"data":{"last_name":"Ash","last_nam":1,"last_nam":2}}"#;
-    let read = |unknown| Reader { served, unknown, nested: NestedLists::Read }.read::<Trainee>(body).unwrap();
+    let read = |unknown| {
+        Reader {
+            served,
+            unknown,
+            nested: NestedLists::Read,
+        }
+        .read::<Trainee>(body)
+        .unwrap()
+    };
     let (warned, ignored) = (read(UnknownNames::Warn), read(UnknownNames::Ignore));
     assert_eq!((warned.notices.len(), ignored.notices.len()), (1, 0));
-    assert_eq!((ignored.problems, ignored.changes), (warned.problems, warned.changes));
+    assert_eq!(
+        (ignored.problems, ignored.changes),
+        (warned.problems, warned.changes)
+    );
 }
 
 /// An item in its plain form.
 fn plain(item: &BatchItem<'_>) -> Option<String> {
     let key = item.key.as_ref()?;
-    Some(format!(r#"{{"idempotency_key":{},"data":{}}}"#, serde_json::Value::from(key.as_str()), item.data))
+    Some(format!(
+        r#"{{"idempotency_key":{},"data":{}}}"#,
+        serde_json::Value::from(key.as_str()),
+        item.data
+    ))
 }
 
 /// Bytes that resemble a batch.
@@ -72,7 +104,8 @@ fn pieces() -> impl Strategy<Value = Vec<u8>> {
         b"{\"idempotency_key\":\"b\",\"data\":{\"x\":1}}",
         b"\"idempotency_key\":7,",
     ];
-    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..12)
+        .prop_map(|pieces| pieces.concat())
 }
 
 proptest! {

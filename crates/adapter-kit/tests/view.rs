@@ -6,11 +6,15 @@ use std::borrow::Cow;
 
 use adapter_kit::view::{View, write_list};
 use adapter_kit::wire::WireNested;
-use adapter_kit::{ApiVersion, NestedShapes, Shape, Shapes, Source, VersionField, WireRecord, shape};
+use adapter_kit::{
+    ApiVersion, NestedShapes, Shape, Shapes, Source, VersionField, WireRecord, shape,
+};
 use chrono::{DateTime, SecondsFormat};
 use conformance::sample_version::SAMPLE_VERSION;
 use domain::records::trainee::Borrowed;
-use domain::{Degree, Kind, Lists, NestedRecords, Placement, Stored, Trainee, Value, for_nested_list};
+use domain::{
+    Degree, Kind, Lists, NestedRecords, Placement, Stored, Trainee, Value, for_nested_list,
+};
 use fixtures::example;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
@@ -23,10 +27,15 @@ fn expected(value: &Value<'_>) -> Json {
         Value::Integer(number) => json!(number),
         Value::Boolean(flag) => json!(flag),
         Value::Date(date) => json!(date.to_string()),
-        Value::Timestamp(timestamp) => json!(timestamp.to_rfc3339_opts(SecondsFormat::Millis, true)),
+        Value::Timestamp(timestamp) => {
+            json!(timestamp.to_rfc3339_opts(SecondsFormat::Millis, true))
+        }
         Value::Uuid(uuid) => json!(uuid.to_string()),
         Value::TextList(texts) => json!(texts),
-        Value::Codes(codes) => codes.iter().map(|(name, code)| ((*name).to_owned(), json!(code))).collect(),
+        Value::Codes(codes) => codes
+            .iter()
+            .map(|(name, code)| ((*name).to_owned(), json!(code)))
+            .collect(),
         Value::Document(text) => serde_json::from_str(text).unwrap(),
     }
 }
@@ -53,12 +62,17 @@ fn object<R: WireRecord>(shape: &Shape<R>, record: &dyn Stored<R>, lists: &Lists
 
 fn objects<R: WireNested>(nested: &NestedRecords<Borrowed<'_>>, lists: &Lists) -> Json {
     let shape = &R::shapes(&SAMPLE_VERSION).in_trainee;
-    R::in_nested(nested).iter().map(|record| object(shape, *record, lists)).collect()
+    R::in_nested(nested)
+        .iter()
+        .map(|record| object(shape, *record, lists))
+        .collect()
 }
 
 fn written(value: &Value<'_>) -> String {
     let mut out = Vec::new();
-    View::trainee(&SAMPLE_VERSION, &Trainee::default(), Lists::embedded()).write_value(value, &mut out).unwrap();
+    View::trainee(&SAMPLE_VERSION, &Trainee::default(), Lists::embedded())
+        .write_value(value, &mut out)
+        .unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -72,7 +86,10 @@ fn text() -> impl Strategy<Value = String> {
         (0_u8..0x20).prop_map(char::from),
         any::<char>(),
     ];
-    prop_oneof!["[ -~]{0,40}", prop::collection::vec(special, 0..40).prop_map(String::from_iter)]
+    prop_oneof![
+        "[ -~]{0,40}",
+        prop::collection::vec(special, 0..40).prop_map(String::from_iter)
+    ]
 }
 
 proptest! {
@@ -125,7 +142,10 @@ fn integers_of_every_length_are_written() {
 #[test]
 fn leap_second_is_written_as_the_second_before_it() {
     let timestamp = DateTime::from_timestamp(1_483_228_799, 1_500_000_000).unwrap();
-    assert_eq!(written(&Value::Timestamp(timestamp)), "\"2016-12-31T23:59:59.500Z\"");
+    assert_eq!(
+        written(&Value::Timestamp(timestamp)),
+        "\"2016-12-31T23:59:59.500Z\""
+    );
 }
 
 #[test]
@@ -139,20 +159,30 @@ fn whole_record_is_written_as_serde_json_writes_its_object() {
     assert_eq!(serde_json::to_value(&view).unwrap(), object);
     let mut list = Vec::new();
     write_list(
-        [View::trainee(&SAMPLE_VERSION, &record, lists), View::trainee(&SAMPLE_VERSION, &record, lists)],
+        [
+            View::trainee(&SAMPLE_VERSION, &record, lists),
+            View::trainee(&SAMPLE_VERSION, &record, lists),
+        ],
         &mut list,
     )
     .unwrap();
-    assert_eq!(String::from_utf8(list).unwrap(), format!("[{object},{object}]"));
+    assert_eq!(
+        String::from_utf8(list).unwrap(),
+        format!("[{object},{object}]")
+    );
 }
 
 #[test]
 fn record_without_a_shown_field_is_an_empty_object() {
-    const NOTHING: VersionField<Degree> = VersionField::new("Nothing.", Kind::Text, |_, _| Value::Null);
+    const NOTHING: VersionField<Degree> =
+        VersionField::new("Nothing.", Kind::Text, |_, _| Value::Null);
     const SHAPE: Shape<Degree> = shape! { Degree, DegreeField: nothing => NOTHING when_set };
     let record = Degree::default();
     let version = ApiVersion {
-        shapes: Shapes { degree: NestedShapes::from_shape(SHAPE), ..SAMPLE_VERSION.shapes },
+        shapes: Shapes {
+            degree: NestedShapes::from_shape(SHAPE),
+            ..SAMPLE_VERSION.shapes
+        },
         ..SAMPLE_VERSION
     };
     let view = View::new(&version, &record, Lists::embedded());

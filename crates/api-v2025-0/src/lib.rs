@@ -27,7 +27,10 @@
 //!    and `the_committed_contracts_are_what_is_served`). Snapshots of a released version change
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.
 
-use adapter_kit::{ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, Wire, date};
+use adapter_kit::{
+    ApiVersion, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, Wire,
+    date,
+};
 use domain::{AcceptedCodes, List};
 
 mod names;

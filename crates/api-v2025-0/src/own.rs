@@ -15,7 +15,13 @@ pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
     name: "primary_subject_first",
     description: "puts 100511 first when the oldest age is 11 or less, except on early years routes",
     section: "9.2",
-    reads: &[SUBJECTS[0], SUBJECTS[1], SUBJECTS[2], TraineeField::course_age_range, TraineeField::training_route],
+    reads: &[
+        SUBJECTS[0],
+        SUBJECTS[1],
+        SUBJECTS[2],
+        TraineeField::course_age_range,
+        TraineeField::training_route,
+    ],
     run: Run::Adjust(primary_subject_first),
 };
 
@@ -31,11 +37,14 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
         // A stored one may have been moved there before, and does not come again.
         subjects.extend(subject.filter(|subject| sent || !subjects.contains(subject)));
     }
-    // Subjects that repeat one another are for the rules that demand distinct ones, where they were sent.
+    // Subjects that repeat one another are for the rules that demand distinct ones, where they were
+    // sent.
     if BTreeSet::from_iter(&subjects).len() < subjects.len() {
         return;
     }
-    let mut others = subjects.into_iter().filter(|subject| subject != PRIMARY_SUBJECT_CODE);
+    let mut others = subjects
+        .into_iter()
+        .filter(|subject| subject != PRIMARY_SUBJECT_CODE);
     trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());
     (trainee.course_subject_2, trainee.course_subject_3) = (others.next(), others.next());
     for field in SUBJECTS {
@@ -58,9 +67,15 @@ pub(crate) const WITHDRAW_REASONS_DFE_DETAILS: VersionField<Trainee> =
     VersionField::new("Always null.", Kind::Text, |_, _| Value::Null);
 
 fn agency_disabilities<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
-    let codes: Vec<_> =
-        DISABILITIES.iter().filter_map(|field| Some((field.info().name, trainee.text(*field)?))).collect();
-    if codes.is_empty() { Value::Null } else { Value::Codes(codes) }
+    let codes: Vec<_> = DISABILITIES
+        .iter()
+        .filter_map(|field| Some((field.info().name, trainee.text(*field)?)))
+        .collect();
+    if codes.is_empty() {
+        Value::Null
+    } else {
+        Value::Codes(codes)
+    }
 }
 
 #[cfg(test)]
@@ -77,7 +92,10 @@ mod tests {
 
     /// A trainee from an older system, whose primary course does not begin with primary teaching.
     fn imported() -> Trainee {
-        Trainee { course_age_range: Some("13914".to_owned()), ..example::trainee() }
+        Trainee {
+            course_age_range: Some("13914".to_owned()),
+            ..example::trainee()
+        }
     }
 
     fn updated(stored: &Trainee, field: TraineeField, code: &str) -> [Option<String>; 3] {
@@ -91,22 +109,46 @@ mod tests {
             organisations: &Organisations::default(),
         };
         let now = stored.updated_at.unwrap();
-        let decision = update(stored, ParsedRecord::of(changes), &version.rules, &context, now).unwrap();
+        let decision = update(
+            stored,
+            ParsedRecord::of(changes),
+            &version.rules,
+            &context,
+            now,
+        )
+        .unwrap();
         subject_codes(&decision.record)
     }
 
     #[test]
     fn a_change_of_any_field_of_the_course_puts_the_subjects_in_order() {
         let subjects = |codes: [&str; 2]| {
-            [Some(PRIMARY_SUBJECT_CODE.to_owned()), Some(codes[0].to_owned()), Some(codes[1].to_owned())]
+            [
+                Some(PRIMARY_SUBJECT_CODE.to_owned()),
+                Some(codes[0].to_owned()),
+                Some(codes[1].to_owned()),
+            ]
         };
         let held = "100403";
         assert_eq!(imported().course_subject_1.as_deref(), Some(held));
-        assert_eq!(updated(&imported(), TraineeField::course_subject_2, "100425"), subjects([held, "100425"]));
-        assert_eq!(updated(&imported(), TraineeField::course_subject_3, "100425"), subjects([held, "100425"]));
-        for (field, code) in [(TraineeField::training_route, "09"), (TraineeField::course_age_range, "13913")] {
+        assert_eq!(
+            updated(&imported(), TraineeField::course_subject_2, "100425"),
+            subjects([held, "100425"])
+        );
+        assert_eq!(
+            updated(&imported(), TraineeField::course_subject_3, "100425"),
+            subjects([held, "100425"])
+        );
+        for (field, code) in [
+            (TraineeField::training_route, "09"),
+            (TraineeField::course_age_range, "13913"),
+        ] {
             let [first, second, _] = updated(&imported(), field, code);
-            assert_eq!((first.as_deref(), second.as_deref()), (Some(PRIMARY_SUBJECT_CODE), Some(held)), "{field:?}");
+            assert_eq!(
+                (first.as_deref(), second.as_deref()),
+                (Some(PRIMARY_SUBJECT_CODE), Some(held)),
+                "{field:?}"
+            );
         }
     }
 

@@ -1,8 +1,8 @@
 //! The rules that bind this version, in the order in which they run.
 
 use domain::rules::{
-    Rules, course, dates, deferral, degree, diversity, funding, organisation, personal, placement, recommendation,
-    required, withdrawal,
+    Rules, course, dates, deferral, degree, diversity, funding, organisation, personal, placement,
+    recommendation, required, withdrawal,
 };
 
 /// The rules that bind this version.

@@ -26,7 +26,8 @@
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.
 
 use adapter_kit::{
-    ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status, Vocabulary, Wire, date,
+    ApiVersion, Deprecation, Endpoint, Endpoints, Label, NestedErrors, Publication, Status,
+    Vocabulary, Wire, date,
 };
 use domain::{AcceptedCodes, List};
 

@@ -2,8 +2,8 @@
 
 use adapter_kit::{AllInputs, NestedShapes, NestedVisibility, Shapes, inputs, shape};
 use domain::{
-    Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation, RecommendationField,
-    Trainee, TraineeField, Withdrawal, WithdrawalField,
+    Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation,
+    RecommendationField, Trainee, TraineeField, Withdrawal, WithdrawalField,
 };
 
 /// What its responses look like.

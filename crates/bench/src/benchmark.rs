@@ -1,5 +1,5 @@
-//! What is measured, and in which order: in rounds, in each of them one scenario after the other, and of each scenario all
-//! targets in turn.
+//! What is measured, and in which order: in rounds, in each of them one scenario after the other,
+//! and of each scenario all targets in turn.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,7 +18,8 @@ use crate::process::{LOAD, all_processors, pin};
 use crate::register::{Program, Register, Server};
 use crate::scenario::{Facts, Scenario, mixed};
 
-/// The largest register that is copied anew after each turn that writes. In a larger one, what is written hardly counts.
+/// The largest register that is copied anew after each turn that writes. In a larger one, what is
+/// written hardly counts.
 const MAX_COPIED_TRAINEES: usize = 100_000;
 
 /// What is measured: a program, with the register and the conditions in which it runs.
@@ -32,7 +33,8 @@ pub(crate) enum Target {
     Before,
     /// The program, over so many trainees.
     Register(usize),
-    /// The program over the first register, while a reader opens so many pages of the settings a second.
+    /// The program over the first register, while a reader opens so many pages of the settings a
+    /// second.
     Pages(u8),
 }
 
@@ -83,11 +85,20 @@ impl Benchmark {
         let first = *options.trainees.first().ok_or("no number of trainees")?;
         let mut registers = Vec::new();
         for trainees in &options.trainees {
-            let register = Register::new(program, &databases, *trainees, &format!("now_{trainees}"), folder)?;
+            let register = Register::new(
+                program,
+                &databases,
+                *trainees,
+                &format!("now_{trainees}"),
+                folder,
+            )?;
             registers.push((Target::Register(*trainees), register));
         }
         if let Some(before) = before {
-            registers.push((Target::Before, Register::new(before, &databases, first, "before", folder)?));
+            registers.push((
+                Target::Before,
+                Register::new(before, &databases, first, "before", folder)?,
+            ));
         }
         if let Some(rate) = options.pages {
             let register = Register::new(program, &databases, first, "pages", folder)?;
@@ -95,15 +106,23 @@ impl Benchmark {
         }
         databases.pin()?;
         pin(std::process::id(), LOAD)?;
-        let mut benchmark =
-            Self { limit: None, registers: Vec::new(), loads: BTreeMap::new(), sizes: options.trainees.clone() };
-        let scenarios: Vec<_> =
-            Scenario::ALL.into_iter().filter(|scenario| options.is_requested(scenario.name())).collect();
+        let mut benchmark = Self {
+            limit: None,
+            registers: Vec::new(),
+            loads: BTreeMap::new(),
+            sizes: options.trainees.clone(),
+        };
+        let scenarios: Vec<_> = Scenario::ALL
+            .into_iter()
+            .filter(|scenario| options.is_requested(scenario.name()))
+            .collect();
         for (target, mut register) in registers {
             register.copy()?;
             register.start()?;
             let facts = Facts::of(&register)?;
-            let loads = scenarios.iter().filter_map(|scenario| Some(((*scenario, target), scenario.load(&facts)?)));
+            let loads = scenarios
+                .iter()
+                .filter_map(|scenario| Some(((*scenario, target), scenario.load(&facts)?)));
             benchmark.loads.extend(loads);
             benchmark.registers.push((target, register, facts));
         }
@@ -124,7 +143,10 @@ impl Benchmark {
         let path = url.trim_start_matches("sqlite://");
         for scenario in scenarios.iter().filter(|scenario| scenario.has_limit()) {
             limit::fill(path, scenario.replies(facts, &mut client)?)?;
-            self.loads.insert((*scenario, Target::Limit), scenario.load_on_limit(facts, CommitMode::Shared));
+            self.loads.insert(
+                (*scenario, Target::Limit),
+                scenario.load_on_limit(facts, CommitMode::Shared),
+            );
         }
         if scenarios.contains(&Scenario::Post) {
             self.loads.insert(
@@ -134,18 +156,31 @@ impl Benchmark {
         }
         let (program, log) = (std::env::current_exe()?, folder.join("limit.log"));
         self.limit = Some(Server::start(&program, &log, None, None, |port, _| {
-            ["limit", path, &port.to_string()].map(str::to_owned).to_vec()
+            ["limit", path, &port.to_string()]
+                .map(str::to_owned)
+                .to_vec()
         })?);
         Ok(())
     }
 
     /// Measures all that is requested.
     pub(crate) fn run(mut self, options: &Options) -> Outcome<Results> {
-        let mut results = Results { sizes: self.sizes.clone(), ..Results::default() };
+        let mut results = Results {
+            sizes: self.sizes.clone(),
+            ..Results::default()
+        };
         for round in 1..=options.rounds {
-            for scenario in Scenario::ALL.into_iter().filter(|scenario| options.is_requested(scenario.name())) {
+            for scenario in Scenario::ALL
+                .into_iter()
+                .filter(|scenario| options.is_requested(scenario.name()))
+            {
                 let mut line = format!("bench: {} {round}:", scenario.name());
-                let targets: Vec<_> = self.loads.keys().filter(|key| key.0 == scenario).copied().collect();
+                let targets: Vec<_> = self
+                    .loads
+                    .keys()
+                    .filter(|key| key.0 == scenario)
+                    .copied()
+                    .collect();
                 for key in targets {
                     let turn = self.turn(key, options.turn())?;
                     line += &format!(" {} {:.0}/s {:.1} us;", key.1, turn.rate, turn.processor);
@@ -158,7 +193,11 @@ impl Benchmark {
             if options.is_requested("start") {
                 for _ in 0..options.rounds {
                     register.start()?;
-                    results.starts.entry(*target).or_default().push(register.server()?.started_in);
+                    results
+                        .starts
+                        .entry(*target)
+                        .or_default()
+                        .push(register.server()?.started_in);
                 }
             }
             if options.is_requested("memory") {
@@ -166,8 +205,12 @@ impl Benchmark {
                 register.start()?;
                 let server = register.server()?;
                 let time = Duration::from_secs(options.memory_seconds);
-                let turn = mixed(facts).run(server.address, time, || server.meter.processor_time())?;
-                eprintln!("bench: {target}: {:.0} requests a second of the mixed load", turn.rate);
+                let turn =
+                    mixed(facts).run(server.address, time, || server.meter.processor_time())?;
+                eprintln!(
+                    "bench: {target}: {:.0} requests a second of the mixed load",
+                    turn.rate
+                );
                 results.memory.insert(*target, server.meter.memory()?);
             }
         }
@@ -175,16 +218,24 @@ impl Benchmark {
     }
 
     fn turn(&mut self, (scenario, target): (Scenario, Target), time: Duration) -> Outcome<Turn> {
-        let register =
-            self.registers.iter_mut().find(|(other, _, _)| *other == target).map(|(_, register, _)| register);
+        let register = self
+            .registers
+            .iter_mut()
+            .find(|(other, _, _)| *other == target)
+            .map(|(_, register, _)| register);
         let server = match &register {
             Some(register) => register.server()?,
             None => self.limit.as_ref().ok_or("there is no limit program")?,
         };
         server.empty_log()?;
-        let load = self.loads.get_mut(&(scenario, target)).ok_or("there is no load")?;
+        let load = self
+            .loads
+            .get_mut(&(scenario, target))
+            .ok_or("there is no load")?;
         let reader = match (target, &register) {
-            (Target::Pages(rate), Some(register)) => Some(Reader::start(server.address, &register.invite()?, rate)?),
+            (Target::Pages(rate), Some(register)) => {
+                Some(Reader::start(server.address, &register.invite()?, rate)?)
+            }
             (_, _) => None,
         };
         let turn = load.run(server.address, time, || server.meter.processor_time());

@@ -33,7 +33,9 @@ impl Databases {
     /// Moves the database server, if there is one, to the processor of what is measured.
     pub(crate) fn pin(&self) -> Outcome<()> {
         let processes = self.server().map(family).unwrap_or_default();
-        processes.into_iter().try_for_each(|process| pin(process, SERVER))
+        processes
+            .into_iter()
+            .try_for_each(|process| pin(process, SERVER))
     }
 
     /// The process of the database server, if there is one.
@@ -71,20 +73,25 @@ impl Databases {
         match self {
             Self::Sqlite(folder) => {
                 let file = file(folder, name);
-                for path in ["", "-wal", "-shm", ".marker"].map(|end| format!("{}{end}", file.display())) {
+                for path in
+                    ["", "-wal", "-shm", ".marker"].map(|end| format!("{}{end}", file.display()))
+                {
                     if Path::new(&path).exists() {
                         fs::remove_file(path)?;
                     }
                 }
                 Ok(())
             }
-            Self::Postgres(cluster) => {
-                run(cluster, "postgres", &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
-            }
+            Self::Postgres(cluster) => run(
+                cluster,
+                "postgres",
+                &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"),
+            ),
         }
     }
 
-    /// Gives a database that was filled its name, and puts it in order as it will be some time after.
+    /// Gives a database that was filled its name, and puts it in order as it will be some time
+    /// after.
     pub(crate) fn finish(&self, filled: &str, name: &str) -> Outcome<()> {
         match self {
             Self::Sqlite(_) => {
@@ -94,7 +101,11 @@ impl Databases {
             Self::Postgres(cluster) => {
                 // What autovacuum does within minutes.
                 run(cluster, filled, "VACUUM (ANALYZE)")?;
-                run(cluster, "postgres", &format!("ALTER DATABASE {filled} RENAME TO {name}"))
+                run(
+                    cluster,
+                    "postgres",
+                    &format!("ALTER DATABASE {filled} RENAME TO {name}"),
+                )
             }
         }
     }
@@ -104,14 +115,19 @@ impl Databases {
         self.remove(copy)?;
         match self {
             Self::Sqlite(folder) => {
-                let mut connection = SqliteConnection::establish(&file(folder, name).display().to_string())?;
+                let mut connection =
+                    SqliteConnection::establish(&file(folder, name).display().to_string())?;
                 connection.batch_execute("PRAGMA wal_checkpoint(TRUNCATE)")?;
                 drop(connection);
                 fs::copy(file(folder, name), file(folder, copy))?;
                 Ok(fs::File::open(file(folder, copy))?.sync_all()?)
             }
             Self::Postgres(cluster) => {
-                run(cluster, "postgres", &format!("CREATE DATABASE {copy} TEMPLATE {name} STRATEGY file_copy"))?;
+                run(
+                    cluster,
+                    "postgres",
+                    &format!("CREATE DATABASE {copy} TEMPLATE {name} STRATEGY file_copy"),
+                )?;
                 run(cluster, "postgres", "CHECKPOINT")
             }
         }

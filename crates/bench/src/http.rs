@@ -23,13 +23,26 @@ impl Head {
         let bytes = received.windows(4).position(|end| end == b"\r\n\r\n")? + 4;
         let (status, mut length) = (received.get(9..12).and_then(number::<u16>), None);
         for line in received.get(..bytes)?.split(|byte| *byte == b'\n') {
-            if line.get(..NAME.len()).is_some_and(|name| name.eq_ignore_ascii_case(NAME)) {
-                length = line.get(NAME.len()..).and_then(|value| number::<usize>(value.trim_ascii()));
+            if line
+                .get(..NAME.len())
+                .is_some_and(|name| name.eq_ignore_ascii_case(NAME))
+            {
+                length = line
+                    .get(NAME.len()..)
+                    .and_then(|value| number::<usize>(value.trim_ascii()));
             }
         }
         Some(match (status, length) {
-            (Some(status), Some(length)) => Ok(Self { status, bytes, length }),
-            (_, _) => Err(format!("not a reply with a length: {}", String::from_utf8_lossy(received)).into()),
+            (Some(status), Some(length)) => Ok(Self {
+                status,
+                bytes,
+                length,
+            }),
+            (_, _) => Err(format!(
+                "not a reply with a length: {}",
+                String::from_utf8_lossy(received)
+            )
+            .into()),
         })
     }
 }
@@ -40,7 +53,11 @@ fn number<N: FromStr>(digits: &[u8]) -> Option<N> {
 
 /// A request without a body. `token` is empty where none is sent.
 pub(crate) fn get(path: &str, token: &str, headers: &str) -> Vec<u8> {
-    format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{}{headers}\r\n", authorization(token)).into_bytes()
+    format!(
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\n{}{headers}\r\n",
+        authorization(token)
+    )
+    .into_bytes()
 }
 
 /// A request with a body of JSON.
@@ -56,11 +73,16 @@ pub(crate) fn put(path: &str, token: &str, body: &str) -> Vec<u8> {
 fn with_body(method: &str, path: &str, token: &str, headers: &str, body: &str) -> Vec<u8> {
     let (authorization, length) = (authorization(token), body.len());
     let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n{authorization}{headers}");
-    format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
+    format!("{head}Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
+        .into_bytes()
 }
 
 fn authorization(token: &str) -> String {
-    if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") }
+    if token.is_empty() {
+        String::new()
+    } else {
+        format!("Authorization: Bearer {token}\r\n")
+    }
 }
 
 /// A client that waits for each reply, for all that is not measured.
@@ -117,7 +139,9 @@ impl Client {
     pub(crate) fn read(&mut self, path: &str, token: &str) -> Outcome<Vec<u8>> {
         match self.send(&get(path, token, ""))? {
             (200, body) => Ok(body),
-            (status, body) => Err(format!("{path}: {status} {}", String::from_utf8_lossy(&body)).into()),
+            (status, body) => {
+                Err(format!("{path}: {status} {}", String::from_utf8_lossy(&body)).into())
+            }
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The load: keep-alive connections on one thread that send one request after the other, and look at nothing of the
-//! replies but status and length.
+//! The load: keep-alive connections on one thread that send one request after the other, and look
+//! at nothing of the replies but status and length.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::SocketAddr;
@@ -28,7 +28,8 @@ pub(crate) enum Step {
     Write(Rc<[Write]>),
 }
 
-/// A request that registers somebody new each time it is sent, or several, or changes somebody to what nobody was.
+/// A request that registers somebody new each time it is sent, or several, or changes somebody to
+/// what nobody was.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
     request: Vec<u8>,
@@ -60,18 +61,33 @@ impl Write {
 
     fn of(request: Vec<u8>, persons: usize, expected: u16) -> Self {
         let letters = Self::LETTERS.as_bytes();
-        let places = request.windows(letters.len()).enumerate().filter(|(_, window)| *window == letters);
-        Self { places: places.map(|(place, _)| place).collect(), request, persons, expected }
+        let places = request
+            .windows(letters.len())
+            .enumerate()
+            .filter(|(_, window)| *window == letters);
+        Self {
+            places: places.map(|(place, _)| place).collect(),
+            request,
+            persons,
+            expected,
+        }
     }
 
     fn write(&self, number: usize, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.request);
-        let places = self.places.chunks((self.places.len() / self.persons).max(1));
+        let places = self
+            .places
+            .chunks((self.places.len() / self.persons).max(1));
         for (person, places) in (number * self.persons..).zip(places) {
-            let letters = format!("{person:08}").into_bytes().into_iter().map(|digit| digit + (b'a' - b'0'));
+            let letters = format!("{person:08}")
+                .into_bytes()
+                .into_iter()
+                .map(|digit| digit + (b'a' - b'0'));
             for place in places {
                 let there = out.iter_mut().skip(*place);
-                there.zip(letters.clone()).for_each(|(byte, letter)| *byte = letter);
+                there
+                    .zip(letters.clone())
+                    .for_each(|(byte, letter)| *byte = letter);
             }
         }
     }
@@ -106,15 +122,24 @@ pub(crate) struct Turn {
 
 impl Load {
     pub(crate) fn new(steps: Vec<Step>, connections: usize) -> Self {
-        Self { steps, connections, sent: 0, weight: 1.0 }
+        Self {
+            steps,
+            connections,
+            sent: 0,
+            weight: 1.0,
+        }
     }
 
     /// The same load, of whose replies each counts as so many.
     pub(crate) fn weighing(self, weight: usize) -> Self {
-        Self { weight: weight as f64, ..self }
+        Self {
+            weight: weight as f64,
+            ..self
+        }
     }
 
-    /// Sends requests until the time is over. What happens in the first quarter of it is not counted.
+    /// Sends requests until the time is over. What happens in the first quarter of it is not
+    /// counted.
     ///
     /// # Errors
     ///
@@ -135,7 +160,8 @@ impl Load {
         let mut measurement = Measurement::new();
         let (mut last_event, mut busy) = (begun, connections.len());
         while busy > 0 {
-            // Whoever sleeps here has to be woken by the server, which then costs the server more than some replies do.
+            // Whoever sleeps here has to be woken by the server, which then costs the server more
+            // than some replies do.
             poll.poll(&mut events, Some(Duration::ZERO))?;
             let now = Instant::now();
             if !events.is_empty() {
@@ -145,8 +171,12 @@ impl Load {
             }
             measurement.begin_or_end(begun, now, time, &processor_time)?;
             for event in &events {
-                let Some(connection) = connections.get_mut(event.token().0) else { continue };
-                let Some(head) = connection.advance(&mut buffer)? else { continue };
+                let Some(connection) = connections.get_mut(event.token().0) else {
+                    continue;
+                };
+                let Some(head) = connection.advance(&mut buffer)? else {
+                    continue;
+                };
                 measurement.add(head, connection.began);
                 if measurement.has_ended() {
                     busy -= 1;
@@ -165,7 +195,11 @@ impl Load {
         for token in 0..self.connections {
             let mut stream = TcpStream::connect(address)?;
             stream.set_nodelay(true)?;
-            poll.registry().register(&mut stream, Token(token), Interest::READABLE | Interest::WRITABLE)?;
+            poll.registry().register(
+                &mut stream,
+                Token(token),
+                Interest::READABLE | Interest::WRITABLE,
+            )?;
             connections.push(Connection::new(stream));
         }
         Ok((poll, connections))
@@ -177,7 +211,11 @@ impl Load {
         self.sent += 1;
         let out = &mut connection.out;
         out.clear();
-        match self.steps.get(number % steps).ok_or("a load without requests")? {
+        match self
+            .steps
+            .get(number % steps)
+            .ok_or("a load without requests")?
+        {
             Step::Read(requests) => {
                 // Far apart, so that neighbours in a list are not asked for one after the other.
                 let request = requests.get(number.wrapping_mul(7_919) % requests.len());
@@ -217,7 +255,12 @@ enum Phase {
 
 impl Measurement {
     fn new() -> Self {
-        Self { phase: Phase::WarmUp, latencies: Vec::with_capacity(1 << 20), bytes: 0, refused: 0 }
+        Self {
+            phase: Phase::WarmUp,
+            latencies: Vec::with_capacity(1 << 20),
+            bytes: 0,
+            refused: 0,
+        }
     }
 
     /// Begins to count after the first quarter of the time, and ends after all of it.
@@ -255,11 +298,16 @@ impl Measurement {
     }
 
     fn statistics(mut self, weight: f64) -> Outcome<Turn> {
-        let Phase::Ended(took, used) = self.phase else { return Err("nothing was measured".into()) };
+        let Phase::Ended(took, used) = self.phase else {
+            return Err("nothing was measured".into());
+        };
         self.latencies.sort_unstable();
         let count = self.latencies.len() as f64;
-        let at =
-            |part: f64| self.latencies.get((count * part) as usize).map_or(f64::NAN, |time| 1e3 * time.as_secs_f64());
+        let at = |part: f64| {
+            self.latencies
+                .get((count * part) as usize)
+                .map_or(f64::NAN, |time| 1e3 * time.as_secs_f64())
+        };
         Ok(Turn {
             rate: count * weight / took.as_secs_f64(),
             p50: at(0.5),
@@ -287,14 +335,29 @@ struct Connection {
 impl Connection {
     fn new(stream: TcpStream) -> Self {
         let (out, received) = (Vec::new(), Vec::new());
-        Self { stream, out, written: 0, expected: 0, began: Instant::now(), received, awaited: None }
+        Self {
+            stream,
+            out,
+            written: 0,
+            expected: 0,
+            began: Instant::now(),
+            received,
+            awaited: None,
+        }
     }
 
     fn write(&mut self) -> Outcome<()> {
         while let Some(rest) = self.out.get(self.written..).filter(|rest| !rest.is_empty()) {
             match self.stream.write(rest) {
                 Ok(count) => self.written += count,
-                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) => break,
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        ErrorKind::WouldBlock | ErrorKind::NotConnected
+                    ) =>
+                {
+                    break;
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -306,11 +369,19 @@ impl Connection {
         if self.written < self.out.len() {
             self.write()?;
         }
-        // Less than the buffer takes is all that has arrived, and what arrives later is another event.
+        // Less than the buffer takes is all that has arrived, and what arrives later is another
+        // event.
         let count = match self.stream.read(buffer) {
             Ok(0) => return Err("the server has closed a connection".into()),
             Ok(count) => count,
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::NotConnected) => return Ok(None),
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::WouldBlock | ErrorKind::NotConnected
+                ) =>
+            {
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         let new = buffer.get(..count).unwrap_or_default();
@@ -330,7 +401,12 @@ impl Connection {
                 };
                 let head = head?;
                 if head.status != self.expected && head.status != BUSY {
-                    return Err(format!("not {}: {}", self.expected, String::from_utf8_lossy(received)).into());
+                    return Err(format!(
+                        "not {}: {}",
+                        self.expected,
+                        String::from_utf8_lossy(received)
+                    )
+                    .into());
                 }
                 let rest = (head.bytes + head.length).saturating_sub(received.len());
                 self.received.clear();

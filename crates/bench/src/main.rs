@@ -35,7 +35,10 @@ fn main() -> Outcome<()> {
     };
     fs::create_dir_all(&options.folder)?;
     let program = |path: &Path| Program::at(path, &options.folder).map(Rc::new);
-    let (register, before) = (program(register)?, options.before.as_deref().map(program).transpose()?);
+    let (register, before) = (
+        program(register)?,
+        options.before.as_deref().map(program).transpose()?,
+    );
     let mut report = report::introduction(&options);
     for kind in &options.database {
         let benchmark = Benchmark::prepare(&options, kind, &register, before.as_ref())?;
@@ -43,5 +46,8 @@ fn main() -> Outcome<()> {
     }
     println!("{report}");
     fs::write(options.folder.join("report.md"), &report)?;
-    options.into.as_deref().map_or(Ok(()), |file| report::put_into(file, &report))
+    options
+        .into
+        .as_deref()
+        .map_or(Ok(()), |file| report::put_into(file, &report))
 }

@@ -21,16 +21,27 @@ pub(crate) struct Options {
     #[arg(long, value_name = "TEXT", default_value = "the program before")]
     pub(crate) before_name: String,
     /// Trainees in the registers; the first size is compared with all else
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "10000,1000000")]
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "10000,1000000"
+    )]
     pub(crate) trainees: Vec<usize>,
     /// Kinds of database: sqlite, postgres
-    #[arg(long, value_name = "KIND,...", value_delimiter = ',', default_value = "sqlite,postgres")]
+    #[arg(
+        long,
+        value_name = "KIND,...",
+        value_delimiter = ',',
+        default_value = "sqlite,postgres"
+    )]
     pub(crate) database: Vec<String>,
-    /// What is measured: get, list, since, copy, changes, post, batch, put, start, memory; "list" stands for all whose
-    /// names begin so [default: all]
+    /// What is measured: get, list, since, copy, changes, post, batch, put, start, memory; "list"
+    /// stands for all whose names begin so [default: all]
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Also serve the first register while a browser opens this number of pages of the settings a second
+    /// Also serve the first register while a browser opens this number of pages of the settings a
+    /// second
     #[arg(long, value_name = "PER_SECOND")]
     pub(crate) pages: Option<u8>,
     /// Seconds of a turn, the first quarter of which is not counted

@@ -10,7 +10,15 @@ use crate::http::{Client, get};
 use crate::outcome::Outcome;
 
 /// What is opened, one after the other.
-const PAGES: [&str; 7] = ["", "/tokens", "/requests", "/usage", "/readiness", "/people", "/activity"];
+const PAGES: [&str; 7] = [
+    "",
+    "/tokens",
+    "/requests",
+    "/usage",
+    "/readiness",
+    "/people",
+    "/activity",
+];
 
 /// A reader, until it is stopped.
 pub(crate) struct Reader {
@@ -33,8 +41,14 @@ impl Reader {
                     break;
                 }
                 let begun = Instant::now();
-                let request = get(&format!("/settings{page}"), "", &format!("Cookie: {cookie}\r\n"));
-                client.read_with_head(&request).map_err(|error| format!("/settings{page}: {error}"))?;
+                let request = get(
+                    &format!("/settings{page}"),
+                    "",
+                    &format!("Cookie: {cookie}\r\n"),
+                );
+                client
+                    .read_with_head(&request)
+                    .map_err(|error| format!("/settings{page}: {error}"))?;
                 opened += 1;
                 thread::sleep(pause.saturating_sub(begun.elapsed()));
             }
@@ -46,7 +60,10 @@ impl Reader {
     /// Stops, and says how many pages were opened, each of which was there.
     pub(crate) fn stop(self) -> Outcome<usize> {
         self.stop.store(true, Ordering::Relaxed);
-        let opened = self.thread.join().map_err(|_| "the reader of pages has panicked")?;
+        let opened = self
+            .thread
+            .join()
+            .map_err(|_| "the reader of pages has panicked")?;
         Ok(opened?)
     }
 }
@@ -61,7 +78,9 @@ fn sign_in(client: &mut Client, link: &str) -> Outcome<String> {
         rest.split_once('"').map(|(value, _)| value)
     };
     // Both are of base64url, which needs no encoding in a form.
-    let (token, secret) = value("form_token").zip(value("secret")).ok_or("no form to sign in")?;
+    let (token, secret) = value("form_token")
+        .zip(value("secret"))
+        .ok_or("no form to sign in")?;
     let form = format!("form_token={token}&secret={secret}");
     let request = format!(
         "POST /settings/sign-in HTTP/1.1\r\nHost: localhost\r\nCookie: {}\r\n\
@@ -78,6 +97,8 @@ fn sign_in(client: &mut Client, link: &str) -> Outcome<String> {
 /// The cookie that a reply sets, without its attributes.
 fn cookie(head: &str) -> Outcome<String> {
     let mut lines = head.lines().filter_map(|line| line.split_once(": "));
-    let (_, cookie) = lines.find(|(name, _)| name.eq_ignore_ascii_case("set-cookie")).ok_or("no cookie is set")?;
+    let (_, cookie) = lines
+        .find(|(name, _)| name.eq_ignore_ascii_case("set-cookie"))
+        .ok_or("no cookie is set")?;
     Ok(cookie.split(';').next().unwrap_or_default().to_owned())
 }

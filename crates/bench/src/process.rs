@@ -16,7 +16,9 @@ const TICKS_A_SECOND: f64 = 100.0;
 
 /// All processors.
 pub(crate) fn all_processors() -> Outcome<String> {
-    Ok(fs::read_to_string("/sys/devices/system/cpu/online")?.trim().to_owned())
+    Ok(fs::read_to_string("/sys/devices/system/cpu/online")?
+        .trim()
+        .to_owned())
 }
 
 /// Whether there is a processor for each.
@@ -24,7 +26,8 @@ fn is_pinned() -> bool {
     all_processors().is_ok_and(|processors| processors != SERVER)
 }
 
-/// A command that runs on the processor of what is measured, and is killed when the benchmark ends in any way.
+/// A command that runs on the processor of what is measured, and is killed when the benchmark ends
+/// in any way.
 pub(crate) fn on_server_processor(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "KILL"]);
@@ -41,8 +44,20 @@ pub(crate) fn pin(process: u32, processor: &str) -> Outcome<()> {
         return Ok(());
     }
     let mut command = Command::new("taskset");
-    command.args(["--all-tasks", "--cpu-list", "--pid", processor, &process.to_string()]).stdout(Stdio::null());
-    if command.status()?.success() { Ok(()) } else { Err(format!("process {process} cannot be moved").into()) }
+    command
+        .args([
+            "--all-tasks",
+            "--cpu-list",
+            "--pid",
+            processor,
+            &process.to_string(),
+        ])
+        .stdout(Stdio::null());
+    if command.status()?.success() {
+        Ok(())
+    } else {
+        Err(format!("process {process} cannot be moved").into())
+    }
 }
 
 /// What is measured: a process, and the database server that works for it alone.
@@ -58,8 +73,12 @@ impl Meter {
         let mut ticks = Stat::of(self.process).ok_or("the server has ended")?.own;
         if let Some(database) = self.database {
             let postmaster = Stat::of(database).ok_or("the database server has ended")?;
-            let children = processes().filter_map(Stat::of).filter(|stat| stat.parent == database);
-            ticks += postmaster.own + postmaster.of_ended_children + children.map(|stat| stat.own).sum::<f64>();
+            let children = processes()
+                .filter_map(Stat::of)
+                .filter(|stat| stat.parent == database);
+            ticks += postmaster.own
+                + postmaster.of_ended_children
+                + children.map(|stat| stat.own).sum::<f64>();
         }
         Ok(Duration::from_secs_f64(ticks / TICKS_A_SECOND))
     }
@@ -67,7 +86,10 @@ impl Meter {
     /// The resident memory of the process alone, in mebibytes.
     pub(crate) fn memory(self) -> Outcome<f64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.process))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no resident memory")?;
+        let line = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .ok_or("no resident memory")?;
         let kibibytes: f64 = line.trim().trim_end_matches(" kB").parse()?;
         Ok(kibibytes / 1024.0)
     }
@@ -75,12 +97,16 @@ impl Meter {
 
 /// The processes of the database server.
 pub(crate) fn family(parent: u32) -> Vec<u32> {
-    let children = processes().filter(|process| Stat::of(*process).is_some_and(|stat| stat.parent == parent));
+    let children =
+        processes().filter(|process| Stat::of(*process).is_some_and(|stat| stat.parent == parent));
     children.chain([parent]).collect()
 }
 
 fn processes() -> impl Iterator<Item = u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
+    let entries = fs::read_dir("/proc")
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok);
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 

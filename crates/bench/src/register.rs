@@ -38,10 +38,19 @@ struct Part {
 impl Program {
     /// The program at a path. What it does to an empty database tells its schema.
     pub(crate) fn at(path: &Path, folder: &Path) -> Outcome<Self> {
-        let mut program = Self { path: path.canonicalize()?, schema: String::new() };
+        let mut program = Self {
+            path: path.canonicalize()?,
+            schema: String::new(),
+        };
         let databases = Databases::open("sqlite", folder)?;
         databases.create("schema")?;
-        program.run(&["migrate", "--environment", "sandbox", "--database-url", &databases.url("schema")])?;
+        program.run(&[
+            "migrate",
+            "--environment",
+            "sandbox",
+            "--database-url",
+            &databases.url("schema"),
+        ])?;
         let url = databases.url("schema");
         let mut connection = SqliteConnection::establish(url.trim_start_matches("sqlite://"))?;
         // A migration may change PostgreSQL alone.
@@ -57,11 +66,18 @@ impl Program {
 
     /// Runs a command to its end, and gives what it prints.
     fn run(&self, arguments: &[&str]) -> Outcome<String> {
-        let output = without_settings(&mut Command::new(&self.path)).args(arguments).output()?;
+        let output = without_settings(&mut Command::new(&self.path))
+            .args(arguments)
+            .output()?;
         if output.status.success() {
             return Ok(String::from_utf8(output.stdout)?.trim().to_owned());
         }
-        Err(format!("{}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr)).into())
+        Err(format!(
+            "{}: {}",
+            arguments.join(" "),
+            String::from_utf8_lossy(&output.stderr)
+        )
+        .into())
     }
 
     /// The name of the kept register of so many trainees, which is filled if it is not there.
@@ -74,14 +90,35 @@ impl Program {
         let begun = Instant::now();
         databases.create("filling")?;
         let url = databases.url("filling");
-        self.run(&["migrate", "--environment", "sandbox", "--database-url", &url])?;
+        self.run(&[
+            "migrate",
+            "--environment",
+            "sandbox",
+            "--database-url",
+            &url,
+        ])?;
         let count = (trainees / PROVIDERS).to_string();
         for number in 0..PROVIDERS {
             let ukprn = ukprn(number);
-            self.run(&["provider", "add", "--database-url", &url, "--ukprn", &ukprn, "--name", &ukprn])?;
+            self.run(&[
+                "provider",
+                "add",
+                "--database-url",
+                &url,
+                "--ukprn",
+                &ukprn,
+                "--name",
+                &ukprn,
+            ])?;
             let seed = (number + 1).to_string();
             let who = ["--database-url", &url, "--provider", &ukprn];
-            self.run(&[&["sandbox", "seed", "--trainees", &count, "--seed", &seed], &who[..]].concat())?;
+            self.run(
+                &[
+                    &["sandbox", "seed", "--trainees", &count, "--seed", &seed],
+                    &who[..],
+                ]
+                .concat(),
+            )?;
         }
         databases.finish("filling", &name)?;
         eprintln!("bench: filled in {:.0} s", begun.elapsed().as_secs_f64());
@@ -91,7 +128,16 @@ impl Program {
     /// A token of each provider of a register.
     pub(crate) fn tokens(&self, url: &str) -> Outcome<Vec<String>> {
         let issue = |number| {
-            self.run(&["token", "issue", "--database-url", url, "--provider", &ukprn(number), "--name", "bench"])
+            self.run(&[
+                "token",
+                "issue",
+                "--database-url",
+                url,
+                "--provider",
+                &ukprn(number),
+                "--name",
+                "bench",
+            ])
         };
         (0..PROVIDERS).map(issue).collect()
     }
@@ -103,7 +149,10 @@ fn ukprn(number: usize) -> String {
 
 /// Nothing from outside decides what is measured.
 fn without_settings(command: &mut Command) -> &mut Command {
-    command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").stdin(Stdio::null())
+    command
+        .env_clear()
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .stdin(Stdio::null())
 }
 
 /// A process that serves.
@@ -118,8 +167,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts a command on the processor of what is measured. `arguments` gets two free ports, the second for operators,
-    /// and the command is ready when `ready` is found there, or else at the first.
+    /// Starts a command on the processor of what is measured. `arguments` gets two free ports, the
+    /// second for operators, and the command is ready when `ready` is found there, or else at the
+    /// first.
     pub(crate) fn start(
         program: &Path,
         log: &Path,
@@ -127,8 +177,12 @@ impl Server {
         ready: Option<&str>,
         arguments: impl Fn(u16, u16) -> Vec<String>,
     ) -> Outcome<Self> {
-        let ports = [TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?];
-        let [port, operators] = ports.map(|listener| listener.local_addr().map(|address| address.port()));
+        let ports = [
+            TcpListener::bind("127.0.0.1:0")?,
+            TcpListener::bind("127.0.0.1:0")?,
+        ];
+        let [port, operators] =
+            ports.map(|listener| listener.local_addr().map(|address| address.port()));
         let (port, operators) = (port?, operators?);
         let log_file = OpenOptions::new().create(true).append(true).open(log)?;
         let mut command = on_server_processor(program);
@@ -139,13 +193,25 @@ impl Server {
         let address = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         wait_for("a server", || {
             let (port, path) = ready.map_or((port, "/"), |path| (operators, path));
-            let (status, _) = Client::connect(address(port)).ok()?.send(&get(path, "", "")).ok()?;
+            let (status, _) = Client::connect(address(port))
+                .ok()?
+                .send(&get(path, "", ""))
+                .ok()?;
             (status == 200 || ready.is_none()).then_some(())
         })
         .map_err(|error| format!("{error}: {}", fs::read_to_string(log).unwrap_or_default()))?;
         let started_in = begun.elapsed();
-        let meter = Meter { process: process.id(), database };
-        Ok(Self { process, address: address(port), meter, started_in, log: log_file })
+        let meter = Meter {
+            process: process.id(),
+            database,
+        };
+        Ok(Self {
+            process,
+            address: address(port),
+            meter,
+            started_in,
+            log: log_file,
+        })
     }
 
     /// Empties the log.
@@ -185,7 +251,16 @@ impl Register {
         let tokens = program.tokens(&databases.url(&filled))?;
         let (program, databases) = (Rc::clone(program), Rc::clone(databases));
         let (copy, log) = (format!("copy_{name}"), folder.join(format!("{name}.log")));
-        Ok(Self { program, databases, filled, copy, log, trainees, tokens, server: None })
+        Ok(Self {
+            program,
+            databases,
+            filled,
+            copy,
+            log,
+            trainees,
+            tokens,
+            server: None,
+        })
     }
 
     /// The register as it was filled.
@@ -198,14 +273,37 @@ impl Register {
     pub(crate) fn start(&mut self) -> Outcome<()> {
         self.stop();
         let (url, database) = (self.databases.url(&self.copy), self.databases.server());
-        let server =
-            Server::start(&self.program.path, &self.log, database, Some("/health/ready"), |port, operators| {
+        let server = Server::start(
+            &self.program.path,
+            &self.log,
+            database,
+            Some("/health/ready"),
+            |port, operators| {
                 // No limits, and no registry that changes trainees by itself.
-                let serve = ["serve", "--environment", "sandbox", "--registry", "off", "--rate-limit", "0"];
-                let (listen, operators) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{operators}"));
-                let places = ["--database-url", &url, "--listen", &listen, "--operator-listen", &operators];
+                let serve = [
+                    "serve",
+                    "--environment",
+                    "sandbox",
+                    "--registry",
+                    "off",
+                    "--rate-limit",
+                    "0",
+                ];
+                let (listen, operators) = (
+                    format!("127.0.0.1:{port}"),
+                    format!("127.0.0.1:{operators}"),
+                );
+                let places = [
+                    "--database-url",
+                    &url,
+                    "--listen",
+                    &listen,
+                    "--operator-listen",
+                    &operators,
+                ];
                 serve.into_iter().chain(places).map(str::to_owned).collect()
-            })?;
+            },
+        )?;
         self.server = Some(server);
         Ok(())
     }
@@ -213,8 +311,18 @@ impl Register {
     /// A link that signs an admin of the first provider in.
     pub(crate) fn invite(&self) -> Outcome<String> {
         let (url, ukprn) = (self.databases.url(&self.copy), ukprn(0));
-        let invite = ["user", "invite", "--database-url", &url, "--provider", &ukprn, "--email", "bench@example.com"];
-        self.program.run(&[&invite[..], &["--settings-url", "http://localhost"]].concat())
+        let invite = [
+            "user",
+            "invite",
+            "--database-url",
+            &url,
+            "--provider",
+            &ukprn,
+            "--email",
+            "bench@example.com",
+        ];
+        self.program
+            .run(&[&invite[..], &["--settings-url", "http://localhost"]].concat())
     }
 
     pub(crate) fn stop(&mut self) {
@@ -224,7 +332,9 @@ impl Register {
     }
 
     pub(crate) fn server(&self) -> Outcome<&Server> {
-        self.server.as_ref().ok_or_else(|| "the register is not served".into())
+        self.server
+            .as_ref()
+            .ok_or_else(|| "the register is not served".into())
     }
 }
 

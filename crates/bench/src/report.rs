@@ -12,20 +12,41 @@ use crate::outcome::Outcome;
 use crate::scenario::Scenario;
 
 /// Between these two lines of a document stands the report of the last run.
-const MARKS: [&str; 2] = ["<!-- The report of `make bench` begins here. -->", "<!-- It ends here. -->"];
+const MARKS: [&str; 2] = [
+    "<!-- The report of `make bench` begins here. -->",
+    "<!-- It ends here. -->",
+];
 const ABSENT: &str = "-";
 
 pub(crate) fn introduction(options: &Options) -> String {
-    let Options { register_name, before_name, seconds, rounds, .. } = options;
-    let before = options.before.as_ref().map(|_| format!(", \"before\" is {before_name}")).unwrap_or_default();
-    format!("\"Now\" is {register_name}{before}. Rounds: {rounds}, of {seconds} seconds for each.\n")
+    let Options {
+        register_name,
+        before_name,
+        seconds,
+        rounds,
+        ..
+    } = options;
+    let before = options
+        .before
+        .as_ref()
+        .map(|_| format!(", \"before\" is {before_name}"))
+        .unwrap_or_default();
+    format!(
+        "\"Now\" is {register_name}{before}. Rounds: {rounds}, of {seconds} seconds for each.\n"
+    )
 }
 
 /// What was measured on one kind of database.
 pub(crate) fn section(kind: &str, results: &Results) -> String {
-    let name = if kind == "sqlite" { "SQLite" } else { "PostgreSQL" };
+    let name = if kind == "sqlite" {
+        "SQLite"
+    } else {
+        "PostgreSQL"
+    };
     let mut out = format!("\n### {name}\n");
-    let Some(first) = results.sizes.first().map(|size| Target::Register(*size)) else { return out };
+    let Some(first) = results.sizes.first().map(|size| Target::Register(*size)) else {
+        return out;
+    };
     table(
         &mut out,
         &[
@@ -39,15 +60,28 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
             "p50, p99 now",
         ],
         Scenario::ALL.into_iter().filter_map(|scenario| {
-            let turns = |target| results.turns.get(&(scenario, target)).map(Vec::as_slice).unwrap_or_default();
+            let turns = |target| {
+                results
+                    .turns
+                    .get(&(scenario, target))
+                    .map(Vec::as_slice)
+                    .unwrap_or_default()
+            };
             let (limit, before, now) = (turns(Target::Limit), turns(Target::Before), turns(first));
             let rate = |turns: &[Turn]| {
-                median(turns, |turn| turn.rate).map_or(ABSENT.to_owned(), |rate| format!("{rate:.0}/s"))
+                median(turns, |turn| turn.rate)
+                    .map_or(ABSENT.to_owned(), |rate| format!("{rate:.0}/s"))
             };
-            let processor = [limit, before, now].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
-            let times =
-                [median(now, |turn| turn.p50), median(now, |turn| turn.p99)].map(|time| shown(time, 2)).join(", ");
-            let ratios = [ratio(now, limit, |turn| turn.rate), ratio(now, before, |turn| turn.rate)];
+            let processor = [limit, before, now]
+                .map(|turns| shown(median(turns, |turn| turn.processor), 1))
+                .join(", ");
+            let times = [median(now, |turn| turn.p50), median(now, |turn| turn.p99)]
+                .map(|time| shown(time, 2))
+                .join(", ");
+            let ratios = [
+                ratio(now, limit, |turn| turn.rate),
+                ratio(now, before, |turn| turn.rate),
+            ];
             let [of_limit, of_before] = ratios;
             let cells = [
                 rate(limit),
@@ -86,7 +120,12 @@ pub(crate) fn section(kind: &str, results: &Results) -> String {
     for size in results.sizes.iter().skip(1) {
         compare(&mut out, results, first, Target::Register(*size));
     }
-    for target in results.turns.keys().map(|(_, target)| *target).collect::<BTreeSet<_>>() {
+    for target in results
+        .turns
+        .keys()
+        .map(|(_, target)| *target)
+        .collect::<BTreeSet<_>>()
+    {
         if matches!(target, Target::Pages(_)) {
             compare(&mut out, results, first, target);
         }
@@ -103,49 +142,103 @@ fn compare(out: &mut String, results: &Results, first: Target, other: Target) {
         Target::Pages(rate) => format!("While {rate} pages a second are opened"),
         Target::Limit | Target::LimitPerInsert | Target::Before => String::new(),
     };
-    let headings = ["Request", &heading(first), &heading(other), "Ratio", "Processor"];
+    let headings = [
+        "Request",
+        &heading(first),
+        &heading(other),
+        "Ratio",
+        "Processor",
+    ];
     let rows = Scenario::ALL.into_iter().filter_map(|scenario| {
-        let turns = |target| results.turns.get(&(scenario, target)).filter(|turns| !turns.is_empty());
+        let turns = |target| {
+            results
+                .turns
+                .get(&(scenario, target))
+                .filter(|turns| !turns.is_empty())
+        };
         let (turns, others) = (turns(first)?, turns(other)?);
         let rate = |turns| format!("{}/s", shown(median(turns, |turn| turn.rate), 0));
-        let processor = [turns, others].map(|turns| shown(median(turns, |turn| turn.processor), 1)).join(", ");
+        let processor = [turns, others]
+            .map(|turns| shown(median(turns, |turn| turn.processor), 1))
+            .join(", ");
         let ratio = ratio(others, turns, |turn| turn.rate);
-        Some(vec![scenario.title().to_owned(), rate(turns), rate(others), ratio, format!("{processor} µs")])
+        Some(vec![
+            scenario.title().to_owned(),
+            rate(turns),
+            rate(others),
+            ratio,
+            format!("{processor} µs"),
+        ])
     });
     table(out, &headings, rows);
 }
 
 /// The oldest version against the newest, for each byte of a reply.
 fn versions(out: &mut String, results: &Results, first: Target) {
-    let headings = ["Bytes of replies", "Newest version", "Oldest version", "Ratio"];
+    let headings = [
+        "Bytes of replies",
+        "Newest version",
+        "Oldest version",
+        "Ratio",
+    ];
     let rows = Scenario::OLDEST.into_iter().filter_map(|(oldest, newest)| {
-        let (old, new) = (results.turns.get(&(oldest, first))?, results.turns.get(&(newest, first))?);
+        let (old, new) = (
+            results.turns.get(&(oldest, first))?,
+            results.turns.get(&(newest, first))?,
+        );
         let bytes = |turn: &Turn| turn.rate * turn.bytes;
-        let rate = |turns| format!("{} MB/s", shown(median(turns, bytes).map(|rate| rate / 1e6), 1));
-        Some(vec![newest.title().to_owned(), rate(new), rate(old), ratio(old, new, bytes)])
+        let rate = |turns| {
+            format!(
+                "{} MB/s",
+                shown(median(turns, bytes).map(|rate| rate / 1e6), 1)
+            )
+        };
+        Some(vec![
+            newest.title().to_owned(),
+            rate(new),
+            rate(old),
+            ratio(old, new, bytes),
+        ])
     });
     table(out, &headings, rows);
 }
 
 /// How long servers take to start, and what memory they hold.
 fn resources(out: &mut String, results: &Results) {
-    let targets = results.sizes.iter().map(|size| Target::Register(*size)).chain([Target::Before]);
+    let targets = results
+        .sizes
+        .iter()
+        .map(|size| Target::Register(*size))
+        .chain([Target::Before]);
     let rows = targets.filter_map(|target| {
-        let starts = results.starts.get(&target).map(Vec::as_slice).unwrap_or_default();
+        let starts = results
+            .starts
+            .get(&target)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let mut times: Vec<f64> = starts.iter().map(|time| time.as_secs_f64() * 1e3).collect();
         let [low, middle, high] = spread(&mut times).map_or([None; 3], |times| times.map(Some));
         let memory = results.memory.get(&target).copied();
-        let start = middle
-            .map_or(ABSENT.to_owned(), |middle| format!("{middle:.0} ms ({}..{})", shown(low, 0), shown(high, 0)));
+        let start = middle.map_or(ABSENT.to_owned(), |middle| {
+            format!("{middle:.0} ms ({}..{})", shown(low, 0), shown(high, 0))
+        });
         let memory = format!("{} MiB", shown(memory, 1));
-        (middle.is_some() || results.memory.contains_key(&target)).then(|| vec![target.to_string(), start, memory])
+        (middle.is_some() || results.memory.contains_key(&target))
+            .then(|| vec![target.to_string(), start, memory])
     });
-    table(out, &["Server", "Start to ready", "Memory after the mixed load"], rows);
+    table(
+        out,
+        &["Server", "Start to ready", "Memory after the mixed load"],
+        rows,
+    );
 }
 
 /// A table, unless it has no rows.
 fn table(out: &mut String, headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
-    let rows: Vec<String> = rows.into_iter().map(|cells| format!("| {} |\n", cells.join(" | "))).collect();
+    let rows: Vec<String> = rows
+        .into_iter()
+        .map(|cells| format!("| {} |\n", cells.join(" | ")))
+        .collect();
     if !rows.is_empty() {
         let _ = writeln!(
             out,
@@ -159,8 +252,14 @@ fn table(out: &mut String, headings: &[&str], rows: impl IntoIterator<Item = Vec
 
 /// The median of the rounds' ratios, and the lowest and the highest of them.
 fn ratio(turns: &[Turn], to: &[Turn], of: impl Fn(&Turn) -> f64) -> String {
-    let mut ratios: Vec<f64> = turns.iter().zip(to).map(|(turn, to)| of(turn) / of(to)).collect();
-    spread(&mut ratios).map_or(ABSENT.to_owned(), |[low, middle, high]| format!("{middle:.2} ({low:.2}..{high:.2})"))
+    let mut ratios: Vec<f64> = turns
+        .iter()
+        .zip(to)
+        .map(|(turn, to)| of(turn) / of(to))
+        .collect();
+    spread(&mut ratios).map_or(ABSENT.to_owned(), |[low, middle, high]| {
+        format!("{middle:.2} ({low:.2}..{high:.2})")
+    })
 }
 
 fn median(turns: &[Turn], of: impl Fn(&Turn) -> f64) -> Option<f64> {
@@ -171,7 +270,11 @@ fn median(turns: &[Turn], of: impl Fn(&Turn) -> f64) -> Option<f64> {
 /// The lowest, the median and the highest.
 fn spread(values: &mut [f64]) -> Option<[f64; 3]> {
     values.sort_by(f64::total_cmp);
-    Some([*values.first()?, *values.get(values.len() / 2)?, *values.last()?])
+    Some([
+        *values.first()?,
+        *values.get(values.len() / 2)?,
+        *values.last()?,
+    ])
 }
 
 fn shown(value: Option<f64>, digits: usize) -> String {
@@ -182,7 +285,14 @@ fn shown(value: Option<f64>, digits: usize) -> String {
 pub(crate) fn put_into(file: &Path, report: &str) -> Outcome<()> {
     let text = fs::read_to_string(file)?;
     let [begin, end] = MARKS;
-    let (before, rest) = text.split_once(begin).ok_or("the document has no mark where the report begins")?;
-    let (_, after) = rest.split_once(end).ok_or("the document has no mark where the report ends")?;
-    Ok(fs::write(file, format!("{before}{begin}\n\n{}\n\n{end}{after}", report.trim()))?)
+    let (before, rest) = text
+        .split_once(begin)
+        .ok_or("the document has no mark where the report begins")?;
+    let (_, after) = rest
+        .split_once(end)
+        .ok_or("the document has no mark where the report ends")?;
+    Ok(fs::write(
+        file,
+        format!("{before}{begin}\n\n{}\n\n{end}{after}", report.trim()),
+    )?)
 }

@@ -123,7 +123,9 @@ impl Scenario {
             Self::Deep => "List of 50, page at 90 %",
             Self::Status => "List of 50, first page of a state",
             Self::Since => "List of the last 40 changes (`since`)",
-            Self::Copy => "Copy of a list by `next`, 500 at once with nested records, for each trainee",
+            Self::Copy => {
+                "Copy of a list by `next`, 500 at once with nested records, for each trainee"
+            }
             Self::Changes => "Copy by `/changes`, 500 at once, for each trainee",
             Self::Post => "New trainee with two placements and a degree",
             Self::PostWithKey => "The same with an `Idempotency-Key`",
@@ -133,7 +135,8 @@ impl Scenario {
     }
 
     /// The scenarios in the oldest version, with the same in the newest one.
-    pub(crate) const OLDEST: [(Self, Self); 2] = [(Self::GetOldest, Self::Get), (Self::ListOldest, Self::List)];
+    pub(crate) const OLDEST: [(Self, Self); 2] =
+        [(Self::GetOldest, Self::Get), (Self::ListOldest, Self::List)];
 
     /// Whether trainees are registered or changed.
     pub(crate) fn writes(self) -> bool {
@@ -148,11 +151,16 @@ impl Scenario {
             Self::Batch | Self::Copy | Self::Changes if !facts.has_additions => None,
             Self::Copy | Self::Changes => {
                 // None of them is full where the register is small.
-                let requests = Some(self.requests(facts)).filter(|requests| !requests.is_empty())?;
+                let requests =
+                    Some(self.requests(facts)).filter(|requests| !requests.is_empty())?;
                 Some(Load::new(vec![Step::Read(requests.into())], COPIERS).weighing(COPIED_AT_ONCE))
             }
-            Self::Batch => Some(Load::new(vec![facts.create_by_batches()], BATCH_WRITERS).weighing(BATCH_ITEMS)),
-            Self::Put => facts.update().map(|update| Load::new(vec![update], WRITERS)),
+            Self::Batch => Some(
+                Load::new(vec![facts.create_by_batches()], BATCH_WRITERS).weighing(BATCH_ITEMS),
+            ),
+            Self::Put => facts
+                .update()
+                .map(|update| Load::new(vec![update], WRITERS)),
             Self::Get
             | Self::GetOldest
             | Self::GetGzip
@@ -162,33 +170,71 @@ impl Scenario {
             | Self::Middle
             | Self::Deep
             | Self::Status
-            | Self::Since => Some(Load::new(vec![Step::Read(self.requests(facts).into())], READERS)),
+            | Self::Since => Some(Load::new(
+                vec![Step::Read(self.requests(facts).into())],
+                READERS,
+            )),
         }
     }
 
-    /// Whether there is a limit: what counts for many trainees, or keeps its reply, is compared with that of a single one.
+    /// Whether there is a limit: what counts for many trainees, or keeps its reply, is compared
+    /// with that of a single one.
     pub(crate) fn has_limit(self) -> bool {
-        ![Self::Copy, Self::Changes, Self::PostWithKey, Self::Batch, Self::Put].contains(&self)
+        ![
+            Self::Copy,
+            Self::Changes,
+            Self::PostWithKey,
+            Self::Batch,
+            Self::Put,
+        ]
+        .contains(&self)
     }
 
     /// The load on a limit program that is filled with [`Scenario::replies`].
     pub(crate) fn load_on_limit(self, facts: &Facts, commits: CommitMode) -> Load {
         if self == Self::Post {
-            let request = post(&format!("{}?{}", commits.path(), facts.created_bytes), "", "", &facts.body);
-            return Load::new(vec![Step::Write(Rc::new([Write::create(request)]))], WRITERS);
+            let request = post(
+                &format!("{}?{}", commits.path(), facts.created_bytes),
+                "",
+                "",
+                &facts.body,
+            );
+            return Load::new(
+                vec![Step::Write(Rc::new([Write::create(request)]))],
+                WRITERS,
+            );
         }
-        let requests: Vec<_> =
-            self.keys(self.requests(facts).len()).map(|key| get(&format!("/{key}"), "", "")).collect();
+        let requests: Vec<_> = self
+            .keys(self.requests(facts).len())
+            .map(|key| get(&format!("/{key}"), "", ""))
+            .collect();
         Load::new(vec![Step::Read(requests.into())], READERS)
     }
 
-    /// The bodies of the replies to all requests that read, under the keys that a limit program is asked for.
-    pub(crate) fn replies(self, facts: &Facts, client: &mut Client) -> Outcome<Vec<(i64, Vec<u8>)>> {
-        let requests = if self.writes() { Vec::new() } else { self.requests(facts) };
-        let replies = self.keys(requests.len()).zip(&requests).map(|(key, request)| match client.send(request)? {
-            (200, body) => Ok((key, body)),
-            (status, body) => Err(format!("{}: {status} {}", self.name(), String::from_utf8_lossy(&body)).into()),
-        });
+    /// The bodies of the replies to all requests that read, under the keys that a limit program is
+    /// asked for.
+    pub(crate) fn replies(
+        self,
+        facts: &Facts,
+        client: &mut Client,
+    ) -> Outcome<Vec<(i64, Vec<u8>)>> {
+        let requests = if self.writes() {
+            Vec::new()
+        } else {
+            self.requests(facts)
+        };
+        let replies = self
+            .keys(requests.len())
+            .zip(&requests)
+            .map(|(key, request)| match client.send(request)? {
+                (200, body) => Ok((key, body)),
+                (status, body) => Err(format!(
+                    "{}: {status} {}",
+                    self.name(),
+                    String::from_utf8_lossy(&body)
+                )
+                .into()),
+            });
         replies.collect()
     }
 
@@ -218,13 +264,27 @@ impl Scenario {
     }
 }
 
-/// The mixed load, under which memory is measured: of 20 requests 14 read a trainee, two a page, one the last changes, and
-/// three register somebody.
+/// The mixed load, under which memory is measured: of 20 requests 14 read a trainee, two a page,
+/// one the last changes, and three register somebody.
 pub(crate) fn mixed(facts: &Facts) -> Load {
     let read = |scenario: Scenario| Step::Read(scenario.requests(facts).into());
-    let (one, deep, since) = (read(Scenario::Get), read(Scenario::Middle), read(Scenario::Since));
-    let others = [read(Scenario::List), deep, since, facts.create(), facts.create(), facts.create()];
-    let steps = others.into_iter().flat_map(|step| [one.clone(), one.clone(), step]).chain([one.clone(), one.clone()]);
+    let (one, deep, since) = (
+        read(Scenario::Get),
+        read(Scenario::Middle),
+        read(Scenario::Since),
+    );
+    let others = [
+        read(Scenario::List),
+        deep,
+        since,
+        facts.create(),
+        facts.create(),
+        facts.create(),
+    ];
+    let steps = others
+        .into_iter()
+        .flat_map(|step| [one.clone(), one.clone(), step])
+        .chain([one.clone(), one.clone()]);
     Load::new(steps.collect(), WRITERS)
 }
 
@@ -264,27 +324,57 @@ impl Facts {
     pub(crate) fn of(register: &Register) -> Outcome<Self> {
         let mut client = Client::connect(register.server()?.address)?;
         let versions: Value = serde_json::from_slice(&client.read("/api/versions", "")?)?;
-        let versions = versions.get("data").and_then(Value::as_array).into_iter().flatten();
-        let bases: Vec<&str> = versions.filter_map(|version| version.pointer("/links/self")?.as_str()).collect();
-        let (newest, oldest) = bases.first().zip(bases.last()).ok_or("there is no version")?;
-        let document: Value = serde_json::from_slice(&client.read(&format!("{newest}/openapi.json"), "")?)?;
-        let example = document.pointer("/paths/~1trainees/post/requestBody/content/application~1json/example");
+        let versions = versions
+            .get("data")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let bases: Vec<&str> = versions
+            .filter_map(|version| version.pointer("/links/self")?.as_str())
+            .collect();
+        let (newest, oldest) = bases
+            .first()
+            .zip(bases.last())
+            .ok_or("there is no version")?;
+        let document: Value =
+            serde_json::from_slice(&client.read(&format!("{newest}/openapi.json"), "")?)?;
+        let example = document
+            .pointer("/paths/~1trainees/post/requestBody/content/application~1json/example");
         let mut body = example.ok_or("there is no example")?.clone();
-        let data = body.get_mut("data").and_then(Value::as_object_mut).ok_or("the example has no data")?;
+        let data = body
+            .get_mut("data")
+            .and_then(Value::as_object_mut)
+            .ok_or("the example has no data")?;
         data.insert("last_name".to_owned(), Write::LETTERS.into());
-        data.insert("email".to_owned(), format!("{}@example.com", Write::LETTERS).into());
+        data.insert(
+            "email".to_owned(),
+            format!("{}@example.com", Write::LETTERS).into(),
+        );
         let body = body.to_string();
         let has_additions = document.pointer("/paths/~1changes").is_some();
         let mut providers = Vec::new();
         for token in &register.tokens {
-            providers.push(Provider::find(&mut client, newest, oldest, token, has_additions)?);
+            providers.push(Provider::find(
+                &mut client,
+                newest,
+                oldest,
+                token,
+                has_additions,
+            )?);
         }
         let token = register.tokens.first().ok_or("there is no token")?;
         // The register is left as it was.
-        let tried = post(&format!("{newest}/trainees"), token, "Prefer: validate-only\r\n", &body);
+        let tried = post(
+            &format!("{newest}/trainees"),
+            token,
+            "Prefer: validate-only\r\n",
+            &body,
+        );
         let created_bytes = match client.send(&tried)? {
             (200 | 201, reply) => reply.len(),
-            (status, reply) => return Err(format!("{status} {}", String::from_utf8_lossy(&reply)).into()),
+            (status, reply) => {
+                return Err(format!("{status} {}", String::from_utf8_lossy(&reply)).into());
+            }
         };
         Ok(Self {
             newest: (*newest).to_owned(),
@@ -298,23 +388,37 @@ impl Facts {
 
     fn trainees(&self, base: &str, headers: &str) -> Vec<Vec<u8>> {
         let of = |provider: &Provider| -> Vec<_> {
-            let paths = provider.trainees.iter().map(|trainee| format!("{base}/trainees/{trainee}"));
-            paths.map(|path| get(&path, &provider.token, headers)).collect()
+            let paths = provider
+                .trainees
+                .iter()
+                .map(|trainee| format!("{base}/trainees/{trainee}"));
+            paths
+                .map(|path| get(&path, &provider.token, headers))
+                .collect()
         };
         self.providers.iter().flat_map(of).collect()
     }
 
     fn of_providers(&self, requests: impl Fn(&Provider) -> &[Vec<u8>]) -> Vec<Vec<u8>> {
-        self.providers.iter().flat_map(|provider| requests(provider).to_vec()).collect()
+        self.providers
+            .iter()
+            .flat_map(|provider| requests(provider).to_vec())
+            .collect()
     }
 
     /// Pages so many hundredths of the way to the end of the lists.
     fn pages(&self, base: &str, part: u64, headers: &str) -> Vec<Vec<u8>> {
         let of = |provider: &Provider| -> Vec<_> {
             let first = (provider.pages * part / 100).max(1);
-            let last = if part == 0 { first } else { provider.pages.min(first + NEIGHBOURS - 1) };
+            let last = if part == 0 {
+                first
+            } else {
+                provider.pages.min(first + NEIGHBOURS - 1)
+            };
             let path = format!("{base}/trainees?academic_cycle={}", provider.cycle);
-            (first..=last).map(|page| get(&format!("{path}&page={page}"), &provider.token, headers)).collect()
+            (first..=last)
+                .map(|page| get(&format!("{path}&page={page}"), &provider.token, headers))
+                .collect()
         };
         self.providers.iter().flat_map(of).collect()
     }
@@ -323,7 +427,10 @@ impl Facts {
     fn first_pages(&self, filter: impl Fn(&Provider) -> String) -> Vec<Vec<u8>> {
         let of = |provider: &Provider| {
             let (base, cycle) = (&self.newest, provider.cycle);
-            let path = format!("{base}/trainees?academic_cycle={cycle}&{}", filter(provider));
+            let path = format!(
+                "{base}/trainees?academic_cycle={cycle}&{}",
+                filter(provider)
+            );
             get(&path, &provider.token, "")
         };
         self.providers.iter().map(of).collect()
@@ -331,22 +438,38 @@ impl Facts {
 
     fn create(&self) -> Step {
         let path = format!("{}/trainees", self.newest);
-        Step::Write(self.providers.iter().map(|of| Write::create(post(&path, &of.token, "", &self.body))).collect())
+        Step::Write(
+            self.providers
+                .iter()
+                .map(|of| Write::create(post(&path, &of.token, "", &self.body)))
+                .collect(),
+        )
     }
 
     fn create_with_key(&self) -> Step {
         let path = format!("{}/trainees", self.newest);
-        let (body, key) = (self.body_of_others("Key"), format!("Idempotency-Key: single-{}\r\n", Write::LETTERS));
+        let (body, key) = (
+            self.body_of_others("Key"),
+            format!("Idempotency-Key: single-{}\r\n", Write::LETTERS),
+        );
         let create = |of: &Provider| Write::create(post(&path, &of.token, &key, &body));
         Step::Write(self.providers.iter().map(create).collect())
     }
 
     /// Nothing where nobody may be changed.
     fn update(&self) -> Option<Step> {
-        let body = format!("{{\"data\":{{\"provider_trainee_id\":\"{}\"}}}}", Write::LETTERS);
+        let body = format!(
+            "{{\"data\":{{\"provider_trainee_id\":\"{}\"}}}}",
+            Write::LETTERS
+        );
         let of = |provider: &Provider| -> Vec<_> {
-            let paths = provider.in_training.iter().map(|trainee| format!("{}/trainees/{trainee}", self.newest));
-            paths.map(|path| Write::update(put(&path, &provider.token, &body))).collect()
+            let paths = provider
+                .in_training
+                .iter()
+                .map(|trainee| format!("{}/trainees/{trainee}", self.newest));
+            paths
+                .map(|path| Write::update(put(&path, &provider.token, &body)))
+                .collect()
         };
         let updates: Rc<[Write]> = self.providers.iter().flat_map(of).collect();
         (!updates.is_empty()).then_some(Step::Write(updates))
@@ -355,7 +478,8 @@ impl Facts {
     /// The body for persons whom no other load registers in the same register.
     fn body_of_others(&self, name: &str) -> String {
         let letters = Write::LETTERS;
-        self.body.replace(&format!("\"{letters}\""), &format!("\"{name}{letters}\""))
+        self.body
+            .replace(&format!("\"{letters}\""), &format!("\"{name}{letters}\""))
     }
 
     fn create_by_batches(&self) -> Step {
@@ -369,42 +493,78 @@ impl Facts {
 }
 
 impl Provider {
-    /// Asks for the records of a provider in the oldest version, since a later one may describe its pages in another form.
-    fn find(client: &mut Client, newest: &str, oldest: &str, token: &str, has_additions: bool) -> Outcome<Self> {
+    /// Asks for the records of a provider in the oldest version, since a later one may describe its
+    /// pages in another form.
+    fn find(
+        client: &mut Client,
+        newest: &str,
+        oldest: &str,
+        token: &str,
+        has_additions: bool,
+    ) -> Outcome<Self> {
         let mut page = |query: String| -> Outcome<Value> {
-            Ok(serde_json::from_slice(&client.read(&format!("{oldest}/trainees?{query}"), token)?)?)
+            Ok(serde_json::from_slice(
+                &client.read(&format!("{oldest}/trainees?{query}"), token)?,
+            )?)
         };
-        let total =
-            |page: &Value, name: &str| page.pointer(&format!("/meta/{name}")).and_then(Value::as_u64).unwrap_or(0);
+        let total = |page: &Value, name: &str| {
+            page.pointer(&format!("/meta/{name}"))
+                .and_then(Value::as_u64)
+                .unwrap_or(0)
+        };
         let (mut trainees, mut largest) = (Vec::new(), (0, 0));
         // The years to which trainings of invented trainees belong, and some around them.
         let this_year = Utc::now().year();
         for cycle in this_year - 8..=this_year + 2 {
             // An empty list is a 404.
-            let Ok(first) = page(format!("academic_cycle={cycle}&per_page=500")) else { continue };
+            let Ok(first) = page(format!("academic_cycle={cycle}&per_page=500")) else {
+                continue;
+            };
             largest = largest.max((total(&first, "total_count"), cycle));
             let pages = total(&first, "total_pages");
             let sampled = pages.min(SAMPLED_PAGES);
             for number in 0..sampled {
-                let listed =
-                    page(format!("academic_cycle={cycle}&per_page=500&page={}", 1 + number * pages / sampled))?;
+                let listed = page(format!(
+                    "academic_cycle={cycle}&per_page=500&page={}",
+                    1 + number * pages / sampled
+                ))?;
                 trainees.extend(texts(&listed, "trainee_id"));
             }
         }
         let cycle = largest.1;
         let pages = total(&page(format!("academic_cycle={cycle}"))?, "total_pages");
-        let changed = page(format!("academic_cycle={cycle}&per_page=1&page={FEW_CHANGES}"))?;
-        let since = texts(&changed, "updated_at").pop().ok_or("a list has no changes")?;
+        let changed = page(format!(
+            "academic_cycle={cycle}&per_page=1&page={FEW_CHANGES}"
+        ))?;
+        let since = texts(&changed, "updated_at")
+            .pop()
+            .ok_or("a list has no changes")?;
         // None is a 404.
-        let in_training = page(format!("academic_cycle={cycle}&status=in_training&per_page=500"));
+        let in_training = page(format!(
+            "academic_cycle={cycle}&status=in_training&per_page=500"
+        ));
         let in_training = in_training.map_or(Vec::new(), |listed| texts(&listed, "trainee_id"));
         let (mut pages_of_copy, mut changes_of_copy) = (Vec::new(), Vec::new());
         if has_additions {
-            let list = format!("{newest}/trainees?academic_cycle={cycle}&per_page={COPIED_AT_ONCE}");
+            let list =
+                format!("{newest}/trainees?academic_cycle={cycle}&per_page={COPIED_AT_ONCE}");
             pages_of_copy = copy(client, token, format!("{list}&include=placements,degrees"))?;
-            changes_of_copy = copy(client, token, format!("{newest}/changes?limit={COPIED_AT_ONCE}"))?;
+            changes_of_copy = copy(
+                client,
+                token,
+                format!("{newest}/changes?limit={COPIED_AT_ONCE}"),
+            )?;
         }
-        Ok(Self { token: token.to_owned(), trainees, in_training, cycle, pages, since, pages_of_copy, changes_of_copy })
+        Ok(Self {
+            token: token.to_owned(),
+            trainees,
+            in_training,
+            cycle,
+            pages,
+            since,
+            pages_of_copy,
+            changes_of_copy,
+        })
     }
 }
 
@@ -415,12 +575,21 @@ fn copy(client: &mut Client, token: &str, path: String) -> Outcome<Vec<Vec<u8>>>
         let request = get(&path, token, "");
         let (head, body) = client.read_with_head(&request)?;
         let reply: Value = serde_json::from_slice(&body)?;
-        if reply.get("data").and_then(Value::as_array).is_none_or(|data| data.len() < COPIED_AT_ONCE) {
+        if reply
+            .get("data")
+            .and_then(Value::as_array)
+            .is_none_or(|data| data.len() < COPIED_AT_ONCE)
+        {
             break;
         }
         requests.push(request);
-        let links = head.lines().find_map(|line| line.strip_prefix("link: ")).unwrap_or_default();
-        let link = links.split(", ").find(|link| link.ends_with("rel=\"next\""));
+        let links = head
+            .lines()
+            .find_map(|line| line.strip_prefix("link: "))
+            .unwrap_or_default();
+        let link = links
+            .split(", ")
+            .find(|link| link.ends_with("rel=\"next\""));
         next = link.and_then(|link| Some(link.strip_prefix('<')?.split('>').next()?.to_owned()));
     }
     Ok(requests)
@@ -428,6 +597,12 @@ fn copy(client: &mut Client, token: &str, path: String) -> Outcome<Vec<Vec<u8>>>
 
 /// A text of each record in a list.
 fn texts(page: &Value, key: &str) -> Vec<String> {
-    let records = page.get("data").and_then(Value::as_array).into_iter().flatten();
-    records.filter_map(|record| record.get(key)?.as_str().map(str::to_owned)).collect()
+    let records = page
+        .get("data")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    records
+        .filter_map(|record| record.get(key)?.as_str().map(str::to_owned))
+        .collect()
 }

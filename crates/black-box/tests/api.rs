@@ -1,8 +1,10 @@
-//! The register as its clients meet it: over HTTP, through a real listener, with a database and a clock of its own.
+//! The register as its clients meet it: over HTTP, through a real listener, with a database and a
+//! clock of its own.
 //!
-//! What must hold in every version is stated once and run for each (`support::every_version`); what one version writes
-//! and another reads is in `versions/across_versions.rs`. The tests know the versions through their list, and their names
-//! through their values; only a test that is about one version names it.
+//! What must hold in every version is stated once and run for each (`support::every_version`); what
+//! one version writes and another reads is in `versions/across_versions.rs`. The tests know the
+//! versions through their list, and their names through their values; only a test that is about one
+//! version names it.
 
 #[cfg(test)]
 mod api {

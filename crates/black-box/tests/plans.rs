@@ -1,8 +1,9 @@
-//! How the database answers each query of a request: by an index, never by going through a table. And how many different
-//! statements there are.
+//! How the database answers each query of a request: by an index, never by going through a table.
+//! And how many different statements there are.
 //!
-//! The queries are those that are really sent while every endpoint is asked, so that a new one is tried without being
-//! named here. They are heard in the whole process, therefore these tests are a program of their own.
+//! The queries are those that are really sent while every endpoint is asked, so that a new one is
+//! tried without being named here. They are heard in the whole process, therefore these tests are a
+//! program of their own.
 
 #[cfg(test)]
 #[path = "api"]

@@ -11,8 +11,8 @@ use chrono::NaiveDate;
 use domain::commands::{CreationContext, Decision};
 use domain::problem::Problem;
 use domain::{
-    Deferral, FieldSet, Lists, NestedRecord, ParsedRecord, Recommendation, Record, Trainee, TraineeField, Withdrawal,
-    commands, for_each_nested, invariants,
+    Deferral, FieldSet, Lists, NestedRecord, ParsedRecord, Recommendation, Record, Trainee,
+    TraineeField, Withdrawal, commands, for_each_nested, invariants,
 };
 use fixtures::random::Random;
 
@@ -26,14 +26,15 @@ mod request;
 
 const CHECK: &str = "no_input_panics";
 
-/// The seed of the records that are tried with any bytes, and how many of them the first byte can choose.
+/// The seed of the records that are tried with any bytes, and how many of them the first byte can
+/// choose.
 const ANY_BYTES_SEED: u64 = 1;
 const ANY_BYTES_RECORDS: usize = 14;
 /// Spoilt bodies that are tried for each that a client could have meant.
 const MUTATED: usize = 2;
 
-/// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep what
-/// [`Bodies::check`] says.
+/// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep
+/// what [`Bodies::check`] says.
 ///
 /// # Errors
 ///
@@ -65,7 +66,8 @@ fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
             drop(mutated.splice(until..until, again));
         }
         2 => {
-            let byte = *random.one_of([&b'"', &b'{', &b'}', &b'[', &b',', &b'0', &b'\\', &0, &0xff]);
+            let byte =
+                *random.one_of([&b'"', &b'{', &b'}', &b'[', &b',', &b'0', &b'\\', &0, &0xff]);
             if let Some(place) = mutated.get_mut(at) {
                 *place = byte;
             }
@@ -98,14 +100,17 @@ impl Request {
         let kinds = for_each_nested!(one()).len();
         let nested = (0..kinds).flat_map(|kind| [Self::Add(kind), Self::Change(kind)]);
         let trainee = [Self::Create, Self::Update].into_iter();
-        trainee.chain(nested).chain([Self::Withdraw, Self::Defer, Self::Recommend]).collect()
+        trainee
+            .chain(nested)
+            .chain([Self::Withdraw, Self::Defer, Self::Recommend])
+            .collect()
     }
 }
 
 fn one<R: NestedRecord>() {}
 
-/// Every body that a version can be sent, as bytes of which the first chooses the request, how strictly it is read and
-/// the record that it is about.
+/// Every body that a version can be sent, as bytes of which the first chooses the request, how
+/// strictly it is read and the record that it is about.
 pub struct Bodies<'a> {
     case: Case<'a>,
     versions: &'a Versions,
@@ -115,7 +120,10 @@ pub struct Bodies<'a> {
 
 impl fmt::Debug for Bodies<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Bodies").field(&self.case.version().label).finish()
+        formatter
+            .debug_tuple("Bodies")
+            .field(&self.case.version().label)
+            .finish()
     }
 }
 
@@ -133,7 +141,12 @@ impl<'a> Bodies<'a> {
     #[must_use]
     pub fn new(versions: &'a Versions, served: &'a Served, sample: &'a Sample) -> Self {
         let case = Case::of(CHECK, served, sample);
-        Self { case, versions, names: Names::of(served.version, versions), seen: untouched_fields::changeable(case) }
+        Self {
+            case,
+            versions,
+            names: Names::of(served.version, versions),
+            seen: untouched_fields::changeable(case),
+        }
     }
 
     /// The names that mean something in this version or in another.
@@ -149,7 +162,9 @@ impl<'a> Bodies<'a> {
     pub fn seeds(&self) -> Result<Vec<Vec<u8>>, CheckFailure> {
         let mut seeds = Vec::new();
         for choice in 0..=u8::MAX {
-            let Some((request, _, trainee)) = self.chosen(choice) else { continue };
+            let Some((request, _, trainee)) = self.chosen(choice) else {
+                continue;
+            };
             let body = match request {
                 Request::Create | Request::Update => self.body(Some(trainee))?,
                 Request::Add(kind) | Request::Change(kind) => {
@@ -166,43 +181,81 @@ impl<'a> Bodies<'a> {
     }
 
     fn body<R: WireRecord>(&self, record: Option<&R>) -> Result<Option<Vec<u8>>, CheckFailure> {
-        let Some(record) = record else { return Ok(None) };
-        let request = Composed { version: self.case.version(), record, lists: Lists::embedded() };
+        let Some(record) = record else {
+            return Ok(None);
+        };
+        let request = Composed {
+            version: self.case.version(),
+            record,
+            lists: Lists::embedded(),
+        };
         match request.body() {
             Ok(body) => Ok(Some(body)),
-            Err(error) => self.case.fail(R::NAME, format!("cannot be written: {error}")),
+            Err(error) => self
+                .case
+                .fail(R::NAME, format!("cannot be written: {error}")),
         }
     }
 
     fn chosen(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
         let all = Request::all();
-        let (rest, request) = (usize::from(choice) / all.len(), usize::from(choice) % all.len());
-        let unknown = if rest.is_multiple_of(2) { UnknownNames::Warn } else { UnknownNames::Reject };
+        let (rest, request) = (
+            usize::from(choice) / all.len(),
+            usize::from(choice) % all.len(),
+        );
+        let unknown = if rest.is_multiple_of(2) {
+            UnknownNames::Warn
+        } else {
+            UnknownNames::Reject
+        };
         let stored = &self.case.sample.stored;
-        Some((*all.get(request)?, unknown, stored.get(rest / 2 % stored.len().max(1))?))
+        Some((
+            *all.get(request)?,
+            unknown,
+            stored.get(rest / 2 % stored.len().max(1))?,
+        ))
     }
 
-    /// A body is read where it is JSON, and else refused without repeating it. A refusal reports each problem once, at a
-    /// place and in words of the version, and is not out of proportion to the request. A record that is accepted is
-    /// sound; every version can write it; it is sent back without a change, and sent again it reads the same. An
-    /// update changes nothing that its version cannot see.
+    /// A body is read where it is JSON, and else refused without repeating it. A refusal reports
+    /// each problem once, at a place and in words of the version, and is not out of proportion to
+    /// the request. A record that is accepted is sound; every version can write it; it is sent back
+    /// without a change, and sent again it reads the same. An update changes nothing that its
+    /// version cannot see.
     ///
     /// # Errors
     ///
     /// The case that fails.
     pub fn check(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
-        let Some((choice, body)) = bytes.split_first() else { return Ok(()) };
-        let Some((request, unknown, trainee)) = self.chosen(*choice) else { return Ok(()) };
-        let asked = BodyCheck { bodies: self, body, unknown };
-        let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
-        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
+        let Some((choice, body)) = bytes.split_first() else {
+            return Ok(());
+        };
+        let Some((request, unknown, trainee)) = self.chosen(*choice) else {
+            return Ok(());
+        };
+        let asked = BodyCheck {
+            bodies: self,
+            body,
+            unknown,
+        };
+        let (rules, context, now) = (
+            &self.case.version().rules,
+            self.case.context(),
+            self.case.sample.now(),
+        );
+        let origin = CreationContext {
+            now,
+            ukprn: "",
+            next_id: &|| None,
+        };
         match request {
             Request::Create => asked.run(
                 NestedLists::Read,
                 |sent| commands::create(sent, rules, &context, &origin),
                 |created| {
                     self.keeps(&Trainee::default(), &created)?;
-                    self.comes_again(&created, &|sent| commands::create(sent, rules, &context, &origin))
+                    self.comes_again(&created, &|sent| {
+                        commands::create(sent, rules, &context, &origin)
+                    })
                 },
             ),
             Request::Update => asked.run(
@@ -216,36 +269,57 @@ impl<'a> Bodies<'a> {
             ),
             Request::Add(kind) | Request::Change(kind) => {
                 let mut checks = for_each_nested!(nested_check()).into_iter();
-                checks.nth(kind).map_or(Ok(()), |check| check(self, &asked, request, trainee))
+                checks
+                    .nth(kind)
+                    .map_or(Ok(()), |check| check(self, &asked, request, trainee))
             }
             Request::Withdraw => asked.run(
                 NestedLists::Read,
-                |sent| commands::transition::<domain::Withdrawal>(trainee, sent, rules, &context, now),
+                |sent| {
+                    commands::transition::<domain::Withdrawal>(trainee, sent, rules, &context, now)
+                },
                 |withdrawn| self.keeps(trainee, &withdrawn),
             ),
             Request::Defer => asked.run(
                 NestedLists::Read,
-                |sent| commands::transition::<domain::Deferral>(trainee, sent, rules, &context, now),
+                |sent| {
+                    commands::transition::<domain::Deferral>(trainee, sent, rules, &context, now)
+                },
                 |deferred| self.keeps(trainee, &deferred),
             ),
             Request::Recommend => asked.run(
                 NestedLists::Read,
-                |sent| commands::transition::<domain::Recommendation>(trainee, sent, rules, &context, now),
+                |sent| {
+                    commands::transition::<domain::Recommendation>(
+                        trainee, sent, rules, &context, now,
+                    )
+                },
                 |recommended| self.keeps(trainee, &recommended),
             ),
         }
     }
 
-    /// The record has no fault that it had not before, every version writes it, and it is sent back without a change.
+    /// The record has no fault that it had not before, every version writes it, and it is sent back
+    /// without a change.
     fn keeps(&self, before: &Trainee, after: &Trainee) -> Result<(), CheckFailure> {
         let known = invariants::violations(before, Lists::embedded());
-        if let Some(fault) =
-            invariants::violations(after, Lists::embedded()).iter().find(|fault| !known.contains(fault))
+        if let Some(fault) = invariants::violations(after, Lists::embedded())
+            .iter()
+            .find(|fault| !known.contains(fault))
         {
-            return self.case.fail(Trainee::NAME, format!("is accepted as it cannot be: {fault}"));
+            return self.case.fail(
+                Trainee::NAME,
+                format!("is accepted as it cannot be: {fault}"),
+            );
         }
         for served in self.versions.iter() {
-            serialisation::written(Case { served, ..self.case }, after)?;
+            serialisation::written(
+                Case {
+                    served,
+                    ..self.case
+                },
+                after,
+            )?;
         }
         untouched_fields::sent_back(self.case, after)
     }
@@ -260,14 +334,23 @@ impl<'a> Bodies<'a> {
         round_trip::asks_for_trainee(self.case, &sent, record)?;
         let again = match decide(sent) {
             Ok(again) => again.record,
-            Err(problems) => return self.case.fail(Trainee::NAME, format!("is refused as it is stored: {problems:?}")),
+            Err(problems) => {
+                return self.case.fail(
+                    Trainee::NAME,
+                    format!("is refused as it is stored: {problems:?}"),
+                );
+            }
         };
         // Stored values may differ where they are shown as the same: null, and the code for it.
         for served in self.versions.iter() {
-            let [was, is] = [record, &again].map(|trainee| View::trainee(served.version, trainee, Lists::embedded()));
+            let [was, is] = [record, &again]
+                .map(|trainee| View::trainee(served.version, trainee, Lists::embedded()));
             let (was, is) = (serde_json::to_string(&was), serde_json::to_string(&is));
             if was.as_ref().ok() != is.as_ref().ok() {
-                return self.case.fail(Trainee::NAME, format!("was {was:?} and comes again as {is:?}"));
+                return self.case.fail(
+                    Trainee::NAME,
+                    format!("was {was:?} and comes again as {is:?}"),
+                );
             }
         }
         Ok(())
@@ -275,7 +358,10 @@ impl<'a> Bodies<'a> {
 }
 
 /// The request for the first nested record of a kind.
-fn first_body<R: WireNested>(bodies: &Bodies<'_>, trainee: &Trainee) -> Result<Option<Vec<u8>>, CheckFailure> {
+fn first_body<R: WireNested>(
+    bodies: &Bodies<'_>,
+    trainee: &Trainee,
+) -> Result<Option<Vec<u8>>, CheckFailure> {
     bodies.body(R::of(trainee).first())
 }
 
@@ -287,7 +373,11 @@ fn nested_check<R: NestedCase>() -> NestedCheck {
     |bodies, asked, request, trainee| {
         let case = bodies.case;
         let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
-        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
+        let origin = CreationContext {
+            now,
+            ukprn: "",
+            next_id: &|| None,
+        };
         let is_change = matches!(request, Request::Change(_));
         let stored = R::of(trainee).first().filter(|_| is_change);
         asked.run::<R, _>(
@@ -320,9 +410,14 @@ mod tests {
             description: "complains of the same twice",
             section: "",
             reads: &[TraineeField::last_name],
-            run: Run::Check(|_, _| vec![Problem::at(TraineeField::last_name, ProblemKind::Blank); 2]),
+            run: Run::Check(|_, _| {
+                vec![Problem::at(TraineeField::last_name, ProblemKind::Blank); 2]
+            }),
         };
         let failure = check_version(no_input_panics, with_rules(&[TWICE])).unwrap_err();
-        assert_eq!((failure.check, failure.field.as_str()), ("no_input_panics", "a problem"));
+        assert_eq!(
+            (failure.check, failure.field.as_str()),
+            ("no_input_panics", "a problem")
+        );
     }
 }

@@ -37,8 +37,18 @@ pub struct CheckFailure {
 
 impl fmt::Display for CheckFailure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { check, version, seed, record, field, fault } = self;
-        write!(formatter, "{version} fails {check}: {field} {fault} (seed {seed}")?;
+        let Self {
+            check,
+            version,
+            seed,
+            record,
+            field,
+            fault,
+        } = self;
+        write!(
+            formatter,
+            "{version} fails {check}: {field} {fault} (seed {seed}"
+        )?;
         match record {
             Some(record) => write!(formatter, ", record {record})"),
             None => write!(formatter, ")"),
@@ -59,7 +69,12 @@ pub(crate) struct Case<'a> {
 
 impl<'a> Case<'a> {
     pub(crate) fn of(check: &'static str, served: &'a Served, sample: &'a Sample) -> Self {
-        Self { check, served, sample, record: None }
+        Self {
+            check,
+            served,
+            sample,
+            record: None,
+        }
     }
 
     pub(crate) fn version(self) -> &'a ApiVersion {
@@ -68,7 +83,15 @@ impl<'a> Case<'a> {
 
     /// The case with each of the records.
     pub(crate) fn each(self, records: &'a [Trainee]) -> impl Iterator<Item = (Self, &'a Trainee)> {
-        records.iter().enumerate().map(move |(at, record)| (Self { record: Some(at), ..self }, record))
+        records.iter().enumerate().map(move |(at, record)| {
+            (
+                Self {
+                    record: Some(at),
+                    ..self
+                },
+                record,
+            )
+        })
     }
 
     /// What the version's rules may know.
@@ -82,8 +105,15 @@ impl<'a> Case<'a> {
     }
 
     /// The record as a request in the version's names.
-    pub(crate) fn request<R: WireRecord>(self, record: &R) -> Result<Map<String, Value>, CheckFailure> {
-        let request = Request { version: self.version(), record, lists: Lists::embedded() };
+    pub(crate) fn request<R: WireRecord>(
+        self,
+        record: &R,
+    ) -> Result<Map<String, Value>, CheckFailure> {
+        let request = Request {
+            version: self.version(),
+            record,
+            lists: Lists::embedded(),
+        };
         match serde_json::to_value(request) {
             Ok(Value::Object(object)) => Ok(object),
             Ok(other) => self.fail(R::NAME, format!("is written as {other}")),
@@ -116,12 +146,23 @@ impl<'a> Case<'a> {
         nested: NestedLists,
     ) -> Result<ParsedRecord<R>, CheckFailure> {
         let written = serde_json::to_vec(&Data { data });
-        let body = written.or_else(|error| self.fail(R::NAME, format!("cannot be written: {error}")))?;
-        let reader = Reader { served: self.served, unknown, nested };
-        reader.read(&body).or_else(|error| self.fail(R::NAME, format!("cannot be read: {error}")))
+        let body =
+            written.or_else(|error| self.fail(R::NAME, format!("cannot be written: {error}")))?;
+        let reader = Reader {
+            served: self.served,
+            unknown,
+            nested,
+        };
+        reader
+            .read(&body)
+            .or_else(|error| self.fail(R::NAME, format!("cannot be read: {error}")))
     }
 
-    pub(crate) fn fail<T>(self, field: impl Into<String>, fault: impl Into<String>) -> Result<T, CheckFailure> {
+    pub(crate) fn fail<T>(
+        self,
+        field: impl Into<String>,
+        fault: impl Into<String>,
+    ) -> Result<T, CheckFailure> {
         Err(CheckFailure {
             check: self.check,
             version: self.version().label,

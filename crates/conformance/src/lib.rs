@@ -1,22 +1,26 @@
-//! Conformance checks: what every version must pass of the API, shown on a sample of invented records.
+//! Conformance checks: what every version must pass of the API, shown on a sample of invented
+//! records.
 //!
-//! 1. [`every_record_serialises`]: every record can be written in every version, also on a route that the version does
-//!    not know, and what a version can set it shows under the same name.
-//! 2. [`round_trip_is_lossless`]: a record that is written as a request, read and decided on is the record again, in its
-//!    normal form.
-//! 3. [`updates_touch_only_what_was_sent`]: an update changes nothing that its version cannot see, and a record that was
-//!    read can be sent back whole.
-//! 4. [`updates_keep_records_valid`]: an accepted update leaves a record that keeps the invariants, and is as valid as it
-//!    was, whichever version made it.
-//! 5. [`errors_use_own_names`]: a problem names a field of its version, or a key that the client sent.
-//! 6. [`translation_matches_target_version`]: what is translated into another version is what that version writes itself,
-//!    and the way back is lossless, except for the losses that were declared.
+//! 1. [`every_record_serialises`]: every record can be written in every version, also on a route
+//!    that the version does not know, and what a version can set it shows under the same name.
+//! 2. [`round_trip_is_lossless`]: a record that is written as a request, read and decided on is the
+//!    record again, in its normal form.
+//! 3. [`updates_touch_only_what_was_sent`]: an update changes nothing that its version cannot see,
+//!    and a record that was read can be sent back whole.
+//! 4. [`updates_keep_records_valid`]: an accepted update leaves a record that keeps the invariants,
+//!    and is as valid as it was, whichever version made it.
+//! 5. [`errors_use_own_names`]: a problem names a field of its version, or a key that the client
+//!    sent.
+//! 6. [`translation_matches_target_version`]: what is translated into another version is what that
+//!    version writes itself, and the way back is lossless, except for the losses that were
+//!    declared.
 //! 7. [`can_be_seeded`]: a register can be filled under the version's own rules.
-//! 8. [`no_input_panics`]: any bytes get a valid answer; the other checks apply to whatever is accepted.
+//! 8. [`no_input_panics`]: any bytes get a valid answer; the other checks apply to whatever is
+//!    accepted.
 //!
-//! The checks know no version and no version's names. An adapter's tests run them for its own version
-//! ([`conformance_tests!`]); the server's tests run them over all versions together, where one version's names are foreign
-//! to the others.
+//! The checks know no version and no version's names. An adapter's tests run them for its own
+//! version ([`conformance_tests!`]); the server's tests run them over all versions together, where
+//! one version's names are foreign to the others.
 
 mod alternative_spellings;
 mod any_input;

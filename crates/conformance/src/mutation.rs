@@ -35,7 +35,8 @@ fn values() -> Vec<Value> {
 
 /// The number of ways in which a request for a record can be spoilt.
 pub(super) fn count<R: WireRecord>(served: &Served) -> usize {
-    R::inputs(served.version).entries.len() * (values().len() + 1) + unrecognised_keys::<R>(served).len()
+    R::inputs(served.version).entries.len() * (values().len() + 1)
+        + unrecognised_keys::<R>(served).len()
 }
 
 /// Spoils the request in one of the ways.
@@ -47,7 +48,9 @@ pub(super) fn mutate<R: WireRecord>(served: &Served, object: &mut Map<String, Va
     }
     let inputs = R::inputs(served.version).entries;
     let way = way - unrecognised_keys.len();
-    let Some(input) = inputs.get(way % inputs.len().max(1)) else { return };
+    let Some(input) = inputs.get(way % inputs.len().max(1)) else {
+        return;
+    };
     match values().into_iter().nth(way / inputs.len().max(1)) {
         Some(value) => paths::put(object, input.name, value),
         None => drop(paths::remove(object, input.name)),
@@ -56,9 +59,20 @@ pub(super) fn mutate<R: WireRecord>(served: &Served, object: &mut Map<String, Va
 
 /// Keys that are no names of the version, with a value.
 fn unrecognised_keys<R: WireRecord>(served: &Served) -> Vec<(String, Value)> {
-    let foreign = R::other_names(&served.other_names).refused.iter().map(|(name, _)| (*name).to_owned());
-    let slips = R::inputs(served.version).entries.iter().map(|input| format!("{}s", input.name));
+    let foreign = R::other_names(&served.other_names)
+        .refused
+        .iter()
+        .map(|(name, _)| (*name).to_owned());
+    let slips = R::inputs(served.version)
+        .entries
+        .iter()
+        .map(|input| format!("{}s", input.name));
     let odd = ["", "no such name", "line\nbreak"].map(str::to_owned);
     let long = "k".repeat(300);
-    foreign.chain(slips).chain(odd).chain([long]).map(|key| (key, json!("?"))).collect()
+    foreign
+        .chain(slips)
+        .chain(odd)
+        .chain([long])
+        .map(|key| (key, json!("?")))
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! The normal form of a record: what a register stores of what a client sent, field by field.
 //!
-//! It says in its own words what the reader and the adjustments of every version do, and is compared
-//! with what they did.
+//! It says in its own words what the reader and the adjustments of every version do, and is
+//! compared with what they did.
 
 use domain::records::organisations::{Organisations, URNS_WITHOUT_SCHOOL};
 use domain::{Degree, List, Lists, Placement, Trainee, commands};
@@ -37,25 +37,43 @@ pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &L
         trainee.trainee_start_date = None;
     }
     let stands_for_none = |urn: &String| URNS_WITHOUT_SCHOOL.contains(&urn.as_str());
-    if trainee.training_partner_urn.as_ref().is_some_and(stands_for_none) {
+    if trainee
+        .training_partner_urn
+        .as_ref()
+        .is_some_and(stands_for_none)
+    {
         trainee.training_partner_urn = None;
         trainee.training_partner_ukprn = None;
     }
-    if trainee.employing_school_urn.as_ref().is_some_and(stands_for_none) {
+    if trainee
+        .employing_school_urn
+        .as_ref()
+        .is_some_and(stands_for_none)
+    {
         trainee.employing_school_urn = None;
     }
     if trainee.funding_method.as_deref() == Some(VETERANS_BURSARY) {
         trainee.training_initiative = None;
     }
-    trainee.placements.iter_mut().for_each(|placement| normalise_placement(placement, organisations));
-    trainee.degrees.iter_mut().for_each(|degree| normalise_degree(degree, lists));
+    trainee
+        .placements
+        .iter_mut()
+        .for_each(|placement| normalise_placement(placement, organisations));
+    trainee
+        .degrees
+        .iter_mut()
+        .for_each(|degree| normalise_degree(degree, lists));
     commands::sort_nested(&mut trainee);
     trainee
 }
 
 /// A known school gives its name and postcode.
 fn normalise_placement(placement: &mut Placement, organisations: &Organisations) {
-    if let Some(school) = placement.urn.as_deref().and_then(|urn| organisations.school(urn)) {
+    if let Some(school) = placement
+        .urn
+        .as_deref()
+        .and_then(|urn| organisations.school(urn))
+    {
         placement.name = Some(school.name.clone());
         placement.postcode.clone_from(&school.postcode);
     }
@@ -65,7 +83,10 @@ fn normalise_placement(placement: &mut Placement, organisations: &Organisations)
 /// that is not listed as none.
 fn normalise_degree(degree: &mut Degree, lists: &Lists) {
     let is_uk = degree.institution.is_some()
-        || degree.country.as_deref().is_none_or(|country| country == UNITED_KINGDOM || lists.is_uk(country));
+        || degree
+            .country
+            .as_deref()
+            .is_none_or(|country| country == UNITED_KINGDOM || lists.is_uk(country));
     if is_uk {
         degree.country = None;
         degree.non_uk_degree = None;
@@ -75,7 +96,10 @@ fn normalise_degree(degree: &mut Degree, lists: &Lists) {
     if degree.institution.as_deref() == Some("0133") {
         degree.institution = Some("0149".to_owned());
     }
-    degree.institution = degree.institution.take().filter(|code| lists.contains(List::Institution, code));
+    degree.institution = degree
+        .institution
+        .take()
+        .filter(|code| lists.contains(List::Institution, code));
     if degree.grade.as_deref() == Some("09") {
         degree.grade = Some("14".to_owned());
     }
@@ -92,7 +116,10 @@ mod tests {
     fn stored_record_is_in_normal_form() {
         let sample = Sample::new(2, 300, TODAY).unwrap();
         for trainee in &sample.stored {
-            assert_eq!(as_stored(trainee, &sample.organisations, Lists::embedded()), *trainee);
+            assert_eq!(
+                as_stored(trainee, &sample.organisations, Lists::embedded()),
+                *trainee
+            );
         }
     }
 }

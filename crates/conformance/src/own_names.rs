@@ -6,7 +6,9 @@ use adapter_kit::versions::Versions;
 use adapter_kit::wire::WireRecord;
 use domain::commands::{CreationContext, Decision};
 use domain::problem::{Notice, Problem};
-use domain::{Context, Deferral, ParsedRecord, Recommendation, Trainee, Withdrawal, commands, for_each_nested};
+use domain::{
+    Context, Deferral, ParsedRecord, Recommendation, Trainee, Withdrawal, commands, for_each_nested,
+};
 use serde_json::{Map, Value};
 
 use crate::case::{Case, CheckFailure, NestedCase};
@@ -30,7 +32,12 @@ pub fn errors_use_own_names(versions: &Versions, sample: &Sample) -> Result<(), 
         let names = Names::of(served.version, versions);
         let case = Case::of(CHECK, served, sample);
         for (case, trainee) in case.each(&sample.stored) {
-            Attempt { case, names: &names, trainee }.all()?;
+            Attempt {
+                case,
+                names: &names,
+                trainee,
+            }
+            .all()?;
         }
     }
     Ok(())
@@ -48,33 +55,64 @@ pub(super) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 
 impl Attempt<'_> {
     fn all(&self) -> Result<(), CheckFailure> {
-        let (rules, context, now) = (&self.case.version().rules, self.case.context(), self.case.sample.now());
-        let origin = CreationContext { now, ukprn: "", next_id: &|| None };
+        let (rules, context, now) = (
+            &self.case.version().rules,
+            self.case.context(),
+            self.case.sample.now(),
+        );
+        let origin = CreationContext {
+            now,
+            ukprn: "",
+            next_id: &|| None,
+        };
         let whole = self.case.request(self.trainee)?;
         for way in self.share() {
             let mut object = whole.clone();
             mutation::mutate::<Trainee>(self.case.served, &mut object, way);
-            self.ask(&object, Reject, |sent| outcome(commands::create(sent, rules, &context, &origin)))?;
-            self.ask(&object, Warn, |sent| outcome(commands::update(self.trainee, sent, rules, &context, now)))?;
+            self.ask(&object, Reject, |sent| {
+                outcome(commands::create(sent, rules, &context, &origin))
+            })?;
+            self.ask(&object, Warn, |sent| {
+                outcome(commands::update(self.trainee, sent, rules, &context, now))
+            })?;
         }
         for checked in for_each_nested!(nested(self, &whole, &context, &origin)) {
             checked?;
         }
         self.by_itself(&[Withdrawal::default()], |sent| {
-            outcome(commands::transition::<domain::Withdrawal>(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Withdrawal>(
+                self.trainee,
+                sent,
+                rules,
+                &context,
+                now,
+            ))
         })?;
         self.by_itself(&[Deferral::default()], |sent| {
-            outcome(commands::transition::<domain::Deferral>(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Deferral>(
+                self.trainee,
+                sent,
+                rules,
+                &context,
+                now,
+            ))
         })?;
         self.by_itself(&[Recommendation::default()], |sent| {
-            outcome(commands::transition::<domain::Recommendation>(self.trainee, sent, rules, &context, now))
+            outcome(commands::transition::<domain::Recommendation>(
+                self.trainee,
+                sent,
+                rules,
+                &context,
+                now,
+            ))
         })
     }
 
     /// The ways of spoiling a trainee that fall to this record, so that each is tried.
     fn share(&self) -> impl Iterator<Item = usize> + use<> {
         let at = self.case.record.unwrap_or_default();
-        (at..mutation::count::<Trainee>(self.case.served)).step_by(self.case.sample.stored.len().max(1))
+        (at..mutation::count::<Trainee>(self.case.served))
+            .step_by(self.case.sample.stored.len().max(1))
     }
 
     /// Spoilt records by themselves.
@@ -104,10 +142,18 @@ impl Attempt<'_> {
         decide: impl Fn(ParsedRecord<R>) -> Outcome,
     ) -> Result<(), CheckFailure> {
         let sent_strings = SentStrings::of(&Value::Object(object.clone()).to_string());
-        let messages = MessageCheck { case: self.case, names: self.names, sent_strings: &sent_strings };
+        let messages = MessageCheck {
+            case: self.case,
+            names: self.names,
+            sent_strings: &sent_strings,
+        };
         match decide(self.case.read(object, unknown)?) {
-            Ok(notices) => notices.iter().try_for_each(|notice| messages.check_notice(notice)),
-            Err(problems) => problems.iter().try_for_each(|problem| messages.check_problem(problem)),
+            Ok(notices) => notices
+                .iter()
+                .try_for_each(|notice| messages.check_notice(notice)),
+            Err(problems) => problems
+                .iter()
+                .try_for_each(|problem| messages.check_problem(problem)),
         }
     }
 }
@@ -120,9 +166,15 @@ fn nested<R: NestedCase>(
     origin: &CreationContext<'_>,
 ) -> Result<(), CheckFailure> {
     let rules = &attempt.case.version().rules;
-    attempt.by_itself(R::of(attempt.trainee), |sent| outcome(commands::add(sent, rules, context, origin)))?;
-    let Some(list) = Trainee::inputs(attempt.case.version()).name_of(R::LIST) else { return Ok(()) };
-    let Some(Value::Array(records)) = whole.get(list) else { return Ok(()) };
+    attempt.by_itself(R::of(attempt.trainee), |sent| {
+        outcome(commands::add(sent, rules, context, origin))
+    })?;
+    let Some(list) = Trainee::inputs(attempt.case.version()).name_of(R::LIST) else {
+        return Ok(());
+    };
+    let Some(Value::Array(records)) = whole.get(list) else {
+        return Ok(());
+    };
     let mut mutated = records.clone();
     if let Some(Value::Object(record)) = records.first() {
         let mut record = record.clone();
@@ -132,7 +184,9 @@ fn nested<R: NestedCase>(
     }
     let mut object = whole.clone();
     object.insert(list.to_owned(), Value::Array(mutated));
-    attempt.ask(&object, Warn, |sent| outcome(commands::create(sent, rules, context, origin)))
+    attempt.ask(&object, Warn, |sent| {
+        outcome(commands::create(sent, rules, context, origin))
+    })
 }
 
 pub(super) fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
@@ -157,10 +211,18 @@ mod tests {
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| {
-                found(TraineeField::last_name, ProblemKind::SameAs { field: TraineeField::previous_last_name.into() })
+                found(
+                    TraineeField::last_name,
+                    ProblemKind::SameAs {
+                        field: TraineeField::previous_last_name.into(),
+                    },
+                )
             }),
         };
         let failure = check_version(errors_use_own_names, with_rules(&[WORDY])).unwrap_err();
-        assert_eq!((failure.check, failure.field.as_str()), ("errors_use_own_names", "previous_last_name"));
+        assert_eq!(
+            (failure.check, failure.field.as_str()),
+            ("errors_use_own_names", "previous_last_name")
+        );
     }
 }

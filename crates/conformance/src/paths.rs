@@ -9,7 +9,11 @@ pub fn get<'a>(record: &'a Map<String, Value>, path: &str) -> Option<&'a Value> 
         None => record.get(path),
         Some((group, name)) => {
             let group = record.get(group)?;
-            if group.is_null() { Some(group) } else { group.get(name) }
+            if group.is_null() {
+                Some(group)
+            } else {
+                group.get(name)
+            }
         }
     }
 }
@@ -28,7 +32,9 @@ pub fn put(record: &mut Map<String, Value>, path: &str, value: Value) {
         record.insert(path.to_owned(), value);
         return;
     };
-    let group = record.entry(group).or_insert_with(|| Value::Object(Map::new()));
+    let group = record
+        .entry(group)
+        .or_insert_with(|| Value::Object(Map::new()));
     if let Value::Object(members) = group {
         members.insert(name.to_owned(), value);
     } else {
@@ -51,9 +57,17 @@ pub fn flattened(record: &Map<String, Value>) -> Map<String, Value> {
     for (key, value) in record {
         match value {
             Value::Object(members) => {
-                flat.extend(members.iter().map(|(name, value)| (format!("{key}.{name}"), value.clone())));
+                flat.extend(
+                    members
+                        .iter()
+                        .map(|(name, value)| (format!("{key}.{name}"), value.clone())),
+                );
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_)
+            | Value::Array(_) => {
                 flat.insert(key.clone(), value.clone());
             }
         }

@@ -9,8 +9,8 @@ use domain::records::record::Changes as _;
 use domain::records::trainee::Sent;
 use domain::rules::{Rule, Stage, apply};
 use domain::{
-    Candidate, Deferral, Kind, Lists, NestedRecords, ParsedRecord, Recommendation, Record, RecordField as _, Trainee,
-    Value, Withdrawal, commands, for_each_nested,
+    Candidate, Deferral, Kind, Lists, NestedRecords, ParsedRecord, Recommendation, Record,
+    RecordField as _, Trainee, Value, Withdrawal, commands, for_each_nested,
 };
 
 use crate::case::{Case, CheckFailure};
@@ -19,8 +19,8 @@ use crate::{alternative_spellings, normal_form};
 
 const CHECK: &str = "round_trip_is_lossless";
 
-/// A record that is written as a request in a version's names and read again asks for the values of the
-/// record, and where the version accepts it, it becomes the record in its normal form. Only an
+/// A record that is written as a request in a version's names and read again asks for the values of
+/// the record, and where the version accepts it, it becomes the record in its normal form. Only an
 /// adjustment that the version makes beyond those of all versions may change a field besides, among
 /// those that it reads.
 ///
@@ -45,7 +45,10 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
             // A strict request would be refused for a time of day.
             let sent = case.read(&request, UnknownNames::Warn)?;
             if let Some(notice) = sent.notices.iter().find(|notice| notice.concerns_name()) {
-                return case.fail(Trainee::NAME, format!("is written with an unknown name: {notice:?}"));
+                return case.fail(
+                    Trainee::NAME,
+                    format!("is written with an unknown name: {notice:?}"),
+                );
             }
             asks_for_trainee(case, &sent, &normal_form::as_read(trainee))?;
             accepted += usize::from(becomes(case, sent, trainee)?);
@@ -58,7 +61,10 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
 }
 
 /// What a request for the record, once written, asks for.
-pub(super) fn read_back<R: ReadableRecord>(case: Case<'_>, record: &R) -> Result<ParsedRecord<R>, CheckFailure> {
+pub(super) fn read_back<R: ReadableRecord>(
+    case: Case<'_>,
+    record: &R,
+) -> Result<ParsedRecord<R>, CheckFailure> {
     case.read(&case.request(record)?, UnknownNames::Reject)
 }
 
@@ -69,7 +75,9 @@ pub(super) fn asks_for_trainee(
     trainee: &Trainee,
 ) -> Result<(), CheckFailure> {
     asks_for(case, sent, trainee)?;
-    for_each_nested!(each_asks_for(case, &sent.nested, trainee)).into_iter().collect()
+    for_each_nested!(each_asks_for(case, &sent.nested, trainee))
+        .into_iter()
+        .collect()
 }
 
 fn each_asks_for<R: WireNested>(
@@ -77,19 +85,33 @@ fn each_asks_for<R: WireNested>(
     sent: &NestedRecords<Sent>,
     trainee: &Trainee,
 ) -> Result<(), CheckFailure> {
-    let Some(list) = Trainee::inputs(case.version()).name_of(R::LIST) else { return Ok(()) };
+    let Some(list) = Trainee::inputs(case.version()).name_of(R::LIST) else {
+        return Ok(());
+    };
     let (sent, records) = (R::in_nested(sent), R::of(trainee));
     if sent.len() != records.len() {
-        return case.fail(list, format!("has {} records instead of {}", sent.len(), records.len()));
+        return case.fail(
+            list,
+            format!("has {} records instead of {}", sent.len(), records.len()),
+        );
     }
-    sent.iter().zip(records).try_for_each(|(sent, record)| asks_for(case, sent, record))
+    sent.iter()
+        .zip(records)
+        .try_for_each(|(sent, record)| asks_for(case, sent, record))
 }
 
 /// The request asks for the values of the record in the fields that the version can set, and for
 /// nothing else.
-pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, record: &R) -> Result<(), CheckFailure> {
+pub(super) fn asks_for<R: WireRecord>(
+    case: Case<'_>,
+    sent: &ParsedRecord<R>,
+    record: &R,
+) -> Result<(), CheckFailure> {
     if let Some(problem) = sent.problems.first() {
-        return case.fail(path_in_message(case.version(), &problem.at), format!("is not read: {:?}", problem.kind));
+        return case.fail(
+            path_in_message(case.version(), &problem.at),
+            format!("is not read: {:?}", problem.kind),
+        );
     }
     let inputs = R::inputs(case.version());
     for field in R::Field::ALL {
@@ -98,27 +120,57 @@ pub(super) fn asks_for<R: WireRecord>(case: Case<'_>, sent: &ParsedRecord<R>, re
         }
         let name = inputs.name_of(*field);
         let stored = record.value(*field, Lists::embedded());
-        let expected = name.is_some().then_some(stored).filter(|value| !value.is_absent());
+        let expected = name
+            .is_some()
+            .then_some(stored)
+            .filter(|value| !value.is_absent());
         // A null that is sent in place of a default is no value.
-        let has_default = inputs.of_field(*field).is_some_and(|input| input.default.is_some());
-        let is_value = |value: &Value<'_>| if *value == Value::Null { !has_default } else { !value.is_absent() };
+        let has_default = inputs
+            .of_field(*field)
+            .is_some_and(|input| input.default.is_some());
+        let is_value = |value: &Value<'_>| {
+            if *value == Value::Null {
+                !has_default
+            } else {
+                !value.is_absent()
+            }
+        };
         let asked = sent.changes.requested(*field).filter(is_value);
         if asked != expected {
             let name = name.unwrap_or(field.info().name);
-            return case.fail(name, format!("is written as {expected:?} and read as {asked:?}"));
+            return case.fail(
+                name,
+                format!("is written as {expected:?} and read as {asked:?}"),
+            );
         }
     }
     Ok(())
 }
 
 /// Whether the version accepts the request; where it does, the result is the record's normal form.
-fn becomes(case: Case<'_>, sent: ParsedRecord<Trainee>, trainee: &Trainee) -> Result<bool, CheckFailure> {
+fn becomes(
+    case: Case<'_>,
+    sent: ParsedRecord<Trainee>,
+    trainee: &Trainee,
+) -> Result<bool, CheckFailure> {
     let (version, context) = (case.version(), case.context());
-    let origin = CreationContext { now: case.sample.now(), ukprn: "", next_id: &|| None };
-    let Ok(decision) = commands::create(sent, &version.rules, &context, &origin) else { return Ok(false) };
+    let origin = CreationContext {
+        now: case.sample.now(),
+        ukprn: "",
+        next_id: &|| None,
+    };
+    let Ok(decision) = commands::create(sent, &version.rules, &context, &origin) else {
+        return Ok(false);
+    };
     let expected = normal_form::as_stored(trainee, &case.sample.organisations, context.lists);
     let record = &decision.record;
-    agrees(case, record, &expected, version.rules.trainee, ADJUSTMENTS.trainee)?;
+    agrees(
+        case,
+        record,
+        &expected,
+        version.rules.trainee,
+        ADJUSTMENTS.trainee,
+    )?;
     for agreement in for_each_nested!(nested_agree(case, record, &expected)) {
         agreement?;
     }
@@ -136,14 +188,23 @@ fn nested_agree<R: WireNested + Editable>(
     if let Some(name) = Trainee::inputs(version).name_of(R::LIST)
         && stored.len() != sent.len()
     {
-        return case.fail(name, format!("becomes {} records instead of {}", stored.len(), sent.len()));
+        return case.fail(
+            name,
+            format!("becomes {} records instead of {}", stored.len(), sent.len()),
+        );
     }
-    let rules = (<R as Editable>::rules(&version.rules), <R as Editable>::rules(&ADJUSTMENTS));
-    stored.iter().zip(sent).try_for_each(|(record, expected)| agrees(case, record, expected, rules.0, rules.1))
+    let rules = (
+        <R as Editable>::rules(&version.rules),
+        <R as Editable>::rules(&ADJUSTMENTS),
+    );
+    stored
+        .iter()
+        .zip(sent)
+        .try_for_each(|(record, expected)| agrees(case, record, expected, rules.0, rules.1))
 }
 
-/// The record is as expected in the fields that the version can set, except for what adjustments of the
-/// version's own do to the expected one.
+/// The record is as expected in the fields that the version can set, except for what adjustments of
+/// the version's own do to the expected one.
 fn agrees<R: WireRecord>(
     case: Case<'_>,
     record: &R,
@@ -153,7 +214,9 @@ fn agrees<R: WireRecord>(
 ) -> Result<(), CheckFailure> {
     let own: Vec<Rule<R>> = rules
         .iter()
-        .filter(|rule| rule.stage() == Stage::Adjust && common.iter().all(|known| known.name != rule.name))
+        .filter(|rule| {
+            rule.stage() == Stage::Adjust && common.iter().all(|known| known.name != rule.name)
+        })
         .copied()
         .collect();
     let context = case.context();
@@ -162,11 +225,20 @@ fn agrees<R: WireRecord>(
     apply(&mut adjusted, &own, &context);
     for input in R::inputs(case.version()).entries {
         let own_may_change = own.iter().any(|rule| rule.reads.contains(&input.field));
-        let expected: &dyn domain::Stored<R> = if own_may_change { &adjusted.record } else { expected };
-        let (is, should_be) =
-            (record.value(input.field, context.lists), R::shown(expected, input.field, context.lists));
+        let expected: &dyn domain::Stored<R> = if own_may_change {
+            &adjusted.record
+        } else {
+            expected
+        };
+        let (is, should_be) = (
+            record.value(input.field, context.lists),
+            R::shown(expected, input.field, context.lists),
+        );
         if is != should_be && input.field.info().kind != Kind::Records {
-            return case.fail(input.name, format!("becomes {is:?} instead of {should_be:?}"));
+            return case.fail(
+                input.name,
+                format!("becomes {is:?} instead of {should_be:?}"),
+            );
         }
     }
     Ok(())
@@ -199,14 +271,27 @@ mod tests {
 
     #[test]
     fn a_name_that_is_read_as_another_field_than_it_is_written_is_found() {
-        const ONE_WAY: Inputs<Trainee> = inputs! { Trainee, TraineeField: last_name, previous_last_name };
+        const ONE_WAY: Inputs<Trainee> =
+            inputs! { Trainee, TraineeField: last_name, previous_last_name };
         const OTHER_WAY: &[InputName<TraineeField>] = &[
             InputName::new("last_name", TraineeField::previous_last_name),
             InputName::new("previous_last_name", TraineeField::last_name),
         ];
-        const CROSSED: Inputs<Trainee> = Inputs { by_name: OTHER_WAY, ..ONE_WAY };
-        let version = ApiVersion { inputs: AllInputs { trainee: CROSSED, ..SAMPLE_VERSION.inputs }, ..SAMPLE_VERSION };
+        const CROSSED: Inputs<Trainee> = Inputs {
+            by_name: OTHER_WAY,
+            ..ONE_WAY
+        };
+        let version = ApiVersion {
+            inputs: AllInputs {
+                trainee: CROSSED,
+                ..SAMPLE_VERSION.inputs
+            },
+            ..SAMPLE_VERSION
+        };
         let failure = check_version(round_trip_is_lossless, version).unwrap_err();
-        assert_eq!((failure.check, failure.field.as_str()), ("round_trip_is_lossless", "last_name"));
+        assert_eq!(
+            (failure.check, failure.field.as_str()),
+            ("round_trip_is_lossless", "last_name")
+        );
     }
 }

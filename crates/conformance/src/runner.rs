@@ -1,5 +1,5 @@
-//! Runs a check on any number of records, a few hundred at a time, so that they never stand in memory
-//! together.
+//! Runs a check on any number of records, a few hundred at a time, so that they never stand in
+//! memory together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -31,7 +31,9 @@ impl fmt::Display for CheckError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::CheckFailure(failure) => failure.fmt(formatter),
-            Self::NoSample(problems) => write!(formatter, "a sample record is refused: {problems:?}"),
+            Self::NoSample(problems) => {
+                write!(formatter, "a sample record is refused: {problems:?}")
+            }
         }
     }
 }
@@ -44,11 +46,15 @@ impl std::error::Error for CheckError {}
 ///
 /// When the text is no number.
 pub fn record_count(text: Option<String>, usual: usize) -> Result<usize, String> {
-    text.map_or(Ok(usual), |text| text.parse().map_err(|_| format!("{text} is no number of records")))
+    text.map_or(Ok(usual), |text| {
+        text.parse()
+            .map_err(|_| format!("{text} is no number of records"))
+    })
 }
 
-/// Runs a check on so many records of either sort, in samples of which each has a seed of its own: the
-/// first has this one, and the seed of a failed case gives its sample again. All processors take part.
+/// Runs a check on so many records of either sort, in samples of which each has a seed of its own:
+/// the first has this one, and the seed of a failed case gives its sample again. All processors
+/// take part.
 ///
 /// # Errors
 ///
@@ -71,20 +77,30 @@ pub fn check_samples(
             }
             let count = SAMPLE.min(records - at * SAMPLE);
             let sample = Sample::new(seed + at as u64, count, today).map_err(CheckError::NoSample);
-            if let Err(fault) = sample.and_then(|sample| check(versions, &sample).map_err(CheckError::CheckFailure)) {
+            if let Err(fault) =
+                sample.and_then(|sample| check(versions, &sample).map_err(CheckError::CheckFailure))
+            {
                 next.store(samples, Ordering::Relaxed);
-                first_fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+                first_fault
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .get_or_insert(fault);
                 return;
             }
         }
     };
-    let workers = thread::available_parallelism().map_or(1, usize::from).min(samples);
+    let workers = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(samples);
     thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(work);
         }
     });
-    first_fault.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    first_fault
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .map_or(Ok(()), Err)
 }
 
 #[cfg(test)]
@@ -106,7 +122,10 @@ mod tests {
             Ok(())
         }
         check_samples(count, &Versions::new(&[]), 10, 2 * SAMPLE + 7, TODAY).unwrap();
-        assert_eq!((TRIED.load(Ordering::SeqCst), SEEDS.load(Ordering::SeqCst)), (2 * SAMPLE + 7, 10 + 11 + 12));
+        assert_eq!(
+            (TRIED.load(Ordering::SeqCst), SEEDS.load(Ordering::SeqCst)),
+            (2 * SAMPLE + 7, 10 + 11 + 12)
+        );
     }
 
     #[test]
@@ -120,10 +139,17 @@ mod tests {
                 field: "email".to_owned(),
                 fault: "is broken".to_owned(),
             };
-            if sample.seed == 6 { Err(failure(6)) } else { Ok(()) }
+            if sample.seed == 6 {
+                Err(failure(6))
+            } else {
+                Ok(())
+            }
         }
         let versions = Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION))]);
         let fault = check_samples(break_second, &versions, 5, 2 * SAMPLE, TODAY).unwrap_err();
-        assert_eq!(fault.to_string(), "v2001.0 fails kept: email is broken (seed 6)");
+        assert_eq!(
+            fault.to_string(),
+            "v2001.0 fails kept: email is broken (seed 6)"
+        );
     }
 }

@@ -3,7 +3,9 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use domain::records::organisations::{Organisations, School, TrainingPartner};
-use domain::rules::{course, dates, degree, diversity, funding, organisation, placement, withdrawal};
+use domain::rules::{
+    course, dates, degree, diversity, funding, organisation, placement, withdrawal,
+};
 use domain::{AcceptedCodes, Context, Lists, Problem, Rules, Trainee};
 use fixtures::TraineeGenerator;
 use fixtures::random::Random;
@@ -14,7 +16,10 @@ pub(crate) mod seeding;
 pub(super) const PROVIDER: &str = "10000571";
 
 /// Every code of every list, and the funding of the years in which it was widest.
-const ALL_CODES: AcceptedCodes = AcceptedCodes { accepted: &[], funding_exception_years: &[2025, 2026] };
+const ALL_CODES: AcceptedCodes = AcceptedCodes {
+    accepted: &[],
+    funding_exception_years: &[2025, 2026],
+};
 
 /// The adjustments that every version makes, whatever else it demands. What they do to a record is
 /// [`normal_form`](super::normal_form).
@@ -56,12 +61,26 @@ impl Sample {
     /// The problems of a record that cannot be stored; no sample record has any.
     pub fn new(seed: u64, count: usize, today: NaiveDate) -> Result<Self, Vec<Problem>> {
         let organisations = organisations();
-        let context =
-            Context { today, lists: Lists::embedded(), accepted_codes: &ALL_CODES, organisations: &organisations };
+        let context = Context {
+            today,
+            lists: Lists::embedded(),
+            accepted_codes: &ALL_CODES,
+            organisations: &organisations,
+        };
         let mut generator = TraineeGenerator::new(seed, &ADJUSTMENTS, context);
-        let stored = (0..count).map(|_| generator.trainee(PROVIDER)).collect::<Result<_, _>>()?;
-        let untidy = (0..count).map(|_| generator.noisy_trainee(PROVIDER)).collect::<Result<_, _>>()?;
-        Ok(Self { seed, today, organisations, stored, untidy })
+        let stored = (0..count)
+            .map(|_| generator.trainee(PROVIDER))
+            .collect::<Result<_, _>>()?;
+        let untidy = (0..count)
+            .map(|_| generator.noisy_trainee(PROVIDER))
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            seed,
+            today,
+            organisations,
+            stored,
+            untidy,
+        })
     }
 
     /// Random choices for a check: the same for the same sample.
@@ -92,7 +111,11 @@ fn organisations() -> Organisations {
         name: format!("Partner {id}"),
     };
     Organisations {
-        schools: vec![school(1, Some("AB1 2CD"), true), school(2, None, true), school(3, Some("EF3 4GH"), false)],
+        schools: vec![
+            school(1, Some("AB1 2CD"), true),
+            school(2, None, true),
+            school(3, Some("EF3 4GH"), false),
+        ],
         training_partners: vec![
             partner(1, Some("100002"), None),
             partner(2, None, Some("10000001")),

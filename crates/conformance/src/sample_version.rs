@@ -1,16 +1,17 @@
-//! A small valid version. Tests of the tools for versions start from it, and tests of the checks spoil it in one place.
+//! A small valid version. Tests of the tools for versions start from it, and tests of the checks
+//! spoil it in one place.
 
 #[cfg(test)]
 use adapter_kit::Versions;
 use adapter_kit::version::{
-    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedShapes, NestedVisibility, Publication, Shapes, Status,
-    Vocabulary, date,
+    AllInputs, ApiVersion, Endpoints, NestedErrors, NestedShapes, NestedVisibility, Publication,
+    Shapes, Status, Vocabulary, date,
 };
 use adapter_kit::{Inputs, Label, Shape, Wire, inputs, shape};
 use domain::rules::{Rule, Rules, course, dates, degree, required};
 use domain::{
-    AcceptedCodes, Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField, Recommendation,
-    RecommendationField, Trainee, TraineeField, Withdrawal, WithdrawalField,
+    AcceptedCodes, Deferral, DeferralField, Degree, DegreeField, Placement, PlacementField,
+    Recommendation, RecommendationField, Trainee, TraineeField, Withdrawal, WithdrawalField,
 };
 
 #[cfg(test)]
@@ -54,12 +55,24 @@ pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
         recommendation: inputs! { Recommendation, RecommendationField: qts_standards_met_date },
         ..AllInputs::NONE
     },
-    rules: Rules { trainee: RULES, degree: DEGREE_RULES, ..ADJUSTMENTS },
-    accepted_codes: AcceptedCodes { accepted: &[], funding_exception_years: &[] },
-    endpoints: Endpoints { available: &[], deprecated: &[] },
+    rules: Rules {
+        trainee: RULES,
+        degree: DEGREE_RULES,
+        ..ADJUSTMENTS
+    },
+    accepted_codes: AcceptedCodes {
+        accepted: &[],
+        funding_exception_years: &[],
+    },
+    endpoints: Endpoints {
+        available: &[],
+        deprecated: &[],
+    },
     refuses_names_up_to: Label::release(2002, 0),
     nested_errors: NestedErrors::Nested,
-    vocabulary: Vocabulary { training_partner: "partner" },
+    vocabulary: Vocabulary {
+        training_partner: "partner",
+    },
     wire: Wire::COMMON,
     notes: &[],
 };
@@ -80,11 +93,20 @@ const DEGREE: Shape<Degree> = shape! { Degree, DegreeField:
     degree_id, uk_degree, non_uk_degree, topic = subject, institution, graduation_year, grade, other_grade, country,
 };
 
-const RULES: &[Rule<Trainee>] =
-    &[dates::START_AS_PLANNED, course::IQTS_COUNTRY_LEAVES, dates::END_AFTER_START, required::FIRST_NAMES];
+const RULES: &[Rule<Trainee>] = &[
+    dates::START_AS_PLANNED,
+    course::IQTS_COUNTRY_LEAVES,
+    dates::END_AFTER_START,
+    required::FIRST_NAMES,
+];
 
-const DEGREE_RULES: &[Rule<Degree>] =
-    &[degree::KIND, degree::GRADE_RECORDED, degree::UK_DEGREE, degree::NON_UK_DEGREE, degree::COUNTRY_REQUIRED];
+const DEGREE_RULES: &[Rule<Degree>] = &[
+    degree::KIND,
+    degree::GRADE_RECORDED,
+    degree::UK_DEGREE,
+    degree::NON_UK_DEGREE,
+    degree::COUNTRY_REQUIRED,
+];
 
 /// The day on which everything happens.
 pub const TODAY: chrono::NaiveDate = date(2026, 3, 25);
@@ -92,7 +114,10 @@ pub const TODAY: chrono::NaiveDate = date(2026, 3, 25);
 /// What a check reports of a version that is served next to a valid one.
 #[cfg(test)]
 pub(crate) fn check_version(check: Check, version: ApiVersion) -> Result<(), CheckFailure> {
-    let other = ApiVersion { label: Label::release(2002, 0), ..SAMPLE_VERSION };
+    let other = ApiVersion {
+        label: Label::release(2002, 0),
+        ..SAMPLE_VERSION
+    };
     let versions = Versions::new(&[Box::leak(Box::new(version)), Box::leak(Box::new(other))]);
     check(&versions, &Sample::new(5, 80, TODAY).unwrap())
 }
@@ -100,7 +125,13 @@ pub(crate) fn check_version(check: Check, version: ApiVersion) -> Result<(), Che
 /// A valid version with other rules on trainees.
 #[cfg(test)]
 pub(crate) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
-    ApiVersion { rules: Rules { trainee: rules, ..SAMPLE_VERSION.rules }, ..SAMPLE_VERSION }
+    ApiVersion {
+        rules: Rules {
+            trainee: rules,
+            ..SAMPLE_VERSION.rules
+        },
+        ..SAMPLE_VERSION
+    }
 }
 
 /// All checks, by which a version that differs in one thing is found in tests of each.
@@ -131,9 +162,19 @@ mod tests {
 
     #[test]
     fn version_with_nested_records_in_lists_passes_every_check() {
-        let shapes = Shapes { nested_in_lists: NestedVisibility::Shown, ..SAMPLE_VERSION.shapes };
+        let shapes = Shapes {
+            nested_in_lists: NestedVisibility::Shown,
+            ..SAMPLE_VERSION.shapes
+        };
         for check in CHECKS {
-            check_version(check, ApiVersion { shapes, ..SAMPLE_VERSION }).unwrap();
+            check_version(
+                check,
+                ApiVersion {
+                    shapes,
+                    ..SAMPLE_VERSION
+                },
+            )
+            .unwrap();
         }
     }
 }

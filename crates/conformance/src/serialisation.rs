@@ -8,7 +8,10 @@ use adapter_kit::version::{ApiVersion, NestedVisibility};
 use adapter_kit::versions::Versions;
 use adapter_kit::view::View;
 use adapter_kit::wire::WireNested;
-use domain::{FieldSet, Kind, Lists, Record, RecordField as _, Trainee, Value, for_each_nested, for_nested_list};
+use domain::{
+    FieldSet, Kind, Lists, Record, RecordField as _, Trainee, Value, for_each_nested,
+    for_nested_list,
+};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
@@ -40,13 +43,18 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
     Ok(())
 }
 
-/// Each code of a list that is written in words has one, and no two codes have the same: what is read can be sent back.
+/// Each code of a list that is written in words has one, and no two codes have the same: what is
+/// read can be sent back.
 fn words_are_total(case: Case<'_>) -> Result<(), CheckFailure> {
     for (list, words) in case.version().wire.words {
         let listed = BTreeSet::from_iter(Lists::embedded().codes(*list));
         let coded = BTreeSet::from_iter(words.iter().map(|(code, _)| *code));
         if let Some(code) = listed.symmetric_difference(&coded).next() {
-            let fault = if listed.contains(code) { "has no word" } else { "has a word and is not in the list" };
+            let fault = if listed.contains(code) {
+                "has no word"
+            } else {
+                "has a word and is not in the list"
+            };
             return case.fail(list.name(), format!("{fault}: {code}"));
         }
         let different = BTreeSet::from_iter(words.iter().map(|(_, word)| *word));
@@ -61,7 +69,9 @@ fn words_are_total(case: Case<'_>) -> Result<(), CheckFailure> {
 fn one_name_each(case: Case<'_>) -> Result<(), CheckFailure> {
     let ApiVersion { inputs, shapes, .. } = case.version();
     names_agree(case, &inputs.trainee, &shapes.trainee)?;
-    for_each_nested!(nested_names_agree(case)).into_iter().collect()
+    for_each_nested!(nested_names_agree(case))
+        .into_iter()
+        .collect()
 }
 
 fn nested_names_agree<R: WireNested>(case: Case<'_>) -> Result<(), CheckFailure> {
@@ -75,12 +85,22 @@ fn written_alone<R: WireNested>(case: Case<'_>, trainee: &Trainee) -> Result<(),
     for record in R::of(trainee) {
         let view = View::new(case.version(), record, Lists::embedded());
         let shape = &R::shapes(case.version()).alone;
-        has_keys(case, shape, record, NestedVisibility::Shown, &json(case, &view)?)?;
+        has_keys(
+            case,
+            shape,
+            record,
+            NestedVisibility::Shown,
+            &json(case, &view)?,
+        )?;
     }
     Ok(())
 }
 
-fn names_agree<R: Record>(case: Case<'_>, inputs: &Inputs<R>, shape: &Shape<R>) -> Result<(), CheckFailure> {
+fn names_agree<R: Record>(
+    case: Case<'_>,
+    inputs: &Inputs<R>,
+    shape: &Shape<R>,
+) -> Result<(), CheckFailure> {
     for input in inputs.entries {
         let Some(shown) = shape.name_of(input.field) else {
             return case.fail(input.name, "can be set and is not shown");
@@ -116,27 +136,43 @@ fn has_view_keys(
     let json = json(case, view)?;
     has_keys(case, &version.shapes.trainee, trainee, nested, &json)?;
     for (key, records) in parsed::<Pairs<'_>>(case, &json)?.0 {
-        let list = version.shapes.trainee.nested_lists().find(|(name, _)| *name == key);
+        let list = version
+            .shapes
+            .trainee
+            .nested_lists()
+            .find(|(name, _)| *name == key);
         if let Some((_, list)) = list {
-            for_nested_list!(list, each_has_keys(case, trainee, records.get())).unwrap_or(Ok(()))?;
+            for_nested_list!(list, each_has_keys(case, trainee, records.get()))
+                .unwrap_or(Ok(()))?;
         }
     }
     Ok(())
 }
 
-fn each_has_keys<R: WireNested>(case: Case<'_>, trainee: &Trainee, json: &str) -> Result<(), CheckFailure> {
+fn each_has_keys<R: WireNested>(
+    case: Case<'_>,
+    trainee: &Trainee,
+    json: &str,
+) -> Result<(), CheckFailure> {
     let (shape, records) = (&R::shapes(case.version()).in_trainee, R::of(trainee));
     let written = parsed::<Vec<&RawValue>>(case, json)?;
     if written.len() != records.len() {
-        return case.fail(R::NAME, format!("is written {} times instead of {}", written.len(), records.len()));
+        return case.fail(
+            R::NAME,
+            format!(
+                "is written {} times instead of {}",
+                written.len(),
+                records.len()
+            ),
+        );
     }
-    records
-        .iter()
-        .zip(written)
-        .try_for_each(|(record, json)| has_keys(case, shape, record, NestedVisibility::Shown, json.get()))
+    records.iter().zip(written).try_for_each(|(record, json)| {
+        has_keys(case, shape, record, NestedVisibility::Shown, json.get())
+    })
 }
 
-/// The keys are those of the shape, in its order, except for unset ones that are shown only when set.
+/// The keys are those of the shape, in its order, except for unset ones that are shown only when
+/// set.
 fn has_keys<R: Record>(
     case: Case<'_>,
     shape: &Shape<R>,
@@ -149,20 +185,33 @@ fn has_keys<R: Record>(
         let is_left_out = entry.when_set && entry.value(record, lists) == Value::Null;
         entry.is_first_part() && nested.shows(entry.kind()) && !is_left_out
     };
-    let expected: Vec<&str> = shape.entries.iter().filter(shown).map(|entry| entry.name).collect();
+    let expected: Vec<&str> = shape
+        .entries
+        .iter()
+        .filter(shown)
+        .map(|entry| entry.name)
+        .collect();
     let keys = paths_of(case, shape, json)?;
-    let differs = expected.iter().zip(&keys).find(|(expected, key)| **expected != key.as_str());
+    let differs = expected
+        .iter()
+        .zip(&keys)
+        .find(|(expected, key)| **expected != key.as_str());
     match differs {
         Some((expected, key)) => case.fail(*expected, format!("is written as {key}")),
-        None if keys.len() != expected.len() => {
-            case.fail(R::NAME, format!("has {} fields instead of {}", keys.len(), expected.len()))
-        }
+        None if keys.len() != expected.len() => case.fail(
+            R::NAME,
+            format!("has {} fields instead of {}", keys.len(), expected.len()),
+        ),
         None => Ok(()),
     }
 }
 
 /// The paths to the fields of a record that was written. A group that is null has all its fields.
-fn paths_of<R: Record>(case: Case<'_>, shape: &Shape<R>, json: &str) -> Result<Vec<String>, CheckFailure> {
+fn paths_of<R: Record>(
+    case: Case<'_>,
+    shape: &Shape<R>,
+    json: &str,
+) -> Result<Vec<String>, CheckFailure> {
     let mut paths = Vec::new();
     for (key, value) in parsed::<Pairs<'_>>(case, json)?.0 {
         let Some(group) = shape.group(&key) else {
@@ -170,7 +219,10 @@ fn paths_of<R: Record>(case: Case<'_>, shape: &Shape<R>, json: &str) -> Result<V
             continue;
         };
         if value.get() == "null" {
-            let members = shape.entries.iter().filter(|entry| entry.group == Some(group) && entry.is_first_part());
+            let members = shape
+                .entries
+                .iter()
+                .filter(|entry| entry.group == Some(group) && entry.is_first_part());
             paths.extend(members.map(|entry| entry.name.to_owned()));
             continue;
         }
@@ -184,11 +236,13 @@ fn paths_of<R: Record>(case: Case<'_>, shape: &Shape<R>, json: &str) -> Result<V
 }
 
 fn json<R: Record>(case: Case<'_>, view: &View<'_, R>) -> Result<String, CheckFailure> {
-    serde_json::to_string(view).or_else(|error| case.fail(R::NAME, format!("cannot be written: {error}")))
+    serde_json::to_string(view)
+        .or_else(|error| case.fail(R::NAME, format!("cannot be written: {error}")))
 }
 
 fn parsed<'a, T: Deserialize<'a>>(case: Case<'_>, json: &'a str) -> Result<T, CheckFailure> {
-    serde_json::from_str(json).or_else(|error| case.fail("a response", format!("cannot be parsed: {error}")))
+    serde_json::from_str(json)
+        .or_else(|error| case.fail("a response", format!("cannot be parsed: {error}")))
 }
 
 /// The keys and values of an object, in order and with repetitions.
@@ -233,29 +287,62 @@ mod tests {
     #[test]
     fn words_that_are_not_total_or_not_different_are_found() {
         const MISSING: &[(&str, &str)] = &[("10", "a"), ("11", "b"), ("12", "c"), ("96", "d")];
-        const UNKNOWN: &[(&str, &str)] = &[("10", "a"), ("11", "b"), ("12", "c"), ("96", "d"), ("99", "e"), ("1", "f")];
-        const SAME: &[(&str, &str)] = &[("10", "a"), ("11", "b"), ("12", "c"), ("96", "d"), ("99", "a")];
+        const UNKNOWN: &[(&str, &str)] = &[
+            ("10", "a"),
+            ("11", "b"),
+            ("12", "c"),
+            ("96", "d"),
+            ("99", "e"),
+            ("1", "f"),
+        ];
+        const SAME: &[(&str, &str)] = &[
+            ("10", "a"),
+            ("11", "b"),
+            ("12", "c"),
+            ("96", "d"),
+            ("99", "a"),
+        ];
         const CASES: [(&[(List, Words)], &str); 3] = [
             (&[(List::Sex, MISSING)], "has no word: 99"),
-            (&[(List::Sex, UNKNOWN)], "has a word and is not in the list: 1"),
+            (
+                &[(List::Sex, UNKNOWN)],
+                "has a word and is not in the list: 1",
+            ),
             (&[(List::Sex, SAME)], "has one word for two codes"),
         ];
         for (words, fault) in CASES {
-            let version = ApiVersion { wire: Wire { words, ..Wire::COMMON }, ..SAMPLE_VERSION };
+            let version = ApiVersion {
+                wire: Wire {
+                    words,
+                    ..Wire::COMMON
+                },
+                ..SAMPLE_VERSION
+            };
             let failure = check_version(every_record_serialises, version).unwrap_err();
-            assert_eq!((failure.field.as_str(), failure.fault.as_str()), ("sex", fault));
+            assert_eq!(
+                (failure.field.as_str(), failure.fault.as_str()),
+                ("sex", fault)
+            );
         }
     }
 
     #[test]
     fn a_shape_that_drops_a_field_is_found() {
-        const SHORT: Shape<Trainee> =
-            shape! { Trainee, TraineeField: trainee_id, given_names = first_names, email, placements, degrees };
+        const SHORT: Shape<Trainee> = shape! { Trainee, TraineeField: trainee_id, given_names = first_names, email, placements, degrees };
         let failure = check_version(
             every_record_serialises,
-            ApiVersion { shapes: Shapes { trainee: SHORT, ..SAMPLE_VERSION.shapes }, ..SAMPLE_VERSION },
+            ApiVersion {
+                shapes: Shapes {
+                    trainee: SHORT,
+                    ..SAMPLE_VERSION.shapes
+                },
+                ..SAMPLE_VERSION
+            },
         )
         .unwrap_err();
-        assert_eq!((failure.check, failure.field.as_str()), ("every_record_serialises", "last_name"));
+        assert_eq!(
+            (failure.check, failure.field.as_str()),
+            ("every_record_serialises", "last_name")
+        );
     }
 }

@@ -28,42 +28,75 @@ const UNKNOWN_KEY: &str = "no such name";
 /// How a body is translated.
 type TranslateNames = fn(&Value, &Served, &Served, &BodyKind) -> Translation;
 
-/// For every ordered pair of versions, a record that is written as one version writes it, as a request or
-/// as a reply, is translated
+/// For every ordered pair of versions, a record that is written as one version writes it, as a
+/// request or as a reply, is translated
 ///
-/// 1. into what the other version writes of the same record, except for what that version alone has: its own
-///    fields, its copies of fields, and fields that the first version cannot set or does not show. So
-///    nothing that has a place there is lost. A field without a value may be null or left out;
-/// 2. and back into what there was, in the same order, except for the values that were declared lost on the
-///    way there, with their paths, and for nulls without a place. On the way back nothing is lost.
+/// 1. into what the other version writes of the same record, except for what that version alone
+///    has: its own fields, its copies of fields, and fields that the first version cannot set or
+///    does not show. So nothing that has a place there is lost. A field without a value may be null
+///    or left out;
+/// 2. and back into what there was, in the same order, except for the values that were declared
+///    lost on the way there, with their paths, and for nulls without a place. On the way back
+///    nothing is lost.
 ///
-/// A version translated into itself gives the body as it was, and declares nothing. A key that nobody
-/// knows stays.
+/// A version translated into itself gives the body as it was, and declares nothing. A key that
+/// nobody knows stays.
 ///
 /// # Errors
 ///
 /// The first case that fails.
-pub fn translation_matches_target_version(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+pub fn translation_matches_target_version(
+    versions: &Versions,
+    sample: &Sample,
+) -> Result<(), CheckFailure> {
     translated_by(translate_names, versions, sample)
 }
 
-fn translated_by(translate_names: TranslateNames, versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+fn translated_by(
+    translate_names: TranslateNames,
+    versions: &Versions,
+    sample: &Sample,
+) -> Result<(), CheckFailure> {
     let all: Vec<&Served> = versions.iter().collect();
-    let added =
-        |from: &&Served| -> Vec<AddedNames> { all.iter().map(|to| AddedNames::of(from.version, to.version)).collect() };
+    let added = |from: &&Served| -> Vec<AddedNames> {
+        all.iter()
+            .map(|to| AddedNames::of(from.version, to.version))
+            .collect()
+    };
     let added: Vec<Vec<AddedNames>> = all.iter().map(added).collect();
     let random = sample.random();
-    let stored = sample.stored.iter().map(|trainee| (trainee, None)).enumerate();
-    let untidy = sample.untidy.iter().map(|trainee| (trainee, Some(&random))).enumerate();
+    let stored = sample
+        .stored
+        .iter()
+        .map(|trainee| (trainee, None))
+        .enumerate();
+    let untidy = sample
+        .untidy
+        .iter()
+        .map(|trainee| (trainee, Some(&random)))
+        .enumerate();
     for (at, (trainee, loosely)) in stored.chain(untidy) {
         // Each version writes the record once, for all the pairs that it is in.
-        let case = |served| Case { record: Some(at), ..Case::of(CHECK, served, sample) };
-        let written: Vec<Vec<Body>> =
-            all.iter().map(|served| bodies(case(served), trainee, loosely)).collect::<Result<_, _>>()?;
+        let case = |served| Case {
+            record: Some(at),
+            ..Case::of(CHECK, served, sample)
+        };
+        let written: Vec<Vec<Body>> = all
+            .iter()
+            .map(|served| bodies(case(served), trainee, loosely))
+            .collect::<Result<_, _>>()?;
         for ((from, bodies), added) in all.iter().zip(&written).zip(&added) {
             for ((to, own), added) in all.iter().zip(&written).zip(added) {
-                let pair = Pair { case: case(from), to, translate_names, added };
-                bodies.iter().zip(own).try_for_each(|(body, own)| pair.check(body, own))?;
+                let pair = Pair {
+                    case: case(from),
+                    to,
+                    translate_names,
+                    added,
+                };
+                bodies
+                    .iter()
+                    .zip(own)
+                    .try_for_each(|(body, own)| pair.check(body, own))?;
             }
         }
     }
@@ -79,37 +112,77 @@ struct Body {
     varied: bool,
 }
 
-/// Everything that a version writes of a trainee: the same bodies in the same order for every version.
-fn bodies(case: Case<'_>, trainee: &Trainee, loosely: Option<&Random>) -> Result<Vec<Body>, CheckFailure> {
+/// Everything that a version writes of a trainee: the same bodies in the same order for every
+/// version.
+fn bodies(
+    case: Case<'_>,
+    trainee: &Trainee,
+    loosely: Option<&Random>,
+) -> Result<Vec<Body>, CheckFailure> {
     let (version, lists) = (case.version(), Lists::embedded());
     let mut object = case.request(trainee)?;
     if let Some(random) = loosely {
         alternative_spellings::vary(&mut object, version, random);
         object.insert(UNKNOWN_KEY.to_owned(), Value::from(vec![1, 2]));
     }
-    let request = |kind, data| Body { kind, direction: Direction::Request, data, varied: loosely.is_some() };
-    let reply = |kind, data| Body { kind, direction: Direction::Reply, data, varied: false };
+    let request = |kind, data| Body {
+        kind,
+        direction: Direction::Request,
+        data,
+        varied: loosely.is_some(),
+    };
+    let reply = |kind, data| Body {
+        kind,
+        direction: Direction::Reply,
+        data,
+        varied: false,
+    };
     let mut bodies = vec![
         request(RecordKind::Trainee, data(object)),
-        reply(RecordKind::Trainee, data(View::trainee(version, trainee, lists))),
+        reply(
+            RecordKind::Trainee,
+            data(View::trainee(version, trainee, lists)),
+        ),
     ];
-    bodies.extend(for_each_nested!(nested_replies(version, trainee)).into_iter().flatten());
+    bodies.extend(
+        for_each_nested!(nested_replies(version, trainee))
+            .into_iter()
+            .flatten(),
+    );
     if let Some(withdrawal) = Withdrawal::of(trainee) {
-        bodies.push(request(RecordKind::Withdrawal, data(case.request(&withdrawal)?)));
+        bodies.push(request(
+            RecordKind::Withdrawal,
+            data(case.request(&withdrawal)?),
+        ));
     }
     if let Some(deferral) = Deferral::of(trainee) {
-        bodies.push(request(RecordKind::Deferral, data(case.request(&deferral)?)));
+        bodies.push(request(
+            RecordKind::Deferral,
+            data(case.request(&deferral)?),
+        ));
     }
     if let Some(recommendation) = Recommendation::of(trainee) {
-        bodies.push(request(RecordKind::Recommendation, data(case.request(&recommendation)?)));
+        bodies.push(request(
+            RecordKind::Recommendation,
+            data(case.request(&recommendation)?),
+        ));
     }
     Ok(bodies)
 }
 
 /// The replies that show a nested record of a kind.
 fn nested_replies<R: WireNested>(version: &ApiVersion, trainee: &Trainee) -> Vec<Body> {
-    let views = R::of(trainee).iter().map(|record| View::new(version, record, Lists::embedded()));
-    views.map(|view| Body { kind: R::KIND, direction: Direction::Reply, data: data(view), varied: false }).collect()
+    let views = R::of(trainee)
+        .iter()
+        .map(|record| View::new(version, record, Lists::embedded()));
+    views
+        .map(|view| Body {
+            kind: R::KIND,
+            direction: Direction::Reply,
+            data: data(view),
+            varied: false,
+        })
+        .collect()
 }
 
 /// A case, and the version into which it is translated.
@@ -125,30 +198,63 @@ struct Pair<'a> {
 impl Pair<'_> {
     /// The check for a body, and for what the other version writes in its place.
     fn check(self, body: &Body, own: &Body) -> Result<(), CheckFailure> {
-        let body_kind = BodyKind { record: Some(body.kind), direction: Some(body.direction), purpose: None };
+        let body_kind = BodyKind {
+            record: Some(body.kind),
+            direction: Some(body.direction),
+            purpose: None,
+        };
         let there = self.there_and_back(&body.data, body_kind)?;
         if body.varied {
             return Ok(());
         }
-        self.agrees(&there, &own.data, self.added.names(body.kind, body.direction))
+        self.agrees(
+            &there,
+            &own.data,
+            self.added.names(body.kind, body.direction),
+        )
     }
 
     /// Translates a body and back, and gives what it was on the way.
     fn there_and_back(self, body: &Value, body_kind: BodyKind) -> Result<Value, CheckFailure> {
-        let Self { case, to, translate_names, .. } = self;
+        let Self {
+            case,
+            to,
+            translate_names,
+            ..
+        } = self;
         let there = translate_names(body, case.served, to, &body_kind);
         let back = translate_names(&there.data, to, case.served, &body_kind);
         if let Some(lost) = back.lost.first() {
-            return case.fail(lost.path.as_str(), format!("is lost on the way back from {}", to.version.label));
+            return case.fail(
+                lost.path.as_str(),
+                format!("is lost on the way back from {}", to.version.label),
+            );
         }
         let label = case.version().label;
-        if to.version.label == label && (there.data != *body || !there.lost.is_empty() || !there.renames.is_empty()) {
-            return case.fail(body_kind.record.map_or("a body", RecordKind::name), "is not itself in its own version");
+        if to.version.label == label
+            && (there.data != *body || !there.lost.is_empty() || !there.renames.is_empty())
+        {
+            return case.fail(
+                body_kind.record.map_or("a body", RecordKind::name),
+                "is not itself in its own version",
+            );
         }
         let mut explained = 0;
-        self.same("", inner(body), inner(&back.data), &there.lost, &mut explained)?;
+        self.same(
+            "",
+            inner(body),
+            inner(&back.data),
+            &there.lost,
+            &mut explained,
+        )?;
         match there.lost.get(explained) {
-            Some(_) => case.fail("a value", format!("is declared lost in {} and is still there", to.version.label)),
+            Some(_) => case.fail(
+                "a value",
+                format!(
+                    "is declared lost in {} and is still there",
+                    to.version.label
+                ),
+            ),
             None => Ok(there.data),
         }
     }
@@ -165,9 +271,17 @@ impl Pair<'_> {
         match (before, after) {
             (Value::Object(before), Value::Object(after)) => {
                 for (key, value) in before {
-                    let path = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+                    let path = if at.is_empty() {
+                        key.clone()
+                    } else {
+                        format!("{at}.{key}")
+                    };
                     let here: Vec<&Loss> = lost.iter().filter(|loss| loss.path == path).collect();
-                    if !here.is_empty() && here.iter().all(|loss| loss.value == *value || self.is_part(loss, value)) {
+                    if !here.is_empty()
+                        && here
+                            .iter()
+                            .all(|loss| loss.value == *value || self.is_part(loss, value))
+                    {
                         *explained += here.len();
                     } else if let Some(after) = after.get(key) {
                         // Equal objects can have their keys in another order.
@@ -175,12 +289,16 @@ impl Pair<'_> {
                             self.same(&path, value, after, lost, explained)?;
                         }
                     } else if !has_no_value(value) {
-                        let fault = format!("is gone after the way to {} and back", self.to.version.label);
+                        let fault = format!(
+                            "is gone after the way to {} and back",
+                            self.to.version.label
+                        );
                         return self.case.fail(path, fault);
                     }
                 }
-                if let Some((key, _)) =
-                    after.iter().find(|(key, value)| !before.contains_key(*key) && !has_no_value(value))
+                if let Some((key, _)) = after
+                    .iter()
+                    .find(|(key, value)| !before.contains_key(*key) && !has_no_value(value))
                 {
                     return self.case.fail(key, "comes from nowhere");
                 }
@@ -192,32 +310,54 @@ impl Pair<'_> {
             {
                 Ok(())
             }
-            (Value::Object(_), Value::Null) => self.same(at, before, &Value::Object(Map::new()), lost, explained),
+            (Value::Object(_), Value::Null) => {
+                self.same(at, before, &Value::Object(Map::new()), lost, explained)
+            }
             (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
                 let pairs = before.iter().zip(after).enumerate();
-                pairs.into_iter().try_for_each(|(position, (before, after))| {
-                    self.same(&format!("{at}[{position}]"), before, after, lost, explained)
-                })
+                pairs
+                    .into_iter()
+                    .try_for_each(|(position, (before, after))| {
+                        self.same(&format!("{at}[{position}]"), before, after, lost, explained)
+                    })
             }
             (before, after) if before == after => Ok(()),
             // A number is written as text where a version accepts nothing else, and the reverse.
-            (Value::Number(number), Value::String(text)) | (Value::String(text), Value::Number(number))
+            (Value::Number(number), Value::String(text))
+            | (Value::String(text), Value::Number(number))
                 if number.to_string() == *text
-                    && [self.case.version(), self.to.version].into_iter().any(restricts_types) =>
+                    && [self.case.version(), self.to.version]
+                        .into_iter()
+                        .any(restricts_types) =>
             {
                 Ok(())
             }
-            (before, after) => self.case.fail(at, format!("was {before} and comes back as {after}")),
+            (before, after) => self
+                .case
+                .fail(at, format!("was {before} and comes back as {after}")),
         }
     }
 
-    /// Keys keep their order, unless a version of the pair writes fields in groups or as parts of a text.
-    fn same_order(self, at: &str, before: &Map<String, Value>, after: &Map<String, Value>) -> Result<(), CheckFailure> {
-        if [self.case.version(), self.to.version].into_iter().any(restructures) {
+    /// Keys keep their order, unless a version of the pair writes fields in groups or as parts of a
+    /// text.
+    fn same_order(
+        self,
+        at: &str,
+        before: &Map<String, Value>,
+        after: &Map<String, Value>,
+    ) -> Result<(), CheckFailure> {
+        if [self.case.version(), self.to.version]
+            .into_iter()
+            .any(restructures)
+        {
             return Ok(());
         }
         let mut kept = before.keys().filter(|key| after.contains_key(*key));
-        match after.keys().filter(|key| before.contains_key(*key)).find(|key| kept.next() != Some(*key)) {
+        match after
+            .keys()
+            .filter(|key| before.contains_key(*key))
+            .find(|key| kept.next() != Some(*key))
+        {
             Some(key) if at.is_empty() => self.case.fail(key, "is moved"),
             Some(key) => self.case.fail(format!("{at}.{key}"), "is moved"),
             None => Ok(()),
@@ -234,10 +374,18 @@ impl Pair<'_> {
 
     /// Whether a loss is that of a part of a text.
     fn is_part(self, loss: &Loss, text: &Value) -> bool {
-        let part = loss.value.as_str().map_or_else(|| loss.value.to_string(), str::to_owned);
-        let separators = [self.case.version(), self.to.version].into_iter().flat_map(separators);
-        let has_part =
-            |text: &str| separators.into_iter().any(|separator| text.split(separator).any(|one| one == part));
+        let part = loss
+            .value
+            .as_str()
+            .map_or_else(|| loss.value.to_string(), str::to_owned);
+        let separators = [self.case.version(), self.to.version]
+            .into_iter()
+            .flat_map(separators);
+        let has_part = |text: &str| {
+            separators
+                .into_iter()
+                .any(|separator| text.split(separator).any(|one| one == part))
+        };
         text.as_str().is_some_and(has_part)
     }
 
@@ -260,7 +408,10 @@ impl Pair<'_> {
                             }
                             (own, there) if own == there => {}
                             (own, there) => {
-                                return self.case.fail(key, format!("has {there} in {label}, which writes {own}"));
+                                return self.case.fail(
+                                    key,
+                                    format!("has {there} in {label}, which writes {own}"),
+                                );
                             }
                         }
                     }
@@ -268,11 +419,17 @@ impl Pair<'_> {
                 (own, there) if own == there => {}
                 (_, Value::Null) if is_listed(added, at, key) => {}
                 (own, there) => {
-                    return self.case.fail(key, format!("becomes {there} in {label}, which writes {own}"));
+                    return self.case.fail(
+                        key,
+                        format!("becomes {there} in {label}, which writes {own}"),
+                    );
                 }
             }
         }
-        match there.iter().find(|(key, value)| !value.is_null() && !own.contains_key(*key)) {
+        match there
+            .iter()
+            .find(|(key, value)| !value.is_null() && !own.contains_key(*key))
+        {
             Some((key, _)) => self.case.fail(key, format!("is not what {label} writes")),
             None => Ok(()),
         }
@@ -282,7 +439,10 @@ impl Pair<'_> {
 /// Whether the version accepts one JSON type alone in some input.
 fn restricts_types(version: &ApiVersion) -> bool {
     fn restricts<R: WireRecord>(version: &ApiVersion) -> bool {
-        R::inputs(version).entries.iter().any(|input| input.accepts.is_some())
+        R::inputs(version)
+            .entries
+            .iter()
+            .any(|input| input.accepts.is_some())
     }
     for_each_record!(restricts(version)).contains(&true)
 }
@@ -298,8 +458,14 @@ fn restructures(version: &ApiVersion) -> bool {
 /// The separators of the texts that the version joins.
 fn separators(version: &ApiVersion) -> Vec<&'static str> {
     fn of_record<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
-        let shown = R::shape(version).into_iter().flat_map(|shape| shape.entries).filter_map(|entry| entry.part);
-        let set = R::inputs(version).entries.iter().filter_map(|input| input.part);
+        let shown = R::shape(version)
+            .into_iter()
+            .flat_map(|shape| shape.entries)
+            .filter_map(|entry| entry.part);
+        let set = R::inputs(version)
+            .entries
+            .iter()
+            .filter_map(|input| input.part);
         shown.chain(set).map(|part| part.separator).collect()
     }
     for_each_record!(of_record(version)).concat()
@@ -307,15 +473,26 @@ fn separators(version: &ApiVersion) -> Vec<&'static str> {
 
 /// Whether a value is null, or an object with nothing but nulls and empty lists.
 fn has_no_value(value: &Value) -> bool {
-    let is_absent = |member: &Value| member.is_null() || member.as_array().is_some_and(Vec::is_empty);
-    value.is_null() || value.as_object().is_some_and(|members| members.values().all(is_absent))
+    let is_absent =
+        |member: &Value| member.is_null() || member.as_array().is_some_and(Vec::is_empty);
+    value.is_null()
+        || value
+            .as_object()
+            .is_some_and(|members| members.values().all(is_absent))
 }
 
 /// Whether a name is gained, by itself or as that of a record in a nested list.
 fn is_listed(added: &[Name], at: &str, key: &str) -> bool {
     // A value that is an object has its own fields.
-    let name = |added: &Name| added.name == key || key.split_once('.').is_some_and(|(name, _)| name == added.name);
-    added.iter().any(|added| added.list.unwrap_or_default() == at && name(added))
+    let name = |added: &Name| {
+        added.name == key
+            || key
+                .split_once('.')
+                .is_some_and(|(name, _)| name == added.name)
+    };
+    added
+        .iter()
+        .any(|added| added.list.unwrap_or_default() == at && name(added))
 }
 
 fn data(record: impl Serialize) -> Value {

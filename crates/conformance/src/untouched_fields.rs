@@ -9,7 +9,8 @@ use adapter_kit::wire::WireRecord;
 use domain::problem::{Notice, Problem};
 use domain::rules::Stage;
 use domain::{
-    FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands, for_each_nested,
+    FieldSet, Lists, Record, RecordField as _, Stored as _, Trainee, TraineeField, commands,
+    for_each_nested,
 };
 use serde_json::{Map, Value as Json};
 
@@ -24,14 +25,17 @@ const UPDATES: usize = 6;
 /// The most fields of one of these updates.
 const FIELDS: usize = 3;
 
-/// An update through a version changes no field that the version cannot set, except for those that an
-/// adjustment of the version reads and so declares. A record that was read in a version, whichever
-/// one wrote it, can be sent back there whole: it is accepted and changes nothing.
+/// An update through a version changes no field that the version cannot set, except for those that
+/// an adjustment of the version reads and so declares. A record that was read in a version,
+/// whichever one wrote it, can be sent back there whole: it is accepted and changes nothing.
 ///
 /// # Errors
 ///
 /// The first case that fails.
-pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
+pub fn updates_touch_only_what_was_sent(
+    versions: &Versions,
+    sample: &Sample,
+) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::of(CHECK, served, sample);
         let seen = changeable(case);
@@ -45,7 +49,11 @@ pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) ->
                 let chosen = (0..1 + random.below(FIELDS)).filter_map(|_| random.pick(inputs));
                 let mut body = Map::new();
                 for input in chosen {
-                    paths::put(&mut body, input.name, paths::get(&others, input.name).cloned().unwrap_or_default());
+                    paths::put(
+                        &mut body,
+                        input.name,
+                        paths::get(&others, input.name).cloned().unwrap_or_default(),
+                    );
                 }
                 changes_only(case, trainee, &body, &seen)?;
             }
@@ -56,10 +64,20 @@ pub fn updates_touch_only_what_was_sent(versions: &Versions, sample: &Sample) ->
 
 /// The fields that an update through the version may change.
 pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
-    let set = Trainee::inputs(case.version()).entries.iter().map(|input| input.field);
-    let adjustments = case.version().rules.trainee.iter().filter(|rule| rule.stage() == Stage::Adjust);
+    let set = Trainee::inputs(case.version())
+        .entries
+        .iter()
+        .map(|input| input.field);
+    let adjustments = case
+        .version()
+        .rules
+        .trainee
+        .iter()
+        .filter(|rule| rule.stage() == Stage::Adjust);
     let adjusted = adjustments.flat_map(|rule| rule.reads).copied();
-    set.chain(adjusted).chain([TraineeField::updated_at]).collect()
+    set.chain(adjusted)
+        .chain([TraineeField::updated_at])
+        .collect()
 }
 
 fn changes_only(
@@ -71,8 +89,12 @@ fn changes_only(
     let sent = case.read_changes(body, UnknownNames::Reject)?;
     let (rules, context) = (&case.version().rules, case.context());
     // What is refused changes nothing.
-    let Ok(decision) = commands::update(trainee, sent, rules, &context, case.sample.now()) else { return Ok(()) };
-    only_seen(case, trainee, &decision.record, seen, || Json::Object(body.clone()).to_string())
+    let Ok(decision) = commands::update(trainee, sent, rules, &context, case.sample.now()) else {
+        return Ok(());
+    };
+    only_seen(case, trainee, &decision.record, seen, || {
+        Json::Object(body.clone()).to_string()
+    })
 }
 
 /// Nothing is changed but what can be seen.
@@ -84,11 +106,18 @@ pub(super) fn only_seen(
     body: impl Fn() -> String,
 ) -> Result<(), CheckFailure> {
     let changed = |field: &&TraineeField| after.stored(**field) != before.stored(**field);
-    match TraineeField::ALL.iter().filter(|field| !seen.contains(**field)).find(changed) {
+    match TraineeField::ALL
+        .iter()
+        .filter(|field| !seen.contains(**field))
+        .find(changed)
+    {
         Some(field) => {
             let (was, is) = (before.stored(*field), after.stored(*field));
             let body = body();
-            case.fail(field.info().name, format!("was {was:?} and is {is:?} after an update with {body}"))
+            case.fail(
+                field.info().name,
+                format!("was {was:?} and is {is:?} after an update with {body}"),
+            )
         }
         None => Ok(()),
     }
@@ -98,18 +127,34 @@ pub(super) fn only_seen(
 pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
     let (rules, context) = (&version.rules, case.context());
-    let sent = case.read_changes(&View::trainee(version, trainee, lists), UnknownNames::Reject)?;
+    let sent = case.read_changes(
+        &View::trainee(version, trainee, lists),
+        UnknownNames::Reject,
+    )?;
     let decision = commands::update(trainee, sent, rules, &context, now);
-    unchanged(case, trainee, decision.map(|decision| (decision.record, decision.notices)))?;
-    for_each_nested!(nested_sent_back(case, trainee)).into_iter().collect()
+    unchanged(
+        case,
+        trainee,
+        decision.map(|decision| (decision.record, decision.notices)),
+    )?;
+    for_each_nested!(nested_sent_back(case, trainee))
+        .into_iter()
+        .collect()
 }
 
 fn nested_sent_back<R: NestedCase>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
     for record in R::of(trainee) {
-        let sent = case.read_changes(&View::new(version, record, context.lists), UnknownNames::Reject)?;
+        let sent = case.read_changes(
+            &View::new(version, record, context.lists),
+            UnknownNames::Reject,
+        )?;
         let decision = commands::update(record, sent, &version.rules, &context, now);
-        unchanged(case, record, decision.map(|decision| (decision.record, decision.notices)))?;
+        unchanged(
+            case,
+            record,
+            decision.map(|decision| (decision.record, decision.notices)),
+        )?;
     }
     Ok(())
 }
@@ -124,20 +169,35 @@ pub(super) fn unchanged<R: Record>(
     match decided {
         Err(problems) => {
             let problem = problems.first();
-            let at = problem.map(|problem| path_in_message(version, &problem.at)).unwrap_or_default();
-            let why = problem.map(|problem| message(version, Lists::embedded(), problem)).unwrap_or_default();
+            let at = problem
+                .map(|problem| path_in_message(version, &problem.at))
+                .unwrap_or_default();
+            let why = problem
+                .map(|problem| message(version, Lists::embedded(), problem))
+                .unwrap_or_default();
             case.fail(at, format!("is refused when it is sent back: {why}"))
         }
         Ok((_, notices)) if !notices.is_empty() => {
-            let at = notices.first().map(|notice| path_in_message(version, &notice.at)).unwrap_or_default();
+            let at = notices
+                .first()
+                .map(|notice| path_in_message(version, &notice.at))
+                .unwrap_or_default();
             case.fail(at, "is remarked upon when it is sent back")
         }
-        Ok((after, _)) => match R::Field::ALL.iter().find(|field| after.stored(**field) != record.stored(**field)) {
+        Ok((after, _)) => match R::Field::ALL
+            .iter()
+            .find(|field| after.stored(**field) != record.stored(**field))
+        {
             Some(field) => {
                 let (was, is) = (record.stored(*field), after.stored(*field));
-                case.fail(field.info().name, format!("was {was:?} and is {is:?} after it was sent back"))
+                case.fail(
+                    field.info().name,
+                    format!("was {was:?} and is {is:?} after it was sent back"),
+                )
             }
-            None if after != *record => case.fail("nested records", "differ after it was sent back"),
+            None if after != *record => {
+                case.fail("nested records", "differ after it was sent back")
+            }
             None => Ok(()),
         },
     }
@@ -160,7 +220,11 @@ mod tests {
             reads: &[TraineeField::last_name],
             run: Run::Adjust(|candidate, _| candidate.record.nationality = None),
         };
-        let failure = check_version(updates_touch_only_what_was_sent, with_rules(&[FORGETFUL])).unwrap_err();
-        assert_eq!((failure.check, failure.field.as_str()), ("updates_touch_only_what_was_sent", "nationality"));
+        let failure =
+            check_version(updates_touch_only_what_was_sent, with_rules(&[FORGETFUL])).unwrap_err();
+        assert_eq!(
+            (failure.check, failure.field.as_str()),
+            ("updates_touch_only_what_was_sent", "nationality")
+        );
     }
 }

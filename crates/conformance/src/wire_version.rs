@@ -6,7 +6,8 @@ use domain::{Degree, DegreeField, List, Placement, PlacementField, Trainee, Trai
 
 use crate::sample_version::SAMPLE_VERSION;
 
-/// A version with words, groups, joined texts, types and defaults of inputs, another envelope and another form of errors.
+/// A version with words, groups, joined texts, types and defaults of inputs, another envelope and
+/// another form of errors.
 pub const WIRE_VERSION: ApiVersion = ApiVersion {
     shapes: Shapes {
         trainee: TRAINEE,
@@ -33,7 +34,10 @@ pub const WIRE_VERSION: ApiVersion = ApiVersion {
     wire: Wire {
         words: &[(List::DegreeGrade, GRADES), (List::StudyMode, STUDY_MODES)],
         envelope: Envelope {
-            page: ("pagination", &[("page", PageMember::Number), ("next", PageMember::Next)]),
+            page: (
+                "pagination",
+                &[("page", PageMember::Number), ("next", PageMember::Next)],
+            ),
             record_links: true,
         },
         problems: ProblemForm::Details,
@@ -98,15 +102,30 @@ mod tests {
         static VERSION: ApiVersion = WIRE_VERSION;
         let versions = Versions::new(&[&VERSION]);
         let served = versions.iter().next().unwrap();
-        let reader = Reader { served, unknown: UnknownNames::Warn, nested: NestedLists::Ignore };
-        let sent = reader.read::<Trainee>(format!(r#"{{"data":{data}}}"#).as_bytes()).unwrap();
+        let reader = Reader {
+            served,
+            unknown: UnknownNames::Warn,
+            nested: NestedLists::Ignore,
+        };
+        let sent = reader
+            .read::<Trainee>(format!(r#"{{"data":{data}}}"#).as_bytes())
+            .unwrap();
         assert_eq!(sent.problems, []);
-        let warnings = sent.notices.iter().map(|notice| problems::warning(&VERSION, notice)).collect();
+        let warnings = sent
+            .notices
+            .iter()
+            .map(|notice| problems::warning(&VERSION, notice))
+            .collect();
         let changed = [
             (TraineeField::training_route, &sent.changes.training_route),
-            (TraineeField::course_subject_1, &sent.changes.course_subject_1),
+            (
+                TraineeField::course_subject_1,
+                &sent.changes.course_subject_1,
+            ),
         ];
-        let changed = changed.into_iter().filter(|(_, change)| **change != Change::Keep);
+        let changed = changed
+            .into_iter()
+            .filter(|(_, change)| **change != Change::Keep);
         (warnings, changed.map(|(field, _)| field).collect())
     }
 
@@ -122,7 +141,13 @@ mod tests {
     fn path_is_no_key() {
         let (warnings, changed) = read(r#"{"training.route":"11"}"#);
         assert_eq!(warnings.len(), 1);
-        assert!(warnings[0].as_ref().unwrap().starts_with("unknown field training.route"), "{warnings:?}");
+        assert!(
+            warnings[0]
+                .as_ref()
+                .unwrap()
+                .starts_with("unknown field training.route"),
+            "{warnings:?}"
+        );
         assert_eq!(changed, []);
     }
 
@@ -142,10 +167,16 @@ mod tests {
     #[test]
     fn list_is_found_by_the_path_of_a_field() {
         for name in reference::names_in(&WIRE_VERSION) {
-            assert!(reference::list_named(&WIRE_VERSION, name).is_some(), "{name}");
+            assert!(
+                reference::list_named(&WIRE_VERSION, name).is_some(),
+                "{name}"
+            );
         }
         let name = "awards[0].result.mark";
-        assert_eq!(reference::list_named(&WIRE_VERSION, name), Some(List::DegreeGrade.name()));
+        assert_eq!(
+            reference::list_named(&WIRE_VERSION, name),
+            Some(List::DegreeGrade.name())
+        );
     }
 
     #[test]

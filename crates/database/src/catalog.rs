@@ -1,4 +1,5 @@
-//! What the database itself says of its tables: their names, their columns and the rows that they refer to.
+//! What the database itself says of its tables: their names, their columns and the rows that they
+//! refer to.
 //!
 //! Knows nothing of what the tables hold.
 
@@ -62,8 +63,17 @@ pub struct Orphan {
 
 impl fmt::Display for Orphan {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { table, column, owner, key, rows } = self;
-        write!(formatter, "table {table}: {column} is {key} in {rows} rows, and table {owner} has no such row")
+        let Self {
+            table,
+            column,
+            owner,
+            key,
+            rows,
+        } = self;
+        write!(
+            formatter,
+            "table {table}: {column} is {key} in {rows} rows, and table {owner} has no such row"
+        )
     }
 }
 
@@ -87,8 +97,7 @@ struct Missing {
     rows: i64,
 }
 
-const SQLITE_TABLES: &str =
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
+const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name";
 /// Partitions are parts of their tables.
 const POSTGRES_TABLES: &str = "SELECT relname::text AS name FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace \
      WHERE n.nspname = current_schema() AND relkind IN ('r', 'p') AND NOT relispartition ORDER BY relname";
@@ -108,18 +117,34 @@ const POSTGRES_REFERENCES: &str = "SELECT child.relname::text AS \"table\", a.at
 /// The names of all tables, also of those in which diesel keeps its own records.
 pub fn tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {
     let query = diesel::sql_query(connection.either(POSTGRES_TABLES, SQLITE_TABLES));
-    Ok(query.load::<Name>(connection)?.into_iter().map(|found| found.name).collect())
+    Ok(query
+        .load::<Name>(connection)?
+        .into_iter()
+        .map(|found| found.name)
+        .collect())
 }
 
-/// Another schema of PostgreSQL than that of the connection in which there is a table with this name.
-pub fn other_schema_with(connection: &mut DatabaseConnection, table: &str) -> Result<Option<String>, DatabaseError> {
-    let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
+/// Another schema of PostgreSQL than that of the connection in which there is a table with this
+/// name.
+pub fn other_schema_with(
+    connection: &mut DatabaseConnection,
+    table: &str,
+) -> Result<Option<String>, DatabaseError> {
+    let DatabaseConnection::Postgres(inner) = connection else {
+        return Ok(None);
+    };
     let query = diesel::sql_query(OTHER_SCHEMA).bind::<Text, _>(table);
-    Ok(query.get_result::<Name>(inner).optional()?.map(|found| found.name))
+    Ok(query
+        .get_result::<Name>(inner)
+        .optional()?
+        .map(|found| found.name))
 }
 
 /// The columns of a table in the order of their names. The table must be one of [`tables`].
-pub fn columns(connection: &mut DatabaseConnection, table: &str) -> Result<Vec<Column>, DatabaseError> {
+pub fn columns(
+    connection: &mut DatabaseConnection,
+    table: &str,
+) -> Result<Vec<Column>, DatabaseError> {
     let query = connection.either(
         format!(
             "SELECT attname::text AS name, format_type(atttypid, NULL) AS sql_type FROM pg_attribute \
@@ -136,7 +161,9 @@ pub fn database_name(connection: &mut DatabaseConnection) -> Result<String, Data
         "SELECT current_database()::text AS name",
         "SELECT file AS name FROM pragma_database_list WHERE name = 'main'",
     );
-    Ok(diesel::sql_query(query).get_result::<Name>(connection)?.name)
+    Ok(diesel::sql_query(query)
+        .get_result::<Name>(connection)?
+        .name)
 }
 
 /// How many rows a table has. The name must be one of [`tables`].
@@ -147,11 +174,16 @@ pub fn count(connection: &mut DatabaseConnection, table: &str) -> Result<i64, Da
 
 /// Whether a table has a row. The name must be one of [`tables`].
 pub fn has_rows(connection: &mut DatabaseConnection, table: &str) -> Result<bool, DatabaseError> {
-    let query = format!("SELECT count(*) AS \"rows\" FROM (SELECT 1 FROM \"{table}\" LIMIT 1) AS first");
-    Ok(diesel::sql_query(query).get_result::<Count>(connection)?.rows > 0)
+    let query =
+        format!("SELECT count(*) AS \"rows\" FROM (SELECT 1 FROM \"{table}\" LIMIT 1) AS first");
+    Ok(diesel::sql_query(query)
+        .get_result::<Count>(connection)?
+        .rows
+        > 0)
 }
 
-/// All columns that refer to another table, in the order of their names. Each foreign key of the schema is one column.
+/// All columns that refer to another table, in the order of their names. Each foreign key of the
+/// schema is one column.
 pub fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>, DatabaseError> {
     let query = diesel::sql_query(connection.either(POSTGRES_REFERENCES, SQLITE_REFERENCES));
     let mut references = query.load::<Reference>(connection)?;
@@ -160,8 +192,16 @@ pub fn references(connection: &mut DatabaseConnection) -> Result<Vec<Reference>,
 }
 
 /// The keys that a column holds though no row has them.
-pub fn orphans(connection: &mut DatabaseConnection, reference: &Reference) -> Result<Vec<Orphan>, DatabaseError> {
-    let Reference { table, column, owner, key } = reference;
+pub fn orphans(
+    connection: &mut DatabaseConnection,
+    reference: &Reference,
+) -> Result<Vec<Orphan>, DatabaseError> {
+    let Reference {
+        table,
+        column,
+        owner,
+        key,
+    } = reference;
     let query = diesel::sql_query(format!(
         "SELECT child.\"{column}\" AS key, count(*) AS \"rows\" FROM \"{table}\" child \
          LEFT JOIN \"{owner}\" parent ON parent.\"{key}\" = child.\"{column}\" \
@@ -179,9 +219,17 @@ pub fn orphans(connection: &mut DatabaseConnection, reference: &Reference) -> Re
     Ok(found.into_iter().map(orphan).collect())
 }
 
-/// What SQLite finds wrong with its file; nothing on PostgreSQL, whose pages its own tools look after.
+/// What SQLite finds wrong with its file; nothing on PostgreSQL, whose pages its own tools look
+/// after.
 pub fn damage(connection: &mut DatabaseConnection) -> Result<Vec<String>, DatabaseError> {
-    let DatabaseConnection::Sqlite(inner) = connection else { return Ok(Vec::new()) };
-    let found = diesel::sql_query("SELECT integrity_check AS name FROM pragma_integrity_check").load::<Name>(inner)?;
-    Ok(found.into_iter().map(|line| line.name).filter(|line| line != "ok").collect())
+    let DatabaseConnection::Sqlite(inner) = connection else {
+        return Ok(Vec::new());
+    };
+    let found = diesel::sql_query("SELECT integrity_check AS name FROM pragma_integrity_check")
+        .load::<Name>(inner)?;
+    Ok(found
+        .into_iter()
+        .map(|line| line.name)
+        .filter(|line| line != "ok")
+        .collect())
 }

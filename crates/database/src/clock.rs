@@ -1,6 +1,7 @@
 //! Where the time of a job comes from.
 //!
-//! Times are UTC and cut to the millisecond: the wire has milliseconds, and the two databases keep different precision.
+//! Times are UTC and cut to the millisecond: the wire has milliseconds, and the two databases keep
+//! different precision.
 
 use std::fmt;
 use std::sync::Arc;

@@ -29,9 +29,10 @@ use crate::error::DatabaseError;
 /// Runs a query on the connection that a [`DatabaseConnection`] holds, whichever it is:
 /// `with_inner!(connection, |inner| query.get_result(inner))`.
 ///
-/// The enum's connection builds the SQL of a query at every execution, to look for its prepared statement; a connection of
-/// its own finds the statement of a static query by the type of the query. So the queries that every request makes are run
-/// this way. Such a query is static, that is neither boxed nor with `sql(..)` in it, and on SQLite it has no `eq_any`.
+/// The enum's connection builds the SQL of a query at every execution, to look for its prepared
+/// statement; a connection of its own finds the statement of a static query by the type of the
+/// query. So the queries that every request makes are run this way. Such a query is static, that is
+/// neither boxed nor with `sql(..)` in it, and on SQLite it has no `eq_any`.
 ///
 /// The query stands in the program once for each database. It is made before, or in place.
 #[macro_export]
@@ -45,14 +46,16 @@ macro_rules! with_inner {
 }
 pub use with_inner;
 
-/// As [`with_inner!`], for a statement whose outcome the job does not need: `execute_deferred!(connection, |inner|
-/// query.execute(inner))`. On PostgreSQL it is sent together with the next one, COMMIT at the latest, and its failure is that
-/// of the next one.
+/// As [`with_inner!`], for a statement whose outcome the job does not need:
+/// `execute_deferred!(connection, |inner| query.execute(inner))`. On PostgreSQL it is sent together
+/// with the next one, COMMIT at the latest, and its failure is that of the next one.
 #[macro_export]
 macro_rules! execute_deferred {
     ($connection:expr, |$inner:ident| $query:expr) => {
         match $connection {
-            $crate::connection::DatabaseConnection::Postgres($inner) => $inner.deferring(|$inner| $query),
+            $crate::connection::DatabaseConnection::Postgres($inner) => {
+                $inner.deferring(|$inner| $query)
+            }
             $crate::connection::DatabaseConnection::Sqlite($inner) => $query,
         }
     };
@@ -65,7 +68,8 @@ pub type Backend = <DatabaseConnection as diesel::Connection>::Backend;
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Read rows by their keys. On PostgreSQL there is no transaction: each query sees what is committed when it runs.
+    /// Read rows by their keys. On PostgreSQL there is no transaction: each query sees what is
+    /// committed when it runs.
     LookUp,
     /// Read one snapshot.
     Read,
@@ -76,10 +80,11 @@ pub enum Access {
 impl DatabaseConnection {
     /// Begins the outermost transaction.
     ///
-    /// A reading one sees one snapshot, however many queries it makes. A writing one on SQLite takes the write lock at
-    /// once, so that it never has to give up half-way because another process was faster. On PostgreSQL the statement goes
-    /// along with the next one, and its failure is that of the next one; one that writes is awaited where statements behind a
-    /// failed BEGIN could write.
+    /// A reading one sees one snapshot, however many queries it makes. A writing one on SQLite
+    /// takes the write lock at once, so that it never has to give up half-way because another
+    /// process was faster. On PostgreSQL the statement goes along with the next one, and its
+    /// failure is that of the next one; one that writes is awaited where statements behind a failed
+    /// BEGIN could write.
     pub fn begin(&mut self, access: Access) -> Result<(), DieselError> {
         match (self, access) {
             (Self::Postgres(_), Access::LookUp) => Ok(()),
@@ -98,16 +103,21 @@ impl DatabaseConnection {
         }
     }
 
-    /// Commits the innermost transaction or savepoint that diesel counts. When this returns, it is certain that it was kept;
-    /// [`DatabaseError::OutcomeUnknown`] where that is not known.
+    /// Commits the innermost transaction or savepoint that diesel counts. When this returns, it is
+    /// certain that it was kept; [`DatabaseError::OutcomeUnknown`] where that is not known.
     pub fn commit(&mut self) -> Result<(), DieselError> {
         Self::commit_transaction(self)
     }
 
-    /// Ends a transaction that has changed nothing, if one is open. On PostgreSQL this does not wait for the answer.
+    /// Ends a transaction that has changed nothing, if one is open. On PostgreSQL this does not
+    /// wait for the answer.
     pub fn end_reading(&mut self, has_failed: bool) -> Result<(), DieselError> {
         let Self::Postgres(inner) = self else {
-            return if has_failed { Self::rollback_transaction(self) } else { Self::commit_transaction(self) };
+            return if has_failed {
+                Self::rollback_transaction(self)
+            } else {
+                Self::commit_transaction(self)
+            };
         };
         let status = AnsiTransactionManager::transaction_manager_status_mut(inner);
         if status.transaction_depth()?.is_some() {
@@ -122,7 +132,11 @@ impl DatabaseConnection {
 
     /// How many statements were executed on PostgreSQL, which queries are not.
     pub fn executed(&self) -> u64 {
-        if let Self::Postgres(inner) = self { inner.executed() } else { 0 }
+        if let Self::Postgres(inner) = self {
+            inner.executed()
+        } else {
+            0
+        }
     }
 
     /// The transactions and savepoints that a job finds open.
@@ -133,8 +147,8 @@ impl DatabaseConnection {
         }
     }
 
-    /// Rolls the innermost transaction or savepoint back that diesel counts. When this returns, its locks are released: a
-    /// client that was refused may send its request again at once.
+    /// Rolls the innermost transaction or savepoint back that diesel counts. When this returns, its
+    /// locks are released: a client that was refused may send its request again at once.
     pub fn roll_back(&mut self) -> Result<(), DieselError> {
         Self::rollback_transaction(self)
     }
@@ -148,7 +162,11 @@ impl DatabaseConnection {
 
     /// Whether the server was read-only when the connection was made.
     pub fn is_read_only(&self) -> bool {
-        if let Self::Postgres(inner) = self { inner.is_read_only() } else { false }
+        if let Self::Postgres(inner) = self {
+            inner.is_read_only()
+        } else {
+            false
+        }
     }
 
     /// Whether each answer is a round trip to a server.
@@ -181,5 +199,8 @@ impl DatabaseConnection {
 }
 
 fn begin_on_postgres(connection: &mut PostgresConnection, mode: &str) -> Result<(), DieselError> {
-    AnsiTransactionManager::begin_transaction_sql(connection, &format!("BEGIN ISOLATION LEVEL {mode}"))
+    AnsiTransactionManager::begin_transaction_sql(
+        connection,
+        &format!("BEGIN ISOLATION LEVEL {mode}"),
+    )
 }

@@ -1,7 +1,8 @@
 //! Takes jobs from any thread and runs each in one transaction.
 //!
-//! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go through one thread that
-//! commits many together; on PostgreSQL they run side by side on the pool. Callers see no difference.
+//! Knows how jobs reach a connection, and nothing of what they do there. On SQLite all writes go
+//! through one thread that commits many together; on PostgreSQL they run side by side on the pool.
+//! Callers see no difference.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,10 +53,11 @@ enum Writes {
 }
 
 impl Database {
-    /// Opens a database. A SQLite file and its folder are made when they are absent. Tables are not touched.
+    /// Opens a database. A SQLite file and its folder are made when they are absent. Tables are not
+    /// touched.
     ///
-    /// `latest_change` returns the date of the last change in the database, so that other processes cannot give later changes an
-    /// earlier date.
+    /// `latest_change` returns the date of the last change in the database, so that other processes
+    /// cannot give later changes an earlier date.
     ///
     /// # Errors
     ///
@@ -69,8 +71,8 @@ impl Database {
         let for_pool = connections.sharing(PageCaches::POOL, options.readers);
         let for_look_ups = connections.sharing(PageCaches::LOOK_UPS, options.look_up_threads);
         let for_writer = connections.sharing(PageCaches::WRITER, 1);
-        // Made without the pool, which would retry: a failure is returned at once with its cause. This connection also brings a
-        // new SQLite file into WAL mode before others open it.
+        // Made without the pool, which would retry: a failure is returned at once with its cause.
+        // This connection also brings a new SQLite file into WAL mode before others open it.
         let first = for_writer.establish()?;
         let kept_open = connections.keep_open()?.map(Arc::new);
         let clock = Arc::new(WriteClock::new(options.clock.clone()));
@@ -78,17 +80,37 @@ impl Database {
         let metrics = StoreMetrics::new();
         let pool = |connections: &Connections, size| {
             let (clock, counters) = (Arc::clone(&clock), Arc::clone(&counters));
-            Arc::new(JobPool::open(connections, size, &options, clock, counters, metrics.clone()))
+            Arc::new(JobPool::open(
+                connections,
+                size,
+                &options,
+                clock,
+                counters,
+                metrics.clone(),
+            ))
         };
         let reads = pool(&for_pool, options.readers);
         let look_ups = connections.allow_one_writer().then(|| {
             let clock = options.clock.clone();
-            Arc::new(LookUps::new(for_look_ups, options.look_up_threads, clock, metrics.clone()))
+            Arc::new(LookUps::new(
+                for_look_ups,
+                options.look_up_threads,
+                clock,
+                metrics.clone(),
+            ))
         });
         let writes = if connections.allow_one_writer() {
             let clock = Arc::clone(&clock);
             let counters = Arc::clone(&counters);
-            Writes::Thread(Writer::start(for_writer, first, clock, counters, metrics, &options, latest_change)?)
+            Writes::Thread(Writer::start(
+                for_writer,
+                first,
+                clock,
+                counters,
+                metrics,
+                &options,
+                latest_change,
+            )?)
         } else {
             Writes::Pool(pool(&connections.for_writing(), options.writers))
         };
@@ -133,14 +155,16 @@ impl Database {
         T: Send + 'static,
         E: JobError,
     {
-        self.last_fault.note(Arc::clone(&self.pool).run(Access::Read, job).await)
+        self.last_fault
+            .note(Arc::clone(&self.pool).run(Access::Read, job).await)
     }
 
-    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on PostgreSQL each of its
-    /// queries sees what is committed when it runs. The job may be run a second time.
+    /// Runs a job that reads a few rows by their keys. On SQLite it sees one snapshot; on
+    /// PostgreSQL each of its queries sees what is committed when it runs. The job may be run a
+    /// second time.
     ///
-    /// On SQLite the job runs on the calling thread, which it blocks for some microseconds. A job that would have to wait, and every
-    /// job on PostgreSQL, runs like [`Database::read`].
+    /// On SQLite the job runs on the calling thread, which it blocks for some microseconds. A job
+    /// that would have to wait, and every job on PostgreSQL, runs like [`Database::read`].
     ///
     /// # Errors
     ///
@@ -153,21 +177,28 @@ impl Database {
         T: Send + 'static,
         E: JobError,
     {
-        let answer = match self.look_ups.as_ref().and_then(|look_ups| look_ups.run(&mut job)) {
+        let answer = match self
+            .look_ups
+            .as_ref()
+            .and_then(|look_ups| look_ups.run(&mut job))
+        {
             Some(answer) => answer,
             None => Arc::clone(&self.pool).run(Access::LookUp, job).await,
         };
         self.last_fault.note(answer)
     }
 
-    /// Runs a job that may write. If the job returns `Ok`, its changes are committed before this returns.
+    /// Runs a job that may write. If the job returns `Ok`, its changes are committed before this
+    /// returns.
     ///
-    /// A job whose change cannot have a date yet is rolled back, waits, and is run again; so is, on PostgreSQL, a job that collided
-    /// with another one (`runs.rs`). If the caller stops waiting for the answer, the job may still be done.
+    /// A job whose change cannot have a date yet is rolled back, waits, and is run again; so is, on
+    /// PostgreSQL, a job that collided with another one (`runs.rs`). If the caller stops waiting
+    /// for the answer, the job may still be done.
     ///
     /// # Errors
     ///
-    /// What the job returns, or why it could not run or be kept. Must be called within a tokio runtime.
+    /// What the job returns, or why it could not run or be kept. Must be called within a tokio
+    /// runtime.
     pub async fn write<T, E>(
         &self,
         job: impl FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
@@ -178,15 +209,20 @@ impl Database {
     {
         let writer = match &self.writes {
             Writes::Thread(writer) => writer,
-            Writes::Pool(pool) => return self.last_fault.note(Arc::clone(pool).run(Access::Write, job).await),
+            Writes::Pool(pool) => {
+                return self
+                    .last_fault
+                    .note(Arc::clone(pool).run(Access::Write, job).await);
+            }
         };
         let (job, answer) = self::job(job);
         writer.enqueue(job)?;
         self.last_fault.note(answer_of(answer.await))
     }
 
-    /// Like [`Database::write`], but may batch concurrent jobs into one transaction on PostgreSQL; on SQLite all jobs are batched.
-    /// A job that would wait for a lock fails there with [`DatabaseError::Busy`], and is run again alone.
+    /// Like [`Database::write`], but may batch concurrent jobs into one transaction on PostgreSQL;
+    /// on SQLite all jobs are batched. A job that would wait for a lock fails there with
+    /// [`DatabaseError::Busy`], and is run again alone.
     ///
     /// # Errors
     ///
@@ -201,7 +237,9 @@ impl Database {
     {
         match &self.writes {
             Writes::Thread(_) => self.write(job).await,
-            Writes::Pool(pool) => self.last_fault.note(Arc::clone(pool).run_in_group(job).await),
+            Writes::Pool(pool) => self
+                .last_fault
+                .note(Arc::clone(pool).run_in_group(job).await),
         }
     }
 
@@ -210,7 +248,10 @@ impl Database {
     /// # Errors
     ///
     /// Like [`Database::read`].
-    pub fn read_blocking<T, E>(&self, job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>) -> Result<T, E>
+    pub fn read_blocking<T, E>(
+        &self,
+        job: impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
     where
         E: JobError,
     {
@@ -239,7 +280,8 @@ impl Database {
         answer_of(answer.blocking_recv())
     }
 
-    /// Waits until all earlier jobs have ended, also jobs whose callers no longer wait. Later jobs are accepted.
+    /// Waits until all earlier jobs have ended, also jobs whose callers no longer wait. Later jobs
+    /// are accepted.
     ///
     /// # Errors
     ///
@@ -277,7 +319,14 @@ impl Database {
 
     /// The state of the database, and its totals.
     pub fn stats(&self) -> StoreStats {
-        let pools = [Some(&self.pool), if let Writes::Pool(pool) = &self.writes { Some(pool) } else { None }];
+        let pools = [
+            Some(&self.pool),
+            if let Writes::Pool(pool) = &self.writes {
+                Some(pool)
+            } else {
+                None
+            },
+        ];
         let pools = || pools.iter().copied().flatten();
         StoreStats {
             written: self.writer_stats(),
@@ -297,7 +346,8 @@ impl Database {
         crate::metrics::publish(&self.stats());
     }
 
-    /// The number of the last write that came for a group, and whether any write waits for one. For tests.
+    /// The number of the last write that came for a group, and whether any write waits for one. For
+    /// tests.
     #[doc(hidden)]
     pub fn group_queue(&self) -> (u64, bool) {
         match &self.writes {
@@ -306,7 +356,8 @@ impl Database {
         }
     }
 
-    /// Calls a function with a pooled connection that writes on PostgreSQL, without a transaction. For tests.
+    /// Calls a function with a pooled connection that writes on PostgreSQL, without a transaction.
+    /// For tests.
     ///
     /// # Errors
     ///
@@ -316,7 +367,9 @@ impl Database {
         &self,
         call: impl FnOnce(&mut DatabaseConnection) -> T,
     ) -> Result<T, DatabaseError> {
-        let Writes::Pool(pool) = &self.writes else { return Err(DatabaseError::Closed) };
+        let Writes::Pool(pool) = &self.writes else {
+            return Err(DatabaseError::Closed);
+        };
         Ok(call(&mut pool.connection(None)?.connection))
     }
 

@@ -15,8 +15,11 @@ mod sqlstate;
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     // The operator can act: the configuration, the disk, the database server, the load.
-    /// The database address is of no form that is understood. The address itself is not shown: it may hold a password.
-    #[error("database address must be sqlite://PATH, postgres://USER@HOST/NAME or postgresql://USER@HOST/NAME")]
+    /// The database address is of no form that is understood. The address itself is not shown: it
+    /// may hold a password.
+    #[error(
+        "database address must be sqlite://PATH, postgres://USER@HOST/NAME or postgresql://USER@HOST/NAME"
+    )]
     UnknownAddress,
     /// The folder of the SQLite file is absent and cannot be made. The folder above must exist.
     #[error("folder of the database file cannot be made: {}", .path.display())]
@@ -41,7 +44,8 @@ pub enum DatabaseError {
         /// The encoding, as PostgreSQL names it.
         encoding: String,
     },
-    /// A connection was lost while it was in use. Whether an unanswered write was kept is not known.
+    /// A connection was lost while it was in use. Whether an unanswered write was kept is not
+    /// known.
     #[error("database connection was lost")]
     ConnectionLost(#[source] DieselError),
     /// No connection could be made within the time that a job waits for one.
@@ -50,16 +54,20 @@ pub enum DatabaseError {
     /// No connection became free within the time that a job waits for one.
     #[error("no database connection became free within {} ms", .0.as_millis())]
     PoolTimeout(Duration),
-    /// The connection was lost, or given up, while a commit was under way. Whether it was kept is not known.
+    /// The connection was lost, or given up, while a commit was under way. Whether it was kept is
+    /// not known.
     #[error("it is not known whether the transaction was committed")]
     OutcomeUnknown(#[source] Arc<DieselError>),
-    /// The database server is a standby, or otherwise read-only, or SQLite cannot write the file. Nothing was changed.
+    /// The database server is a standby, or otherwise read-only, or SQLite cannot write the file.
+    /// Nothing was changed.
     #[error("database is read-only")]
     ReadOnly(#[source] DieselError),
-    /// The database server cancelled the statement, or lacks memory, connections or the like. Nothing was changed.
+    /// The database server cancelled the statement, or lacks memory, connections or the like.
+    /// Nothing was changed.
     #[error("database server did not serve the statement")]
     ServerUnavailable(#[source] DieselError),
-    /// The database lacks a table, a permission or the like that the register needs, or is damaged. Nothing was changed.
+    /// The database lacks a table, a permission or the like that the register needs, or is damaged.
+    /// Nothing was changed.
     #[error("database refuses what the register needs: {0}")]
     DatabaseFault(Arc<str>),
     /// Another process or another transaction locked what the job needed for too long.
@@ -68,8 +76,8 @@ pub enum DatabaseError {
     /// Transactions that ran side by side got into each other's way, and this one was undone.
     #[error("transactions collided")]
     Collided,
-    /// The change would be dated more than a second ahead of the clock: the record has changed too often in the last
-    /// second, or the clock was set back a little.
+    /// The change would be dated more than a second ahead of the clock: the record has changed too
+    /// often in the last second, or the clock was set back a little.
     #[error("the change would be dated more than a second ahead of the clock; it can be made in {} ms", .wait.as_millis())]
     DateNotDue {
         /// How long the change must wait.
@@ -78,7 +86,8 @@ pub enum DatabaseError {
     /// Too many jobs wait already. This one was not begun.
     #[error("queue of waiting jobs is full")]
     QueueFull,
-    /// The job shared a commit with others and that commit did not happen. Nothing that the job did was kept.
+    /// The job shared a commit with others and that commit did not happen. Nothing that the job did
+    /// was kept.
     #[error("group of writes was lost")]
     GroupLost(#[source] Arc<DatabaseError>),
     /// The disk or the permitted size of the database is exhausted.
@@ -111,8 +120,8 @@ pub enum DatabaseError {
         /// The marker beside it.
         marker: PathBuf,
     },
-    /// The path of a SQLite database, or of a file that SQLite keeps beside it, leads to another file than the open one, or to
-    /// none. Nothing was written.
+    /// The path of a SQLite database, or of a file that SQLite keeps beside it, leads to another
+    /// file than the open one, or to none. Nothing was written.
     #[error("{} is not the file that is open: it was deleted, moved or replaced", .0.display())]
     DatabaseFileChanged(PathBuf),
     /// The marker beside a SQLite database cannot be written.
@@ -158,7 +167,13 @@ impl JobError for DatabaseError {
 impl DatabaseError {
     /// Whether the job would have stored a value twice that must be unique.
     pub fn is_unique_violation(&self) -> bool {
-        matches!(self, Self::Query(DieselError::DatabaseError(DatabaseErrorKind::UniqueViolation, _)))
+        matches!(
+            self,
+            Self::Query(DieselError::DatabaseError(
+                DatabaseErrorKind::UniqueViolation,
+                _
+            ))
+        )
     }
 
     /// Whether the same job may succeed when it is tried again.
@@ -208,13 +223,18 @@ impl DatabaseError {
         text
     }
 
-    /// Why a transaction could not be ended as it should: what passes is said as such, the rest is a lost transaction.
+    /// Why a transaction could not be ended as it should: what passes is said as such, the rest is
+    /// a lost transaction.
     pub(crate) fn of_lost_transaction(error: DieselError) -> Self {
         Self::from(error).at_end_of_transaction()
     }
 
     /// The same error where it ended a transaction.
     pub(crate) fn at_end_of_transaction(self) -> Self {
-        if let Self::Query(cause) = self { Self::TransactionLost(cause) } else { self }
+        if let Self::Query(cause) = self {
+            Self::TransactionLost(cause)
+        } else {
+            self
+        }
     }
 }

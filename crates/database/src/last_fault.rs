@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::error::{DatabaseError, JobError};
 
-/// How long a fault that a request met counts. Whether an operator has mended it is known when a request meets it no more.
+/// How long a fault that a request met counts. Whether an operator has mended it is known when a
+/// request meets it no more.
 const FAULT_TIME: Duration = Duration::from_secs(60);
 
 /// The last fault of the database that a job met. All clones are the same.
@@ -27,8 +28,13 @@ impl LastFault {
 
     /// Takes note of the answer of a job, and returns it.
     pub(crate) fn note<T, E: JobError>(&self, answer: Result<T, E>) -> Result<T, E> {
-        if let Some(DatabaseError::DatabaseFault(reason)) = answer.as_ref().err().and_then(JobError::of_the_database) {
-            *self.lock() = Some(Met { at: Instant::now(), reason: Arc::clone(reason) });
+        if let Some(DatabaseError::DatabaseFault(reason)) =
+            answer.as_ref().err().and_then(JobError::of_the_database)
+        {
+            *self.lock() = Some(Met {
+                at: Instant::now(),
+                reason: Arc::clone(reason),
+            });
         }
         answer
     }
@@ -66,9 +72,15 @@ mod tests {
         let last_fault = LastFault::default();
         let other: Result<(), _> = last_fault.note(Err(DatabaseError::Busy));
         assert!(other.is_err() && last_fault.require_none().is_ok());
-        let met: Result<(), _> = last_fault.note(Err(DatabaseError::DatabaseFault("permission denied".into())));
+        let met: Result<(), _> = last_fault.note(Err(DatabaseError::DatabaseFault(
+            "permission denied".into(),
+        )));
         assert!(met.is_err() && last_fault.clone().require_none().is_err());
-        assert!(last_fault.require_none_at(Instant::now() + FAULT_TIME).is_ok());
+        assert!(
+            last_fault
+                .require_none_at(Instant::now() + FAULT_TIME)
+                .is_ok()
+        );
         last_fault.forget();
         assert!(last_fault.require_none().is_ok());
     }

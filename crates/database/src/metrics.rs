@@ -1,12 +1,16 @@
-//! What the store reports of its work: the names, units and meanings of its metrics, and nothing of who collects them.
+//! What the store reports of its work: the names, units and meanings of its metrics, and nothing of
+//! who collects them.
 //!
-//! Durations and sizes are recorded as they happen, by handles that are made once for each store: recording takes no lock.
-//! A recorder must be installed before the store is opened, or nothing is recorded. Current values, and what the
-//! store counts anyway, is published by [`publish`].
+//! Durations and sizes are recorded as they happen, by handles that are made once for each store:
+//! recording takes no lock. A recorder must be installed before the store is opened, or nothing is
+//! recorded. Current values, and what the store counts anyway, is published by [`publish`].
 
 use std::time::Instant;
 
-use metrics::{Histogram, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Histogram, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge,
+    histogram,
+};
 
 use crate::connection::Access;
 use crate::stats::{Queue, StoreStats};
@@ -25,31 +29,69 @@ const GROUPS_UNDONE: &str = "register_store_groups_undone_total";
 const COLLISIONS: &str = "register_store_collisions_total";
 
 /// Bounds of durations, in seconds.
-const DURATIONS: &[f64] = &[0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
+const DURATIONS: &[f64] = &[
+    0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0,
+];
 /// Bounds of the number of jobs in a group.
 const SIZES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
 
 /// The histograms, each with the upper bounds of its buckets.
-pub const BUCKETS: [(&str, &[f64]); 3] = [(JOB_DURATION, DURATIONS), (GROUP_SIZE, SIZES), (GROUP_DURATION, DURATIONS)];
+pub const BUCKETS: [(&str, &[f64]); 3] = [
+    (JOB_DURATION, DURATIONS),
+    (GROUP_SIZE, SIZES),
+    (GROUP_DURATION, DURATIONS),
+];
 
 /// Tells the recorder what each metric means.
 pub fn describe() {
-    describe_histogram!(JOB_DURATION, Unit::Seconds, "Time for which a job was run in its transaction, by access.");
+    describe_histogram!(
+        JOB_DURATION,
+        Unit::Seconds,
+        "Time for which a job was run in its transaction, by access."
+    );
     describe_histogram!(GROUP_SIZE, Unit::Count, "Writes that shared a transaction.");
-    describe_histogram!(GROUP_DURATION, Unit::Seconds, "Time from the beginning of a group of writes to its end.");
+    describe_histogram!(
+        GROUP_DURATION,
+        Unit::Seconds,
+        "Time from the beginning of a group of writes to its end."
+    );
     describe_gauge!(QUEUE_LENGTH, Unit::Count, "Jobs that wait to be begun.");
-    describe_gauge!(QUEUE_LIMIT, Unit::Count, "The most jobs that may wait; one more is refused.");
-    describe_gauge!(CONNECTIONS, Unit::Count, "Connections of the pool, by whether a job uses them.");
-    describe_gauge!(CONNECTIONS_LIMIT, Unit::Count, "The most connections of the pool.");
+    describe_gauge!(
+        QUEUE_LIMIT,
+        Unit::Count,
+        "The most jobs that may wait; one more is refused."
+    );
+    describe_gauge!(
+        CONNECTIONS,
+        Unit::Count,
+        "Connections of the pool, by whether a job uses them."
+    );
+    describe_gauge!(
+        CONNECTIONS_LIMIT,
+        Unit::Count,
+        "The most connections of the pool."
+    );
     describe_counter!(COMMITS, Unit::Count, "Commits that succeeded.");
-    describe_counter!(COMMITTED_JOBS, Unit::Count, "Jobs that those commits served.");
-    describe_counter!(GROUPS_LOST, Unit::Count, "Groups of writes that were lost with all that they did.");
+    describe_counter!(
+        COMMITTED_JOBS,
+        Unit::Count,
+        "Jobs that those commits served."
+    );
+    describe_counter!(
+        GROUPS_LOST,
+        Unit::Count,
+        "Groups of writes that were lost with all that they did."
+    );
     describe_counter!(
         GROUPS_UNDONE,
         Unit::Count,
         "Groups of writes on PostgreSQL that were undone, and whose writes were run again by themselves."
     );
-    describe_counter!(COLLISIONS, Unit::Count, "Jobs that collided with others on PostgreSQL and were run again.");
+    describe_counter!(
+        COLLISIONS,
+        Unit::Count,
+        "Jobs that collided with others on PostgreSQL and were run again."
+    );
 }
 
 /// Where a store records what it does.
@@ -83,7 +125,8 @@ impl StoreMetrics {
     /// Records the end of a group of this number of jobs.
     pub(crate) fn group_ended(&self, jobs: usize, begun: Instant) {
         self.group_duration.record(begun.elapsed());
-        self.group_size.record(u32::try_from(jobs).unwrap_or(u32::MAX));
+        self.group_size
+            .record(u32::try_from(jobs).unwrap_or(u32::MAX));
     }
 }
 
@@ -95,7 +138,14 @@ impl std::fmt::Debug for StoreMetrics {
 
 /// Records the state of a store and its totals.
 pub(crate) fn publish(stats: &StoreStats) {
-    let StoreStats { written, pool_queue, writer_queue, connections, connections_idle, connections_limit } = *stats;
+    let StoreStats {
+        written,
+        pool_queue,
+        writer_queue,
+        connections,
+        connections_idle,
+        connections_limit,
+    } = *stats;
     for (name, Queue { length, limit }) in [("pool", pool_queue), ("writer", writer_queue)] {
         gauge!(QUEUE_LENGTH, "queue" => name).set(count(length));
         gauge!(QUEUE_LIMIT, "queue" => name).set(count(limit));

@@ -18,16 +18,21 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
 
 /// Writes a new file, and brings it and its name to the disk.
 pub fn write_new_file(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = File::options().write(true).create_new(true).mode(FILE_MODE).open(path)?;
+    let mut file = File::options()
+        .write(true)
+        .create_new(true)
+        .mode(FILE_MODE)
+        .open(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    path.parent()
+        .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
 /// Makes an empty file, unless there is one, which keeps its mode.
 ///
-/// An existing file is not even opened: closing it would release all locks that this process holds on it, those of SQLite
-/// included.
+/// An existing file is not even opened: closing it would release all locks that this process holds
+/// on it, those of SQLite included.
 pub fn create_file(path: &Path) -> io::Result<()> {
     let mut new = File::options();
     new.write(true).mode(FILE_MODE);
@@ -36,7 +41,12 @@ pub fn create_file(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         Err(_) if path.exists() => Ok(()),
         // A symbolic link to a file that is yet to be made.
-        Err(_) => new.create_new(false).create(true).truncate(false).open(path).map(drop),
+        Err(_) => new
+            .create_new(false)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map(drop),
     }
 }
 
@@ -66,7 +76,10 @@ mod tests {
         fs::write(&file, "content").unwrap();
         fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         create_file(&file).unwrap();
-        assert_eq!((mode(&file), fs::read_to_string(&file).unwrap().as_str()), (0o640, "content"));
+        assert_eq!(
+            (mode(&file), fs::read_to_string(&file).unwrap().as_str()),
+            (0o640, "content")
+        );
     }
 
     #[test]

@@ -1,13 +1,15 @@
 //! The one thread that writes to SQLite.
 //!
-//! SQLite admits one writer and pays for each commit with a wait for the disk. So the thread takes the jobs that wait
-//! together into one transaction, a savepoint each, and one commit serves them all. No caller gets an answer before that
-//! commit has returned, not even a refusal: it may rest on what a neighbour had not yet committed.
+//! SQLite admits one writer and pays for each commit with a wait for the disk. So the thread takes
+//! the jobs that wait together into one transaction, a savepoint each, and one commit serves them
+//! all. No caller gets an answer before that commit has returned, not even a refusal: it may rest
+//! on what a neighbour had not yet committed.
 //!
-//! A job whose change cannot have a date yet is rolled back and stands aside, so that it does not delay other jobs.
+//! A job whose change cannot have a date yet is rolled back and stands aside, so that it does not
+//! delay other jobs.
 //!
-//! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the transaction, its neighbours are
-//! either kept and confirmed, or lost and reported as lost.
+//! Knows nothing of what jobs do. It trusts them with nothing: whatever a job does to the
+//! transaction, its neighbours are either kept and confirmed, or lost and reported as lost.
 
 mod deferred;
 mod watch;
@@ -33,15 +35,16 @@ use crate::stats::{Queue, WriteCounters};
 use crate::writer::deferred::{Postponed, Taken};
 use crate::writer::watch::Watch;
 
-/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most changes are of the same
-/// pages, such as the ends of indexes, and a page is copied once however often it stands in the log. With more pages,
-/// look-ups in the log take longer.
+/// Pages in the write-ahead log at which a commit copies them into the database, 16 MiB. Most
+/// changes are of the same pages, such as the ends of indexes, and a page is copied once however
+/// often it stands in the log. With more pages, look-ups in the log take longer.
 const CHECKPOINT_PAGES: u32 = 4_000;
 
 /// Returns the date of the last change in a database.
 pub type LatestChange = fn(&mut DatabaseConnection) -> Result<Option<DateTime<Utc>>, DatabaseError>;
 
-/// The way to the writer's thread. When the last clone is dropped, the thread finishes what waits and ends.
+/// The way to the writer's thread. When the last clone is dropped, the thread finishes what waits
+/// and ends.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
     queue: SyncSender<Box<dyn Job>>,
@@ -86,7 +89,12 @@ impl Writer {
             .name("sqlite-writer".to_owned())
             .spawn(move || thread.serve(&mut waiting))
             .map_err(DatabaseError::Thread)?;
-        Ok(Self { queue, length, postponed, limit: options.queue })
+        Ok(Self {
+            queue,
+            length,
+            postponed,
+            limit: options.queue,
+        })
     }
 
     /// Puts a job into the queue, without waiting.
@@ -103,7 +111,10 @@ impl Writer {
     }
 
     /// Puts a job into the queue. Blocks until there is room.
-    pub(crate) fn enqueue_when_there_is_room(&self, job: Box<dyn Job>) -> Result<(), DatabaseError> {
+    pub(crate) fn enqueue_when_there_is_room(
+        &self,
+        job: Box<dyn Job>,
+    ) -> Result<(), DatabaseError> {
         self.length.fetch_add(1, Ordering::Relaxed);
         self.queue.send(job).map_err(|_| {
             self.length.fetch_sub(1, Ordering::Relaxed);
@@ -113,9 +124,15 @@ impl Writer {
 
     /// The jobs that wait for the thread.
     pub(crate) fn queue(&self) -> Queue {
-        let length = self.length.load(Ordering::Relaxed).saturating_add(self.postponed.load(Ordering::Relaxed));
+        let length = self
+            .length
+            .load(Ordering::Relaxed)
+            .saturating_add(self.postponed.load(Ordering::Relaxed));
         // One that is being refused is counted briefly.
-        Queue { length: length.min(self.limit), limit: self.limit }
+        Queue {
+            length: length.min(self.limit),
+            limit: self.limit,
+        }
     }
 
     /// Whether jobs stand aside until their changes can have a date.
@@ -139,7 +156,9 @@ impl Waiting {
             if let Some(due) = self.aside.take() {
                 return Some(due);
             }
-            let Some(due) = self.aside.due() else { return self.jobs.recv().ok().map(|job| self.taken(job)) };
+            let Some(due) = self.aside.due() else {
+                return self.jobs.recv().ok().map(|job| self.taken(job));
+            };
             let pause = due.saturating_duration_since(Instant::now());
             match self.jobs.recv_timeout(pause) {
                 Ok(job) => return Some(self.taken(job)),
@@ -152,7 +171,9 @@ impl Waiting {
 
     /// The next job, if there is one now.
     fn next_at_once(&mut self) -> Option<Taken> {
-        self.aside.take().or_else(|| self.jobs.try_recv().ok().map(|job| self.taken(job)))
+        self.aside
+            .take()
+            .or_else(|| self.jobs.try_recv().ok().map(|job| self.taken(job)))
     }
 
     /// Lets a job stand aside until its change can have a date.
@@ -163,7 +184,8 @@ impl Waiting {
         }
     }
 
-    /// Counts the jobs that stand aside, when a group has ended: one that was run again has left only then.
+    /// Counts the jobs that stand aside, when a group has ended: one that was run again has left
+    /// only then.
     fn count_postponed(&self) {
         self.postponed.store(self.aside.len(), Ordering::Relaxed);
     }
@@ -221,11 +243,13 @@ impl WriterThread {
                     self.counters.lost();
                     let is_of_all_jobs = matches!(
                         cause,
-                        DatabaseError::Busy | DatabaseError::Connection(_) | DatabaseError::DatabaseFileChanged(_)
+                        DatabaseError::Busy
+                            | DatabaseError::Connection(_)
+                            | DatabaseError::DatabaseFileChanged(_)
                     );
                     if is_of_all_jobs {
-                        // Those who wait have waited as long as this group; to try each in turn would hold the last of
-                        // them up for many times the timeout.
+                        // Those who wait have waited as long as this group; to try each in turn
+                        // would hold the last of them up for many times the timeout.
                         group.extend(std::iter::from_fn(|| waiting.next_at_once()));
                     }
                     let cause = Arc::new(cause);
@@ -239,8 +263,13 @@ impl WriterThread {
 
     /// Runs the first job of the group, then what waits, as long as something waits; then commits.
     ///
-    /// Takes the connection out of `self`, so that a failure or a panic drops it with its transaction.
-    fn run_group(&mut self, group: &mut Vec<Taken>, waiting: &mut Waiting) -> Result<(), DatabaseError> {
+    /// Takes the connection out of `self`, so that a failure or a panic drops it with its
+    /// transaction.
+    fn run_group(
+        &mut self,
+        group: &mut Vec<Taken>,
+        waiting: &mut Waiting,
+    ) -> Result<(), DatabaseError> {
         // What is committed to a file without a name is lost.
         self.connections.require_unchanged_files()?;
         let mut watched = match self.connection.take() {
@@ -249,7 +278,8 @@ impl WriterThread {
         };
         let connection = &mut watched.connection;
         connection.begin(Access::Write)?;
-        // Another process may have written since the last group, and clients may have seen its dates.
+        // Another process may have written since the last group, and clients may have seen its
+        // dates.
         if let Some(latest) = (self.latest_change)(connection)? {
             self.clock.come_after(latest);
         }
@@ -257,7 +287,8 @@ impl WriterThread {
         loop {
             if let Some(taken) = group.last_mut() {
                 let begun = Instant::now();
-                let ended = run_in_savepoint(connection, &watched.watch, &self.clock, &mut *taken.job);
+                let ended =
+                    run_in_savepoint(connection, &watched.watch, &self.clock, &mut *taken.job);
                 self.metrics.job_ended(Access::Write, begun);
                 run += 1;
                 if let Some(wait) = ended?
@@ -274,7 +305,9 @@ impl WriterThread {
                 None => break,
             }
         }
-        connection.commit().map_err(DatabaseError::of_lost_transaction)?;
+        connection
+            .commit()
+            .map_err(DatabaseError::of_lost_transaction)?;
         connection.require_depth(0)?;
         self.connection = Some(watched);
         Ok(())
@@ -288,10 +321,12 @@ struct DateWait {
     trainee: Option<i64>,
 }
 
-/// Runs one job inside the group's transaction and takes back what it did when it is refused or must wait.
+/// Runs one job inside the group's transaction and takes back what it did when it is refused or
+/// must wait.
 ///
-/// The savepoint is diesel's by its name and in its count, so that a job which closes one transaction too many closes that and
-/// not the group's, and the count tells. When the transaction has ended, the savepoint is gone with it, and releasing it fails.
+/// The savepoint is diesel's by its name and in its count, so that a job which closes one
+/// transaction too many closes that and not the group's, and the count tells. When the transaction
+/// has ended, the savepoint is gone with it, and releasing it fails.
 fn run_in_savepoint(
     connection: &mut DatabaseConnection,
     watch: &Watch,
@@ -300,7 +335,8 @@ fn run_in_savepoint(
 ) -> Result<Option<DateWait>, DatabaseError> {
     connection.open_savepoint()?;
     let outcome = catch_unwind(AssertUnwindSafe(|| {
-        let mut transaction = Transaction::new(connection, Access::Write, JobTime::new_writing(clock));
+        let mut transaction =
+            Transaction::new(connection, Access::Write, JobTime::new_writing(clock));
         (job.run(&mut transaction), transaction.time.waits_for())
     }));
     watch.require_open()?;
@@ -309,11 +345,19 @@ fn run_in_savepoint(
     let wait = match outcome {
         JobOutcome::Keep => None,
         JobOutcome::Refuse | JobOutcome::Fail | JobOutcome::Wait(_) => {
-            connection.roll_back_to_savepoint().map_err(DatabaseError::of_lost_transaction)?;
-            if let JobOutcome::Wait(wait) = outcome { Some(DateWait { wait, trainee }) } else { None }
+            connection
+                .roll_back_to_savepoint()
+                .map_err(DatabaseError::of_lost_transaction)?;
+            if let JobOutcome::Wait(wait) = outcome {
+                Some(DateWait { wait, trainee })
+            } else {
+                None
+            }
         }
     };
-    connection.release_savepoint().map_err(DatabaseError::of_lost_transaction)?;
+    connection
+        .release_savepoint()
+        .map_err(DatabaseError::of_lost_transaction)?;
     connection.require_depth(1)?;
     Ok(wait)
 }
@@ -330,7 +374,8 @@ fn loss(cause: &Arc<DatabaseError>) -> DatabaseError {
     }
 }
 
-/// Answers one caller. What callers do when they convert or drop an answer must not reach the next one.
+/// Answers one caller. What callers do when they convert or drop an answer must not reach the next
+/// one.
 fn answer(job: Box<dyn Job>, outcome: Result<(), DatabaseError>) {
     if catch_unwind(AssertUnwindSafe(|| job.answer(outcome))).is_err() {
         log::error!("a panic was met while a job was answered");

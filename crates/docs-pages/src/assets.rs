@@ -1,6 +1,8 @@
-//! `GET /docs/assets/<digest>/<name>`: the files that the pages load, which are parts of the program.
+//! `GET /docs/assets/<digest>/<name>`: the files that the pages load, which are parts of the
+//! program.
 //!
-//! The style is that of [`http_kit::responses::style`]. The files of the explorer are compressed when the program is built.
+//! The style is that of [`http_kit::responses::style`]. The files of the explorer are compressed
+//! when the program is built.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,7 +19,8 @@ use http_kit::paths;
 use http_kit::responses::shared_content::SharedContent;
 use http_kit::responses::style;
 
-/// The files of the explorer that its page loads, and that are the same for every version, with their media types.
+/// The files of the explorer that its page loads, and that are the same for every version, with
+/// their media types.
 const EXPLORER: [(&str, &str); 6] = [
     ("favicon-16x16.png", "image/png"),
     ("favicon-32x32.png", "image/png"),
@@ -43,10 +46,19 @@ struct Asset {
 }
 
 static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
-    let style = Asset { media_type: CSS, content: style::CONTENT.clone() };
+    let style = Asset {
+        media_type: CSS,
+        content: style::CONTENT.clone(),
+    };
     let explorer = EXPLORER.into_iter().filter_map(|(name, media_type)| {
         let content = part_of_explorer(name, &Arc::new(Config::new([""])))?;
-        Some((name, Asset { media_type, content }))
+        Some((
+            name,
+            Asset {
+                media_type,
+                content,
+            },
+        ))
     });
     explorer.chain([(style::NAME, style)]).collect()
 });
@@ -63,33 +75,47 @@ pub(super) fn part_of_explorer(name: &str, config: &Arc<Config<'static>>) -> Opt
 
 /// The resource.
 pub(super) fn resource() -> Resource {
-    read_only("/assets/{digest}/{name}", |request: HttpRequest| std::future::ready(answer(&request)))
+    read_only("/assets/{digest}/{name}", |request: HttpRequest| {
+        std::future::ready(answer(&request))
+    })
 }
 
 fn answer(request: &HttpRequest) -> HttpResponse {
     let segment = |name| request.match_info().get(name).unwrap_or_default();
     match ASSETS.get(segment("name")) {
-        Some(asset) if style::digest(&asset.content) == segment("digest") => asset.response(request, IMMUTABLE),
+        Some(asset) if style::digest(&asset.content) == segment("digest") => {
+            asset.response(request, IMMUTABLE)
+        }
         Some(asset) => asset.response(request, NOT_WITHOUT_ASKING),
-        None => ApiError::NotFound(Missing::Path).response_without_version().into(),
+        None => ApiError::NotFound(Missing::Path)
+            .response_without_version()
+            .into(),
     }
 }
 
 /// The reply to a request for a file by its name alone; nothing where there is no such file.
 pub(super) fn by_name(name: &str, request: &HttpRequest) -> Option<HttpResponse> {
-    ASSETS.get(name).map(|asset| asset.response(request, FOR_AN_HOUR))
+    ASSETS
+        .get(name)
+        .map(|asset| asset.response(request, FOR_AN_HOUR))
 }
 
 impl Asset {
     fn response(&self, request: &HttpRequest, caching: &str) -> HttpResponse {
-        let headers = [(CONTENT_TYPE, self.media_type), (CACHE_CONTROL, caching), (X_CONTENT_TYPE_OPTIONS, "nosniff")];
+        let headers = [
+            (CONTENT_TYPE, self.media_type),
+            (CACHE_CONTROL, caching),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        ];
         self.content.response(request, &headers)
     }
 }
 
 /// The names of all files with their addresses.
 pub(super) fn addresses() -> impl Iterator<Item = (&'static str, String)> {
-    ASSETS.iter().map(|(name, asset)| (*name, paths::asset(&style::digest(&asset.content), name)))
+    ASSETS
+        .iter()
+        .map(|(name, asset)| (*name, paths::asset(&style::digest(&asset.content), name)))
 }
 
 #[cfg(test)]
@@ -100,19 +126,31 @@ mod tests {
     fn address_differs_from_the_one_at_which_browsers_keep_an_empty_file() {
         for (name, address) in addresses() {
             let digest = ASSETS[name].content.entity_tag().trim_matches('"');
-            assert!(address.contains(digest) && !address.contains(&format!("/{digest}/")), "{address}");
+            assert!(
+                address.contains(digest) && !address.contains(&format!("/{digest}/")),
+                "{address}"
+            );
         }
     }
 
     #[test]
     fn files_of_the_explorer_are_compressed_at_build_time_and_whole() {
         for (name, _) in EXPLORER {
-            let content = &ASSETS.get(name).unwrap_or_else(|| panic!("{name} is not part of the explorer")).content;
+            let content = &ASSETS
+                .get(name)
+                .unwrap_or_else(|| panic!("{name} is not part of the explorer"))
+                .content;
             let (plain, gzip) = (content.plain(), content.gzip().unwrap());
-            assert!(!plain.is_empty() && gzip.starts_with(&[0x1f, 0x8b]), "{name}");
+            assert!(
+                !plain.is_empty() && gzip.starts_with(&[0x1f, 0x8b]),
+                "{name}"
+            );
             assert!(gzip.len() < plain.len() || plain.len() < 1_024, "{name}");
         }
         let bundle = &ASSETS["swagger-ui-bundle.js"].content;
-        assert!(bundle.plain().len() > 1_000_000 && bundle.gzip().unwrap().len() < bundle.plain().len() / 3);
+        assert!(
+            bundle.plain().len() > 1_000_000
+                && bundle.gzip().unwrap().len() < bundle.plain().len() / 3
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! `GET /docs/differences?from=&to=`: where the form that asks for two versions leads to. It leads on to the difference
-//! itself, and knows nothing of it.
+//! `GET /docs/differences?from=&to=`: where the form that asks for two versions leads to. It leads
+//! on to the difference itself, and knows nothing of it.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -13,14 +13,19 @@ use http_kit::paths;
 /// The resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let versions = state.versions;
-    let answer = move |request: HttpRequest| std::future::ready(redirect(request.query_string(), versions));
+    let answer =
+        move |request: HttpRequest| std::future::ready(redirect(request.query_string(), versions));
     read_only("/differences", answer)
 }
 
 fn redirect(query: &str, versions: &Versions) -> HttpResponse {
     match version_in(query, "from", versions).zip(version_in(query, "to", versions)) {
-        Some((from, to)) => HttpResponse::SeeOther().insert_header((LOCATION, paths::differences(from, to))).finish(),
-        None => ApiError::NotFound(Missing::Path).response_without_version().into(),
+        Some((from, to)) => HttpResponse::SeeOther()
+            .insert_header((LOCATION, paths::differences(from, to)))
+            .finish(),
+        None => ApiError::NotFound(Missing::Path)
+            .response_without_version()
+            .into(),
     }
 }
 

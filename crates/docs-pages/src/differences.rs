@@ -1,11 +1,11 @@
 //! The difference between two versions that are served: `GET /docs/differences/FROM..TO`.
 //!
-//! It is Markdown, unless the client asks for another form: JSON for programs, a page for people, with `?format=` or in
-//! `Accept`.
+//! It is Markdown, unless the client asks for another form: JSON for programs, a page for people,
+//! with `?format=` or in `Accept`.
 
 use actix_web::http::header::{
-    Accept, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Header as _, HeaderValue, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    Accept, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Header as _, HeaderValue,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -26,18 +26,35 @@ const MARKDOWN: &str = "text/markdown; charset=utf-8";
 /// The resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let state = state.clone();
-    read_only("/differences/{pair}", move |request: HttpRequest, pair: Path<String>| {
-        let response =
-            answer(&state, &request, &pair).unwrap_or_else(|failure| failure.response_without_version().into());
-        std::future::ready(response)
-    })
+    read_only(
+        "/differences/{pair}",
+        move |request: HttpRequest, pair: Path<String>| {
+            let response = answer(&state, &request, &pair)
+                .unwrap_or_else(|failure| failure.response_without_version().into());
+            std::future::ready(response)
+        },
+    )
 }
 
-fn answer(state: &GatewayState, request: &HttpRequest, pair: &str) -> Result<HttpResponse, ApiError> {
-    let (from, to) = pair.split_once("..").ok_or(ApiError::NotFound(Missing::Path))?;
-    let named = |text| state.versions.named(text).map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)));
+fn answer(
+    state: &GatewayState,
+    request: &HttpRequest,
+    pair: &str,
+) -> Result<HttpResponse, ApiError> {
+    let (from, to) = pair
+        .split_once("..")
+        .ok_or(ApiError::NotFound(Missing::Path))?;
+    let named = |text| {
+        state
+            .versions
+            .named(text)
+            .map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)))
+    };
     let (from, to, form) = (named(from)?, named(to)?, form(request));
-    let address = format!("{} {form:?}", paths::differences(from.version.label, to.version.label));
+    let address = format!(
+        "{} {form:?}",
+        paths::differences(from.version.label, to.version.label)
+    );
     let content = state.contents.get(&address, || {
         let difference = Difference::between(from, to, state.lists);
         match form {
@@ -60,7 +77,9 @@ fn answer(state: &GatewayState, request: &HttpRequest, pair: &str) -> Result<Htt
         Form::Markdown => content.response(request, &data(MARKDOWN)),
         Form::Page => shared_page(request, &content),
     };
-    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    response
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response)
 }
 
@@ -84,6 +103,11 @@ fn form(request: &HttpRequest) -> Form {
     if let Some((_, format)) = query.find(|(name, _)| name == "format") {
         return named(&format).unwrap_or(Form::Markdown);
     }
-    let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
-    accepted.iter().find_map(|media| named(media.essence_str())).unwrap_or(Form::Markdown)
+    let accepted = Accept::parse(request)
+        .map(|accept| accept.ranked())
+        .unwrap_or_default();
+    accepted
+        .iter()
+        .find_map(|media| named(media.essence_str()))
+        .unwrap_or(Form::Markdown)
 }

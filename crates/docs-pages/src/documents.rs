@@ -1,5 +1,6 @@
-//! `GET /docs/<version>/<document>`: the contract, the guide, the fields, the problems, the rules, the code lists and the
-//! funding, in the words of a version. The texts are those of the folder of documents, or computed as those are.
+//! `GET /docs/<version>/<document>`: the contract, the guide, the fields, the problems, the rules,
+//! the code lists and the funding, in the words of a version. The texts are those of the folder of
+//! documents, or computed as those are.
 
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -45,16 +46,32 @@ pub(super) struct Link {
 pub(super) fn resources(state: &GatewayState, label: Label) -> Vec<Resource> {
     let document = |document: Document| {
         let state = state.clone();
-        read_only(&format!("/{label}/{}", document.name()), move |request: HttpRequest| {
-            std::future::ready(answer(&state, &request, label, document, None))
-        })
+        read_only(
+            &format!("/{label}/{}", document.name()),
+            move |request: HttpRequest| {
+                std::future::ready(answer(&state, &request, label, document, None))
+            },
+        )
     };
     let lists = state.clone();
     let one_list = format!("/{label}/{}/{{list}}", Document::Lists.name());
-    let list = read_only(&one_list, move |request: HttpRequest, list: Path<String>| {
-        std::future::ready(answer(&lists, &request, label, Document::Lists, Some(&list)))
-    });
-    Document::ALL.into_iter().map(document).chain([list]).collect()
+    let list = read_only(
+        &one_list,
+        move |request: HttpRequest, list: Path<String>| {
+            std::future::ready(answer(
+                &lists,
+                &request,
+                label,
+                Document::Lists,
+                Some(&list),
+            ))
+        },
+    );
+    Document::ALL
+        .into_iter()
+        .map(document)
+        .chain([list])
+        .collect()
 }
 
 fn answer(
@@ -79,16 +96,19 @@ fn page(
     let served = state.versions.find(label).ok_or_else(missing)?;
     let address = address(label, document, list);
     let content = state.contents.get(&address, || {
-        let rendered = rendered(document, list, served, state.versions, state.lists).ok_or_else(missing)?;
+        let rendered =
+            rendered(document, list, served, state.versions, state.lists).ok_or_else(missing)?;
         let page = html(&filled_in(state, served, document, list, rendered));
-        page.map(String::into_bytes).map_err(ApiError::UnwritablePage)
+        page.map(String::into_bytes)
+            .map_err(ApiError::UnwritablePage)
     })?;
     // A page with commands has the address by which its reader came here.
     if !document.has_commands() {
         return Ok(shared_page(request, &content));
     }
     let Ok(origin) = escape(state.proxies.origin(request), Html);
-    let page = String::from_utf8_lossy(content.plain()).replace(WRITTEN_ORIGIN, &origin.to_string());
+    let page =
+        String::from_utf8_lossy(content.plain()).replace(WRITTEN_ORIGIN, &origin.to_string());
     Ok(tagged_page(request, page))
 }
 
@@ -106,19 +126,29 @@ fn filled_in(
         address: address(other, document, list),
         is_here: other == label,
     };
-    let Rendered { title, html, sections, .. } = rendered;
+    let Rendered {
+        title,
+        html,
+        sections,
+        ..
+    } = rendered;
     DocumentPage {
         place: DocsLocation::Document(label),
         title,
         documents: navigation(label, Some((document, list.is_none()))),
         versions: versions.map(in_version).collect(),
         // A short page has its headings in view.
-        sections: if sections.len() > 2 { sections } else { Vec::new() },
+        sections: if sections.len() > 2 {
+            sections
+        } else {
+            Vec::new()
+        },
         body: html,
     }
 }
 
-/// The documents of a version. `here` is the one that is shown, and whether its own entry would lead to itself.
+/// The documents of a version. `here` is the one that is shown, and whether its own entry would
+/// lead to itself.
 pub(super) fn navigation(label: Label, here: Option<(Document, bool)>) -> Vec<Link> {
     let link = |document: Document| Link {
         words: document.words().to_owned(),

@@ -1,10 +1,11 @@
-//! `GET /docs/<version>/`: the contract of a version, to be looked through and tried out in a browser. All of it comes from
-//! here; no request goes to another host.
+//! `GET /docs/<version>/`: the contract of a version, to be looked through and tried out in a
+//! browser. All of it comes from here; no request goes to another host.
 
 use std::sync::Arc;
 
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::Label;
@@ -42,7 +43,9 @@ struct Explorer {
 pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
     let to = format!("{}/", paths::documentation(label));
     let lead = move || {
-        let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, to.clone())).finish();
+        let reply = HttpResponse::PermanentRedirect()
+            .insert_header((LOCATION, to.clone()))
+            .finish();
         std::future::ready(reply)
     };
     // Nothing of the document is checked by a service elsewhere.
@@ -55,9 +58,14 @@ pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
     let state = state.clone();
     let file = move |request: HttpRequest| {
         let response = answer(&state, label, &config, &request);
-        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+        std::future::ready(
+            response.unwrap_or_else(|failure| failure.response_without_version().into()),
+        )
     };
-    [read_only(&format!("/{label}"), lead), read_only(&format!("/{label}/{{file:.*}}"), file)]
+    [
+        read_only(&format!("/{label}"), lead),
+        read_only(&format!("/{label}/{{file:.*}}"), file),
+    ]
 }
 
 fn answer(
@@ -77,10 +85,17 @@ fn answer(
     let content = state.contents.get(&address, || {
         if name == PAGE {
             let documents = navigation(label, None);
-            let page = html(&Explorer { label, documents, openapi: OpenApiDocument::Complete.of(label) });
-            return page.map(|page| with_addresses(page).into_bytes()).map_err(ApiError::UnwritablePage);
+            let page = html(&Explorer {
+                label,
+                documents,
+                openapi: OpenApiDocument::Complete.of(label),
+            });
+            return page
+                .map(|page| with_addresses(page).into_bytes())
+                .map_err(ApiError::UnwritablePage);
         }
-        let part = assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
+        let part =
+            assets::part_of_explorer(name, config).ok_or(ApiError::NotFound(Missing::Path))?;
         Ok(part.plain().to_vec())
     })?;
     let headers = [

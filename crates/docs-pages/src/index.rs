@@ -63,7 +63,9 @@ pub(super) fn resource(state: &GatewayState) -> Resource {
     let (contents, proxies) = (state.contents.clone(), state.proxies.clone());
     read_only("", move |request: HttpRequest| {
         let response = answer(&request, versions, &contents, &proxies);
-        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+        std::future::ready(
+            response.unwrap_or_else(|failure| failure.response_without_version().into()),
+        )
     })
 }
 
@@ -78,7 +80,9 @@ fn answer(
 ) -> Result<HttpResponse, ApiError> {
     let content = contents.get(paths::DOCS, || {
         let newest = versions.newest().ok_or(ApiError::NotFound(Missing::Path))?;
-        html(&index(versions, newest.version.label)).map(String::into_bytes).map_err(ApiError::UnwritablePage)
+        html(&index(versions, newest.version.label))
+            .map(String::into_bytes)
+            .map_err(ApiError::UnwritablePage)
     })?;
     let Ok(origin) = escape(proxies.origin(request), Html);
     let page = String::from_utf8_lossy(content.plain()).replace(ORIGIN, &origin.to_string());
@@ -87,11 +91,26 @@ fn answer(
 
 fn index(versions: &Versions, newest: Label) -> Index {
     let is_released = |served: &&Served| served.version.publication.status == Status::Released;
-    let usual = versions.iter().rev().find(is_released).map_or(newest, |served| served.version.label);
+    let usual = versions
+        .iter()
+        .rev()
+        .find(is_released)
+        .map_or(newest, |served| served.version.label);
     Index {
         place: DocsLocation::Index,
-        versions: versions.iter().rev().map(|served| listed(served.version, newest)).collect(),
-        removed: REMOVED.iter().rev().map(|gone| Removed { label: gone.label, since: day(gone.since) }).collect(),
+        versions: versions
+            .iter()
+            .rev()
+            .map(|served| listed(served.version, newest))
+            .collect(),
+        removed: REMOVED
+            .iter()
+            .rev()
+            .map(|gone| Removed {
+                label: gone.label,
+                since: day(gone.since),
+            })
+            .collect(),
         newest,
         usual,
         guide: address(usual, Document::Guide, None),
@@ -103,11 +122,23 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
     let label = version.label;
     let publication = &version.publication;
     let state = match publication.status {
-        Status::Released => Tag { class: "tag-good", text: "released" },
-        Status::SandboxOnly => Tag { class: "tag-plain", text: "for use in the sandbox" },
+        Status::Released => Tag {
+            class: "tag-good",
+            text: "released",
+        },
+        Status::SandboxOnly => Tag {
+            class: "tag-plain",
+            text: "for use in the sandbox",
+        },
     };
-    let is_newest = (label == newest).then_some(Tag { class: "tag-plain", text: "newest" });
-    let ends = publication.deprecated_on.map(|_| Tag { class: "tag-change", text: "deprecated" });
+    let is_newest = (label == newest).then_some(Tag {
+        class: "tag-plain",
+        text: "newest",
+    });
+    let ends = publication.deprecated_on.map(|_| Tag {
+        class: "tag-change",
+        text: "deprecated",
+    });
     Listed {
         label,
         tags: [state].into_iter().chain(is_newest).chain(ends).collect(),

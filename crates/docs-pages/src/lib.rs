@@ -14,8 +14,8 @@
 //!    `shared_page`); a page that shows what a reader sent is `Keep::Never`.
 //! 2. Name the module in this file and add the resource to `configure`, before those of the
 //!    versions: files of the explorer have any name.
-//! 3. Add a variant to `DocsLocation` in `page_location.rs`, a link to `layout.html` or another page, and the path
-//!    to `crates/http-kit/src/paths.rs` if other files name it. The tests
+//! 3. Add a variant to `DocsLocation` in `page_location.rs`, a link to `layout.html` or another
+//!    page, and the path to `crates/http-kit/src/paths.rs` if other files name it. The tests
 //!    `every_link_of_every_page_leads_somewhere` and
 //!    `every_page_next_to_the_api_has_its_style_and_files` follow links.
 //! 4. Add the page to `pages` in `crates/server/tests/browser/documents.rs` and to
@@ -65,11 +65,17 @@ pub fn translation_limit() -> ConcurrencyLimit {
 }
 
 /// Configures the scope `/docs`.
-pub fn configure(config: &mut ServiceConfig, state: &GatewayState, translations: &ConcurrencyLimit) {
+pub fn configure(
+    config: &mut ServiceConfig,
+    state: &GatewayState,
+    translations: &ConcurrencyLimit,
+) {
     let scope = web::scope(paths::DOCS)
         .service(index::resource(state))
         .service(read_only("/", || {
-            let reply = HttpResponse::PermanentRedirect().insert_header((LOCATION, paths::DOCS)).finish();
+            let reply = HttpResponse::PermanentRedirect()
+                .insert_header((LOCATION, paths::DOCS))
+                .finish();
             std::future::ready(reply)
         }))
         .service(assets::resource())
@@ -81,27 +87,40 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState, translations:
         .service(search::resource(state))
         .service(translate::resource(state, translations))
         .default_service(web::to(|| {
-            std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
+            std::future::ready(HttpResponse::from(
+                ApiError::NotFound(Missing::Path).response_without_version(),
+            ))
         }));
     let labels = state.versions.iter().map(|served| served.version.label);
     // The files of an explorer have any name, so they come last.
-    let of_versions = labels
-        .flat_map(|label| documents::resources(state, label).into_iter().chain(explorer::resources(state, label)));
-    let scope = of_versions.fold(scope, actix_web::Scope::service).wrap(from_fn(not_found::as_page));
+    let of_versions = labels.flat_map(|label| {
+        documents::resources(state, label)
+            .into_iter()
+            .chain(explorer::resources(state, label))
+    });
+    let scope = of_versions
+        .fold(scope, actix_web::Scope::service)
+        .wrap(from_fn(not_found::as_page));
     let address_rate_limit = state.page_rate_limit.clone();
-    config.service(scope.wrap(from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next))));
+    config.service(scope.wrap(from_fn(move |request, next| {
+        limit_pages(address_rate_limit.clone(), request, next)
+    })));
     config.service(home(paths::DOCS));
 }
 
 /// Configures the files alone that pages load, for a listener without the documents.
 pub fn configure_files(config: &mut ServiceConfig) {
-    let missing = || HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version());
+    let missing =
+        || HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version());
     let scope = web::scope(paths::DOCS).service(assets::resource());
     config.service(scope.default_service(web::to(move || std::future::ready(missing()))));
 }
 
 /// The style at an address that does not change with it.
 async fn style(request: HttpRequest) -> HttpResponse {
-    assets::by_name(NAME, &request)
-        .unwrap_or_else(|| ApiError::NotFound(Missing::Path).response_without_version().into())
+    assets::by_name(NAME, &request).unwrap_or_else(|| {
+        ApiError::NotFound(Missing::Path)
+            .response_without_version()
+            .into()
+    })
 }

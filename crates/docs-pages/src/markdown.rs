@@ -1,8 +1,9 @@
-//! Markdown as HTML: headings and rows that can be linked to, tables that scroll by themselves, and no HTML of the text.
+//! Markdown as HTML: headings and rows that can be linked to, tables that scroll by themselves, and
+//! no HTML of the text.
 //!
-//! A text may be shown in the words of one version. Parts that are about several versions stand between the comments
-//! `<!-- as written -->` and `<!-- end -->`, and keep their names. What else is read from a text goes into the index of the
-//! search.
+//! A text may be shown in the words of one version. Parts that are about several versions stand
+//! between the comments `<!-- as written -->` and `<!-- end -->`, and keep their names. What else
+//! is read from a text goes into the index of the search.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -48,7 +49,8 @@ pub(super) struct Block {
     pub(super) text: String,
 }
 
-/// Where the links of a text lead: the address for each that is written; nothing where the page links to nothing.
+/// Where the links of a text lead: the address for each that is written; nothing where the page
+/// links to nothing.
 pub(super) type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// Identifiers that pages have themselves.
@@ -57,8 +59,13 @@ const RESERVED: [&str; 3] = ["main", "search", "version"];
 /// Renders a text.
 pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>) -> Rendered {
     // A term may be broken over two lines.
-    let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES)
-        .map(|event| if event == Event::SoftBreak { Event::Text(CowStr::Borrowed(" ")) } else { event });
+    let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| {
+        if event == Event::SoftBreak {
+            Event::Text(CowStr::Borrowed(" "))
+        } else {
+            event
+        }
+    });
     let events: Vec<Event<'_>> = TextMergeStream::new(parser).collect();
     let mut renderer = Renderer::new(wording, links, anchors_of_headings(&events));
     for (at, event) in events.iter().enumerate() {
@@ -70,11 +77,16 @@ pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>
 /// The identifiers of all headings, in order: each is there once.
 fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
     let mut taken = BTreeSet::from(RESERVED.map(str::to_owned));
-    let headings = events.iter().enumerate().filter(|(_, event)| matches!(event, Event::Start(Tag::Heading { .. })));
+    let headings = events
+        .iter()
+        .enumerate()
+        .filter(|(_, event)| matches!(event, Event::Start(Tag::Heading { .. })));
     headings
         .map(|(at, _)| {
-            let slug =
-                slug(&text_until(events.get(at + 1..).unwrap_or_default(), |end| matches!(end, TagEnd::Heading(_))));
+            let slug = slug(&text_until(
+                events.get(at + 1..).unwrap_or_default(),
+                |end| matches!(end, TagEnd::Heading(_)),
+            ));
             let mut anchor = slug.clone();
             let mut repeated = 0;
             while !taken.insert(anchor.clone()) {
@@ -88,9 +100,17 @@ fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
 
 /// The plain text up to the end of an element.
 fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String {
-    let inner = events.iter().take_while(|event| !matches!(event, Event::End(end) if is_end(end)));
+    let inner = events
+        .iter()
+        .take_while(|event| !matches!(event, Event::End(end) if is_end(end)));
     inner
-        .filter_map(|event| if let Event::Text(text) | Event::Code(text) = event { Some(text.as_ref()) } else { None })
+        .filter_map(|event| {
+            if let Event::Text(text) | Event::Code(text) = event {
+                Some(text.as_ref())
+            } else {
+                None
+            }
+        })
         .collect()
 }
 
@@ -120,8 +140,16 @@ struct Renderer<'a> {
 
 impl<'a> Renderer<'a> {
     fn new(wording: Option<&'a Wording>, links: Links<'a>, headings: Vec<String>) -> Self {
-        let taken = headings.iter().cloned().chain(RESERVED.map(str::to_owned)).collect();
-        let section = Section { is_inner: false, anchor: String::new(), title: String::new() };
+        let taken = headings
+            .iter()
+            .cloned()
+            .chain(RESERVED.map(str::to_owned))
+            .collect();
+        let section = Section {
+            is_inner: false,
+            anchor: String::new(),
+            title: String::new(),
+        };
         Self {
             wording,
             links,
@@ -146,7 +174,12 @@ impl<'a> Renderer<'a> {
     fn finish(self) -> Rendered {
         let mut html = String::new();
         pulldown_cmark::html::push_html(&mut html, self.written.into_iter());
-        Rendered { title: self.title, html, sections: self.sections, blocks: self.blocks }
+        Rendered {
+            title: self.title,
+            html,
+            sections: self.sections,
+            blocks: self.blocks,
+        }
     }
 
     fn write(&mut self, html: impl Into<CowStr<'a>>) {
@@ -155,8 +188,9 @@ impl<'a> Renderer<'a> {
 
     /// The words of the version, unless the place is about others.
     fn words(&self) -> Option<&'a Wording> {
-        let is_as_written =
-            self.is_as_written || self.is_of_others || self.table.as_ref().is_some_and(Table::is_as_written);
+        let is_as_written = self.is_as_written
+            || self.is_of_others
+            || self.table.as_ref().is_some_and(Table::is_as_written);
         self.wording.filter(|_| !is_as_written)
     }
 
@@ -174,12 +208,20 @@ impl<'a> Renderer<'a> {
                 self.written.push(Event::Text(text.into_owned().into()));
             }
             Event::Code(code) => {
-                let own = self.words().map_or(Cow::Borrowed(code.as_ref()), |wording| wording.code(code));
+                let own = self
+                    .words()
+                    .map_or(Cow::Borrowed(code.as_ref()), |wording| wording.code(code));
                 self.text.push_str(&own);
                 self.written.push(Event::Code(own.into_owned().into()));
                 let is_first_cell = self.table.as_ref().is_some_and(Table::is_in_first_cell);
-                if let Some(wording) = self.words().filter(|wording| is_first_cell && wording.is_missing(code)) {
-                    self.write(format!(" <span class=\"tag tag-plain\">not in {}</span>", wording.version().label));
+                if let Some(wording) = self
+                    .words()
+                    .filter(|wording| is_first_cell && wording.is_missing(code))
+                {
+                    self.write(format!(
+                        " <span class=\"tag tag-plain\">not in {}</span>",
+                        wording.version().label
+                    ));
                 }
             }
             // No HTML of the text is passed on.
@@ -193,7 +235,10 @@ impl<'a> Renderer<'a> {
                 self.written.push(Event::HardBreak);
             }
             Event::Rule => self.written.push(Event::Rule),
-            Event::InlineMath(_) | Event::DisplayMath(_) | Event::FootnoteReference(_) | Event::TaskListMarker(_) => {}
+            Event::InlineMath(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::TaskListMarker(_) => {}
         }
     }
 
@@ -203,17 +248,36 @@ impl<'a> Renderer<'a> {
                 self.flush();
                 self.heading = Some(*level);
                 // That of the page is its beginning.
-                let id = self.headings.next().map(CowStr::from).filter(|_| *level != HeadingLevel::H1);
+                let id = self
+                    .headings
+                    .next()
+                    .map(CowStr::from)
+                    .filter(|_| *level != HeadingLevel::H1);
                 self.section.anchor = id.as_deref().unwrap_or_default().to_owned();
                 let (classes, attrs) = (Vec::new(), Vec::new());
-                self.written.push(Event::Start(Tag::Heading { level: *level, id, classes, attrs }));
+                self.written.push(Event::Start(Tag::Heading {
+                    level: *level,
+                    id,
+                    classes,
+                    attrs,
+                }));
             }
-            Tag::Link { dest_url, link_type, .. } => {
+            Tag::Link {
+                dest_url,
+                link_type,
+                ..
+            } => {
                 let address = (self.links)(dest_url);
                 self.open_links.push(address.is_some());
                 if let Some(address) = address {
-                    let (dest_url, title, id) = (address.into(), CowStr::Borrowed(""), CowStr::Borrowed(""));
-                    self.written.push(Event::Start(Tag::Link { link_type: *link_type, dest_url, title, id }));
+                    let (dest_url, title, id) =
+                        (address.into(), CowStr::Borrowed(""), CowStr::Borrowed(""));
+                    self.written.push(Event::Start(Tag::Link {
+                        link_type: *link_type,
+                        dest_url,
+                        title,
+                        id,
+                    }));
                 }
             }
             Tag::CodeBlock(_) => {
@@ -235,7 +299,9 @@ impl<'a> Renderer<'a> {
             Tag::TableRow => self.start_row(following),
             Tag::TableCell => {
                 let text = text_until(following, |end| matches!(end, TagEnd::TableCell));
-                let is_of_others = self.wording.is_some_and(|wording| wording.is_about_others(&text));
+                let is_of_others = self
+                    .wording
+                    .is_some_and(|wording| wording.is_about_others(&text));
                 if let Some(table) = &mut self.table {
                     let start = table.start_cell(text.trim().is_empty(), is_of_others);
                     self.write(start);
@@ -269,18 +335,29 @@ impl<'a> Renderer<'a> {
     /// A row that begins with a code, a name or a status can be linked to.
     fn start_row(&mut self, following: &[Event<'_>]) {
         self.flush();
-        let named = following.iter().skip(1).find(|event| !matches!(event, Event::Start(_)));
+        let named = following
+            .iter()
+            .skip(1)
+            .find(|event| !matches!(event, Event::Start(_)));
         let anchor = match named {
-            Some(Event::Code(code)) => {
-                Some(slug(&self.words().map_or(Cow::Borrowed(code.as_ref()), |words| words.code(code))))
-            }
-            Some(Event::Text(text)) if text.len() == 3 && text.bytes().all(|digit| digit.is_ascii_digit()) => {
+            Some(Event::Code(code)) => Some(slug(
+                &self
+                    .words()
+                    .map_or(Cow::Borrowed(code.as_ref()), |words| words.code(code)),
+            )),
+            Some(Event::Text(text))
+                if text.len() == 3 && text.bytes().all(|digit| digit.is_ascii_digit()) =>
+            {
                 Some(paths::status_anchor(text))
             }
             Some(_) | None => None,
         };
-        let anchor = anchor.filter(|anchor| !anchor.is_empty() && self.taken.insert(anchor.clone()));
-        self.write(anchor.as_ref().map_or_else(|| "<tr>".to_owned(), |anchor| format!("<tr id=\"{anchor}\">")));
+        let anchor =
+            anchor.filter(|anchor| !anchor.is_empty() && self.taken.insert(anchor.clone()));
+        self.write(anchor.as_ref().map_or_else(
+            || "<tr>".to_owned(),
+            |anchor| format!("<tr id=\"{anchor}\">"),
+        ));
         if let Some(table) = &mut self.table {
             table.start_row(anchor);
         }
@@ -348,13 +425,23 @@ impl<'a> Renderer<'a> {
         if level == HeadingLevel::H1 {
             self.title.clone_from(&title);
         }
-        self.section = Section { is_inner: level > HeadingLevel::H2, title, ..self.section.clone() };
+        self.section = Section {
+            is_inner: level > HeadingLevel::H2,
+            title,
+            ..self.section.clone()
+        };
         let Section { anchor, title, .. } = self.section.clone();
-        self.blocks.push(Block { anchor, title, text: String::new() });
+        self.blocks.push(Block {
+            anchor,
+            title,
+            text: String::new(),
+        });
         if matches!(level, HeadingLevel::H2 | HeadingLevel::H3) {
             self.sections.push(self.section.clone());
         }
-        let note = self.wording.and_then(|wording| wording.missing_endpoint(&self.section.title));
+        let note = self
+            .wording
+            .and_then(|wording| wording.missing_endpoint(&self.section.title));
         self.is_of_others = note.is_some();
         if let Some(note) = note {
             let mut html = String::new();
@@ -369,7 +456,11 @@ impl<'a> Renderer<'a> {
             Some(row) => row,
             None => (self.section.anchor.clone(), self.section.title.clone()),
         };
-        self.blocks.push(Block { anchor, title, text });
+        self.blocks.push(Block {
+            anchor,
+            title,
+            text,
+        });
     }
 
     /// What was read since the last block becomes a block.
@@ -377,7 +468,11 @@ impl<'a> Renderer<'a> {
         let text = std::mem::take(&mut self.text).trim().to_owned();
         if !text.is_empty() {
             let Section { anchor, title, .. } = self.section.clone();
-            self.blocks.push(Block { anchor, title, text });
+            self.blocks.push(Block {
+                anchor,
+                title,
+                text,
+            });
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `/docs/migrate`: a body of one version next to the same in another, for people. A GET shows a form with an example, and
-//! a POST what came of it. Nothing of a body is logged or kept.
+//! `/docs/migrate`: a body of one version next to the same in another, for people. A GET shows a
+//! form with an example, and a POST what came of it. Nothing of a body is logged or kept.
 
 use actix_web::http::header::HeaderName;
 use actix_web::http::{Method as HttpMethod, StatusCode};
@@ -108,13 +108,20 @@ pub(super) fn resource(state: &GatewayState, translations: &ConcurrencyLimit) ->
     let (versions, lists) = (state.versions, state.lists);
     let show = move |request: HttpRequest| {
         let form = Form::read(request.query_string().as_bytes());
-        std::future::ready(page(StatusCode::OK, Keep::Fresh, html(&Migrate::with_example(form, versions, lists))))
+        std::future::ready(page(
+            StatusCode::OK,
+            Keep::Fresh,
+            html(&Migrate::with_example(form, versions, lists)),
+        ))
     };
-    let answer =
-        move |request: HttpRequest, payload: Payload| answer(state.clone(), translations.clone(), request, payload);
+    let answer = move |request: HttpRequest, payload: Payload| {
+        answer(state.clone(), translations.clone(), request, payload)
+    };
     let resource = methods(adapter_kit::Method::Get)
         .iter()
-        .fold(web::resource("/migrate"), |resource, method| resource.route(web::method(method.clone()).to(show)));
+        .fold(web::resource("/migrate"), |resource, method| {
+            resource.route(web::method(method.clone()).to(show))
+        });
     let allowed = [HttpMethod::GET, HttpMethod::HEAD, HttpMethod::POST];
     closed(resource.route(web::post().to(answer)), &allowed)
 }
@@ -130,27 +137,49 @@ async fn answer(
     if let Err(failure) = state.address_rate_limit.count(&request) {
         return refusal(ApiError::of_address(failure), versions);
     }
-    let bodies = state.bodies.for_client(state.address_rate_limit.budget_owner(&request));
-    let encoded = match bodies.receive(request.headers(), payload, MAX_FORM_BYTES).await {
+    let bodies = state
+        .bodies
+        .for_client(state.address_rate_limit.budget_owner(&request));
+    let encoded = match bodies
+        .receive(request.headers(), payload, MAX_FORM_BYTES)
+        .await
+    {
         Ok(encoded) => encoded,
         Err(error) => return refusal(error.into(), versions),
     };
     let Some(permit) = translations.acquire().await else {
         return refusal(ApiError::TooManyTranslations, versions);
     };
-    let context = TranslationContext { today: state.store.now().date_naive(), lists: state.lists };
+    let context = TranslationContext {
+        today: state.store.now().date_naive(),
+        lists: state.lists,
+    };
     let work = move || {
         // The permit goes with the work, which goes on when nobody waits for it any more.
         let _held = &permit;
         let mut form = Form::read(&encoded);
         if form.asks_for_example() {
-            return (StatusCode::OK, html(&Migrate::with_example(form, versions, context.lists)));
+            return (
+                StatusCode::OK,
+                html(&Migrate::with_example(form, versions, context.lists)),
+            );
         }
-        let outcome = form.translation_request(versions).map(|TranslationRequest { from, to, body_kind, body }| {
-            let translation = translate(&body, from, to, &body_kind, context);
-            Outcome::new(&body, translation)
-        });
-        let status = if outcome.is_some() { StatusCode::OK } else { StatusCode::UNPROCESSABLE_ENTITY };
+        let outcome = form.translation_request(versions).map(
+            |TranslationRequest {
+                 from,
+                 to,
+                 body_kind,
+                 body,
+             }| {
+                let translation = translate(&body, from, to, &body_kind, context);
+                Outcome::new(&body, translation)
+            },
+        );
+        let status = if outcome.is_some() {
+            StatusCode::OK
+        } else {
+            StatusCode::UNPROCESSABLE_ENTITY
+        };
         (status, html(&Migrate::new(form, versions, outcome)))
     };
     // A large body keeps a processor busy, and others wait at this one.
@@ -164,7 +193,9 @@ async fn answer(
 fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
     let why = if let ApiError::TooManyRequests { used_up, .. } = &failure {
         let retry_after = used_up.retry_after;
-        format!("There were too many requests from your address: send the form again in {retry_after} s")
+        format!(
+            "There were too many requests from your address: send the form again in {retry_after} s"
+        )
     } else if let ApiError::Body(BodyError::TooLarge { .. }) = &failure {
         form::too_large()
     } else if let ApiError::Body(BodyError::Encoded) = &failure {
@@ -176,7 +207,11 @@ fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
     };
     let reply = failure.response_without_version();
     let form = Form::refused(FormField::Body, why);
-    let mut response = page(reply.status, Keep::Never, html(&Migrate::new(form, versions, None)));
+    let mut response = page(
+        reply.status,
+        Keep::Never,
+        html(&Migrate::new(form, versions, None)),
+    );
     // When to send it again, and what is left.
     for (name, value) in &reply.headers {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
@@ -189,30 +224,50 @@ fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
 impl Migrate {
     /// The form with the example of what is chosen in it as its body.
     fn with_example(mut form: Form, versions: &'static Versions, lists: &Lists) -> Self {
-        let chosen = form.label(FormField::From).and_then(|label| versions.find(label));
-        let from = chosen.or(versions.iter().next()).map(|served| served.version);
-        let example = from.and_then(|version| Some((version.label, example::of(version, form.body_kind()?, lists)?)));
+        let chosen = form
+            .label(FormField::From)
+            .and_then(|label| versions.find(label));
+        let from = chosen
+            .or(versions.iter().next())
+            .map(|served| served.version);
+        let example = from.and_then(|version| {
+            Some((
+                version.label,
+                example::of(version, form.body_kind()?, lists)?,
+            ))
+        });
         if let Some((_, example)) = &example {
             form.set(FormField::Body, format!("{example:#}"));
         }
-        Self { example_of: example.map(|(label, _)| label), ..Self::new(form, versions, None) }
+        Self {
+            example_of: example.map(|(label, _)| label),
+            ..Self::new(form, versions, None)
+        }
     }
 
     fn new(form: Form, versions: &'static Versions, outcome: Option<Outcome>) -> Self {
         let labels = || versions.iter().map(|served| served.version.label);
         let (oldest, newest) = (labels().next(), labels().next_back());
         let said = |field| form.label(field).and_then(|label| versions.find(label));
-        let endpoints = said(FormField::From).zip(said(FormField::To)).map(|(from, to)| Endpoints {
-            from: from.version.label,
-            to: to.version.label,
-            changes: endpoints::changes(from.version, to.version),
-        });
-        let gone = form.label(FormField::From).filter(|label| REMOVED.iter().any(|removed| removed.label == *label));
+        let endpoints = said(FormField::From)
+            .zip(said(FormField::To))
+            .map(|(from, to)| Endpoints {
+                from: from.version.label,
+                to: to.version.label,
+                changes: endpoints::changes(from.version, to.version),
+            });
+        let gone = form
+            .label(FormField::From)
+            .filter(|label| REMOVED.iter().any(|removed| removed.label == *label));
         Self {
             place: DocsLocation::Migrate,
             from: form.versions(FormField::From, versions, oldest),
             to: form.versions(FormField::To, versions, newest),
-            kinds: form.kinds(said(FormField::From).or(versions.iter().next()).map(|served| served.version)),
+            kinds: form.kinds(
+                said(FormField::From)
+                    .or(versions.iter().next())
+                    .map(|served| served.version),
+            ),
             example_of: None,
             removed: gone,
             served: labels().map(|label| label.to_string()).collect(),
@@ -227,9 +282,20 @@ impl Outcome {
     fn new(sent: &Value, translation: Translation) -> Self {
         let (old, new) = marked::sides(sent, &translation);
         let problem = |problem: adapter_kit::problems::ErrorEntry| {
-            let (code, field) = problem.located.map(|located| (located.code, located.field)).unwrap_or_default();
-            let remedy = Code::ALL.iter().find(|known| known.name() == code).map_or("", |code| code.remedy());
-            Problem { field, message: problem.message, code: code.to_owned(), remedy }
+            let (code, field) = problem
+                .located
+                .map(|located| (located.code, located.field))
+                .unwrap_or_default();
+            let remedy = Code::ALL
+                .iter()
+                .find(|known| known.name() == code)
+                .map_or("", |code| code.remedy());
+            Problem {
+                field,
+                message: problem.message,
+                code: code.to_owned(),
+                remedy,
+            }
         };
         Self {
             from: translation.from,
@@ -249,14 +315,20 @@ impl Outcome {
                 why: loss.message,
             }),
             problems: Rows::of(translation.problems, problem),
-            notices: Rows::of(translation.notices, |notice| Noticed { path: notice.path, message: notice.message }),
+            notices: Rows::of(translation.notices, |notice| Noticed {
+                path: notice.path,
+                message: notice.message,
+            }),
         }
     }
 }
 
 impl<T> Rows<T> {
     fn of<U>(all: Vec<U>, row: impl Fn(U) -> T) -> Self {
-        Self { count: all.len(), rows: all.into_iter().take(MAX_ROWS).map(row).collect() }
+        Self {
+            count: all.len(),
+            rows: all.into_iter().take(MAX_ROWS).map(row).collect(),
+        }
     }
 
     fn more(&self) -> usize {

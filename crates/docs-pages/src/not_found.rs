@@ -32,17 +32,32 @@ pub(super) async fn as_page<B: MessageBody>(
     if response.status() != StatusCode::NOT_FOUND {
         return Ok(response.map_into_left_body());
     }
-    response.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    response
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("Accept"));
     if !accepts_html {
         return Ok(response.map_into_left_body());
     }
-    let mut missing = page(StatusCode::NOT_FOUND, Keep::Fresh, html(&NotFound { place: DocsLocation::Missing }));
-    missing.headers_mut().insert(VARY, HeaderValue::from_static("Accept"));
+    let mut missing = page(
+        StatusCode::NOT_FOUND,
+        Keep::Fresh,
+        html(&NotFound {
+            place: DocsLocation::Missing,
+        }),
+    );
+    missing
+        .headers_mut()
+        .insert(VARY, HeaderValue::from_static("Accept"));
     Ok(response.into_response(missing).map_into_right_body())
 }
 
-/// Whether the client names HTML among what it accepts, as browsers do; "anything" is what programs accept.
+/// Whether the client names HTML among what it accepts, as browsers do; "anything" is what programs
+/// accept.
 fn accepts_html(request: &ServiceRequest) -> bool {
-    let accepted = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
-    accepted.iter().any(|media| media.essence_str() == "text/html")
+    let accepted = Accept::parse(request)
+        .map(|accept| accept.ranked())
+        .unwrap_or_default();
+    accepted
+        .iter()
+        .any(|media| media.essence_str() == "text/html")
 }

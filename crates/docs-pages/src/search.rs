@@ -1,5 +1,5 @@
-//! `GET /docs/search?q=&version=`: finds a phrase in the documents of a version. Answered from an index in memory; a query is
-//! neither stored nor logged.
+//! `GET /docs/search?q=&version=`: finds a phrase in the documents of a version. Answered from an
+//! index in memory; a query is neither stored nor logged.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -54,19 +54,34 @@ type Indexes = Arc<BTreeMap<Label, OnceLock<Index>>>;
 /// The resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let state = state.clone();
-    let indexes: Indexes =
-        Arc::new(state.versions.iter().map(|served| (served.version.label, OnceLock::new())).collect());
-    read_only("/search", move |request: HttpRequest| answer(state.clone(), Arc::clone(&indexes), request))
+    let indexes: Indexes = Arc::new(
+        state
+            .versions
+            .iter()
+            .map(|served| (served.version.label, OnceLock::new()))
+            .collect(),
+    );
+    read_only("/search", move |request: HttpRequest| {
+        answer(state.clone(), Arc::clone(&indexes), request)
+    })
 }
 
 async fn answer(state: GatewayState, indexes: Indexes, request: HttpRequest) -> HttpResponse {
     let value = |wanted: &str| {
-        let found = form_urlencoded::parse(request.query_string().as_bytes()).find(|(name, _)| name == wanted);
-        found.map(|(_, value)| value.chars().take(MAX_QUERY_CHARS).collect::<String>()).unwrap_or_default()
+        let found = form_urlencoded::parse(request.query_string().as_bytes())
+            .find(|(name, _)| name == wanted);
+        found
+            .map(|(_, value)| value.chars().take(MAX_QUERY_CHARS).collect::<String>())
+            .unwrap_or_default()
     };
-    let named = value("version").parse().ok().and_then(|label| state.versions.find(label));
+    let named = value("version")
+        .parse()
+        .ok()
+        .and_then(|label| state.versions.find(label));
     let Some(served) = named.or(state.versions.newest()) else {
-        return ApiError::NotFound(Missing::Path).response_without_version().into();
+        return ApiError::NotFound(Missing::Path)
+            .response_without_version()
+            .into();
     };
     let query = value("q").trim().to_owned();
     // Reading all documents keeps a processor busy, and others wait at this one.

@@ -1,4 +1,5 @@
-//! `POST /docs/translate`: a payload of one version as another one spells it, and what becomes of it there.
+//! `POST /docs/translate`: a payload of one version as another one spells it, and what becomes of
+//! it there.
 //!
 //! Nothing of a body is logged or kept.
 
@@ -34,7 +35,10 @@ pub(super) fn resource(state: &GatewayState, translations: &ConcurrencyLimit) ->
             HttpResponse::from(reply.unwrap_or_else(ApiError::response_without_version))
         }
     };
-    closed(web::resource("/translate").route(web::method(Method::POST).to(handler)), &[Method::POST])
+    closed(
+        web::resource("/translate").route(web::method(Method::POST).to(handler)),
+        &[Method::POST],
+    )
 }
 
 async fn answer(
@@ -43,17 +47,41 @@ async fn answer(
     request: HttpRequest,
     payload: Payload,
 ) -> Result<ApiResponse, ApiError> {
-    state.address_rate_limit.count(&request).map_err(ApiError::of_address)?;
-    let bodies = state.bodies.for_client(state.address_rate_limit.budget_owner(&request));
-    let body = bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await?;
-    let permit = translations.acquire().await.ok_or(ApiError::TooManyTranslations)?;
+    state
+        .address_rate_limit
+        .count(&request)
+        .map_err(ApiError::of_address)?;
+    let bodies = state
+        .bodies
+        .for_client(state.address_rate_limit.budget_owner(&request));
+    let body = bodies
+        .read_json(request.headers(), payload, MAX_BODY_BYTES)
+        .await?;
+    let permit = translations
+        .acquire()
+        .await
+        .ok_or(ApiError::TooManyTranslations)?;
     let today = state.store.now().date_naive();
     let work = move || {
         // The permit goes with the work, which goes on when nobody waits for it any more.
         let _held = &permit;
         let sent = read::parse_json(&body).map_err(ApiError::Malformed)?;
-        let TranslationRequest { from, to, data, body_kind } = TranslationRequest::read(&sent, state.versions)?;
-        let translation = translate(data, from, to, &body_kind, TranslationContext { today, lists: state.lists });
+        let TranslationRequest {
+            from,
+            to,
+            data,
+            body_kind,
+        } = TranslationRequest::read(&sent, state.versions)?;
+        let translation = translate(
+            data,
+            from,
+            to,
+            &body_kind,
+            TranslationContext {
+                today,
+                lists: state.lists,
+            },
+        );
         Ok(ApiResponse::json(StatusCode::OK, &translation)?)
     };
     // A large body keeps a processor busy, and others wait at this one.
@@ -71,7 +99,11 @@ struct TranslationRequest<'a> {
 impl<'a> TranslationRequest<'a> {
     /// Reads `{"from": ..., "to": ..., "data": ...}`. All that is wrong is named.
     fn read(sent: &'a Value, versions: &'static Versions) -> Result<Self, ApiError> {
-        let mut reading = Reading { sent, versions, wrong: Vec::new() };
+        let mut reading = Reading {
+            sent,
+            versions,
+            wrong: Vec::new(),
+        };
         let (from, to) = (reading.version("from"), reading.version("to"));
         let data = reading.data();
         let body_kind = BodyKind {
@@ -80,7 +112,12 @@ impl<'a> TranslationRequest<'a> {
             purpose: reading.word::<Purpose>("purpose"),
         };
         match (from, to, data) {
-            (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self { from, to, data, body_kind }),
+            (Some(from), Some(to), Some(data)) if reading.wrong.is_empty() => Ok(Self {
+                from,
+                to,
+                data,
+                body_kind,
+            }),
             (_, _, _) => Err(ApiError::InvalidTranslationRequest(reading.wrong)),
         }
     }
@@ -94,9 +131,16 @@ struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     fn refuse<T>(&mut self, key: &'static str, code: Code, fault: impl Into<String>) -> Option<T> {
-        let located = Some(Located { code: code.name(), field: key.to_owned() });
+        let located = Some(Located {
+            code: code.name(),
+            field: key.to_owned(),
+        });
         let message = format!("{key} {}", fault.into());
-        self.wrong.push(ErrorEntry { error: UNPROCESSABLE, message, located });
+        self.wrong.push(ErrorEntry {
+            error: UNPROCESSABLE,
+            message,
+            located,
+        });
         None
     }
 
@@ -106,7 +150,11 @@ impl<'a> Reading<'a> {
     }
 
     fn version(&mut self, key: &'static str) -> Option<&'static Served> {
-        let labels: Vec<String> = self.versions.iter().map(|served| served.version.label.to_string()).collect();
+        let labels: Vec<String> = self
+            .versions
+            .iter()
+            .map(|served| served.version.label.to_string())
+            .collect();
         let accepted = format!("it can be {}", labels.join(", "));
         let Some(value) = self.value(key) else {
             return self.refuse(key, Code::Blank, format!("cannot be blank; {accepted}"));
@@ -114,7 +162,11 @@ impl<'a> Reading<'a> {
         let label = value.as_str().and_then(|text| text.parse::<Label>().ok());
         match label.and_then(|label| self.versions.find(label)) {
             Some(served) => Some(served),
-            None => self.refuse(key, Code::UnknownCode, format!("is no version that is served; {accepted}")),
+            None => self.refuse(
+                key,
+                Code::UnknownCode,
+                format!("is no version that is served; {accepted}"),
+            ),
         }
     }
 
@@ -123,11 +175,15 @@ impl<'a> Reading<'a> {
             return self.refuse("data", Code::Blank, "cannot be blank");
         };
         let most = usize::try_from(MAX_PER_PAGE).unwrap_or(usize::MAX);
-        let list = data.as_array().or_else(|| data.get("data").and_then(Value::as_array));
+        let list = data
+            .as_array()
+            .or_else(|| data.get("data").and_then(Value::as_array));
         match list {
-            Some(bodies) if bodies.len() > most => {
-                self.refuse("data", Code::TooMany, format!("can have {most} items at most"))
-            }
+            Some(bodies) if bodies.len() > most => self.refuse(
+                "data",
+                Code::TooMany,
+                format!("can have {most} items at most"),
+            ),
             Some(_) | None => Some(data),
         }
     }

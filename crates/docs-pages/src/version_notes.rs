@@ -1,4 +1,5 @@
-//! `GET /docs/versions/<name>`: what is written about a version, as a page. The text is that of the generated documents.
+//! `GET /docs/versions/<name>`: what is written about a version, as a page. The text is that of the
+//! generated documents.
 
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -25,13 +26,22 @@ struct Written {
 /// The resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let state = state.clone();
-    read_only("/versions/{name}", move |request: HttpRequest, name: Path<String>| {
-        let response = answer(&state, &request, &name);
-        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
-    })
+    read_only(
+        "/versions/{name}",
+        move |request: HttpRequest, name: Path<String>| {
+            let response = answer(&state, &request, &name);
+            std::future::ready(
+                response.unwrap_or_else(|failure| failure.response_without_version().into()),
+            )
+        },
+    )
 }
 
-fn answer(state: &GatewayState, request: &HttpRequest, name: &str) -> Result<HttpResponse, ApiError> {
+fn answer(
+    state: &GatewayState,
+    request: &HttpRequest,
+    name: &str,
+) -> Result<HttpResponse, ApiError> {
     // The texts refer to one another as files.
     let name = name.strip_suffix(".md").unwrap_or(name);
     let content = state.contents.get(&paths::written(name), || {
@@ -44,10 +54,21 @@ fn answer(state: &GatewayState, request: &HttpRequest, name: &str) -> Result<Htt
 /// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
 pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
     let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
-    let Rendered { title, html: body, .. } = render(&markdown, None, &|address| {
+    let Rendered {
+        title, html: body, ..
+    } = render(&markdown, None, &|address| {
         // The texts refer to one another as files.
-        Some(address.strip_suffix(".md").map_or_else(|| address.to_owned(), paths::written))
+        Some(
+            address
+                .strip_suffix(".md")
+                .map_or_else(|| address.to_owned(), paths::written),
+        )
     });
-    let html = html(&Written { place: DocsLocation::Written, title, body });
-    html.map(String::into_bytes).map_err(ApiError::UnwritablePage)
+    let html = html(&Written {
+        place: DocsLocation::Written,
+        title,
+        body,
+    });
+    html.map(String::into_bytes)
+        .map_err(ApiError::UnwritablePage)
 }

@@ -1,6 +1,8 @@
-//! The commands on records: each function takes what was sent, and gives the record as it is to be stored or every problem.
+//! The commands on records: each function takes what was sent, and gives the record as it is to be
+//! stored or every problem.
 //!
-//! Nothing is looked up and nothing is stored here; identifiers, the caller and the time are arguments.
+//! Nothing is looked up and nothing is stored here; identifiers, the caller and the time are
+//! arguments.
 
 mod decision;
 mod edit;

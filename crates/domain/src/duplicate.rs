@@ -10,7 +10,8 @@ use crate::records::trainee::{Trainee, start_date};
 use crate::values::academic_year;
 use crate::values::text::{case_folded, is_invisible, nfkc_casefold};
 
-/// Characters that are written in place of the apostrophe U+0027: quotation marks and modifier letters.
+/// Characters that are written in place of the apostrophe U+0027: quotation marks and modifier
+/// letters.
 const APOSTROPHES: [char; 4] = ['\u{2018}', '\u{2019}', '\u{2bb}', '\u{2bc}'];
 
 /// What the duplicate rule compares of a trainee.
@@ -40,7 +41,12 @@ impl DuplicateKey {
             last_name: last_name_key(trainee.last_name.as_deref().unwrap_or_default()),
             academic_cycle: academic_year::of_start(start_date(trainee), today),
             first_names: first_names_key(trainee.first_names.as_deref().unwrap_or_default()),
-            email: trainee.email.as_deref().unwrap_or_default().trim().to_lowercase(),
+            email: trainee
+                .email
+                .as_deref()
+                .unwrap_or_default()
+                .trim()
+                .to_lowercase(),
         }
     }
 
@@ -62,11 +68,17 @@ fn last_name_key(text: &str) -> String {
 
 /// First names without case, combining marks, punctuation and other signs, with single spaces.
 fn first_names_key(text: &str) -> String {
-    let unmarked: String = text.nfkd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).collect();
+    let unmarked: String = text
+        .nfkd()
+        .filter(|c| !('\u{300}'..='\u{36f}').contains(c))
+        .collect();
     // Upper case makes the dotless ı equal to i.
     let folded = case_folded(&unmarked.to_uppercase());
     let is_letter = |c: &char| c.is_alphanumeric() && !is_invisible(*c) && !APOSTROPHES.contains(c);
-    let kept: String = folded.chars().filter(|c| is_letter(c) || c.is_whitespace()).collect();
+    let kept: String = folded
+        .chars()
+        .filter(|c| is_letter(c) || c.is_whitespace())
+        .collect();
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -93,7 +105,11 @@ mod tests {
             ("D\u{2019}Arcy", "darcy"),
             ("Ann\u{200b}a", "Anna\u{3164}"),
         ] {
-            assert_eq!(first_names_key(one), first_names_key(other), "{one} {other}");
+            assert_eq!(
+                first_names_key(one),
+                first_names_key(other),
+                "{one} {other}"
+            );
         }
     }
 
@@ -115,9 +131,13 @@ mod tests {
         ] {
             assert_eq!(last_name_key(one), last_name_key(other), "{one} {other}");
         }
-        for (one, other) in
-            [("O'Neil", "ONeil"), ("Smith", "Sm_th"), ("Smith", "S%"), ("Inan", "ınan"), ("Nuñez", "Nunez")]
-        {
+        for (one, other) in [
+            ("O'Neil", "ONeil"),
+            ("Smith", "Sm_th"),
+            ("Smith", "S%"),
+            ("Inan", "ınan"),
+            ("Nuñez", "Nunez"),
+        ] {
             assert_ne!(last_name_key(one), last_name_key(other), "{one} {other}");
         }
     }
@@ -140,7 +160,10 @@ mod tests {
 
     #[test]
     fn an_empty_normal_form_matches_nothing() {
-        let trainee = Trainee { first_names: Some("--".to_owned()), ..Trainee::default() };
+        let trainee = Trainee {
+            first_names: Some("--".to_owned()),
+            ..Trainee::default()
+        };
         let duplicate_key = DuplicateKey::of(&trainee, NaiveDate::default());
         assert!(!duplicate_key.matches(&duplicate_key.clone()));
     }

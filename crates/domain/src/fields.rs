@@ -1,4 +1,5 @@
-//! What a field is: its type, its codes, its entry in the dictionary, and the values that were sent for it.
+//! What a field is: its type, its codes, its entry in the dictionary, and the values that were sent
+//! for it.
 
 pub mod accepted_codes;
 pub(crate) mod dictionary;

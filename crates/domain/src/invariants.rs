@@ -1,7 +1,8 @@
 //! The invariants of stored records.
 //!
-//! A rule checks what a request changes; this checks what is stored, whichever request, import or edit wrote it. It demands
-//! what is true of every record at any time, so it accepts the codes of all versions, and knows nothing of today.
+//! A rule checks what a request changes; this checks what is stored, whichever request, import or
+//! edit wrote it. It demands what is true of every record at any time, so it accepts the codes of
+//! all versions, and knows nothing of today.
 
 use chrono::NaiveTime;
 use thiserror::Error;
@@ -99,7 +100,8 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
     for (degree, position) in nested.degrees.into_iter().zip(1..) {
         check_kind(degree, &within::<Degree>(position), lists, &mut violations);
     }
-    // The requests of transitions are stored in fields of the trainee, whose definitions are less strict.
+    // The requests of transitions are stored in fields of the trainee, whose definitions are less
+    // strict.
     if let Some(record) = Deferral::of(trainee) {
         check_fields::<Deferral>(&record, "deferral: ", lists, &mut violations);
     }
@@ -110,21 +112,41 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
         check_fields::<Withdrawal>(&record, "withdrawal: ", lists, &mut violations);
     }
     let reasons: Option<TextList> = trainee.get(TraineeField::withdrawal_reasons);
-    if reasons.iter().flatten().any(|code| lists.withdrawal_reasons().iter().all(|reason| reason.code != *code)) {
-        violations.push(Violation::UnknownCode { field: TraineeField::withdrawal_reasons.info().name.to_owned() });
+    if reasons.iter().flatten().any(|code| {
+        lists
+            .withdrawal_reasons()
+            .iter()
+            .all(|reason| reason.code != *code)
+    }) {
+        violations.push(Violation::UnknownCode {
+            field: TraineeField::withdrawal_reasons.info().name.to_owned(),
+        });
     }
     check_state(trainee, &mut violations);
-    check_order("", trainee.get(TraineeField::created_at), trainee.get(TraineeField::updated_at), &mut violations);
+    check_order(
+        "",
+        trainee.get(TraineeField::created_at),
+        trainee.get(TraineeField::updated_at),
+        &mut violations,
+    );
     let [start, end]: [Option<Date>; 2] =
         [TraineeField::itt_start_date, TraineeField::itt_end_date].map(|field| trainee.get(field));
     if start.zip(end).is_some_and(|(start, end)| end <= start) {
-        violations.push(out_of_order("", TraineeField::itt_start_date, TraineeField::itt_end_date));
+        violations.push(out_of_order(
+            "",
+            TraineeField::itt_start_date,
+            TraineeField::itt_end_date,
+        ));
     }
     let met: Option<Date> = trainee.get(TraineeField::outcome_date);
     if let Some((met, awarded_at)) = met.zip(trainee.get::<Timestamp>(TraineeField::awarded_at))
         && awarded_at < met.and_time(NaiveTime::MIN).and_utc()
     {
-        violations.push(out_of_order("", TraineeField::outcome_date, TraineeField::awarded_at));
+        violations.push(out_of_order(
+            "",
+            TraineeField::outcome_date,
+            TraineeField::awarded_at,
+        ));
     }
     violations
 }
@@ -135,17 +157,27 @@ fn within<R: NestedRecord>(position: usize) -> String {
 }
 
 /// What holds for nested records of each kind.
-fn check_nested<R: NestedRecord>(nested: &NestedRecords<Borrowed<'_>>, lists: &Lists, violations: &mut Vec<Violation>) {
+fn check_nested<R: NestedRecord>(
+    nested: &NestedRecords<Borrowed<'_>>,
+    lists: &Lists,
+    violations: &mut Vec<Violation>,
+) {
     for (record, position) in R::in_nested(nested).iter().zip(1..) {
         let within = within::<R>(position);
         check_fields(*record, &within, lists, violations);
-        let [created_at, updated_at] = [R::CREATED_AT, R::UPDATED_AT].map(|field| record.get(field));
+        let [created_at, updated_at] =
+            [R::CREATED_AT, R::UPDATED_AT].map(|field| record.get(field));
         check_order(&within, created_at, updated_at, violations);
     }
 }
 
 /// Each value fits its field, and what every record has is there.
-fn check_fields<R: Record>(record: &dyn Stored<R>, within: &str, lists: &Lists, violations: &mut Vec<Violation>) {
+fn check_fields<R: Record>(
+    record: &dyn Stored<R>,
+    within: &str,
+    lists: &Lists,
+    violations: &mut Vec<Violation>,
+) {
     for field in R::Field::ALL {
         let info = field.info();
         // A nested list can be empty, and is not stored as a value.
@@ -158,26 +190,43 @@ fn check_fields<R: Record>(record: &dyn Stored<R>, within: &str, lists: &Lists, 
         }
         let stored = record.stored(*field);
         // A draft is never shown, so its state is none of the words of the dictionary.
-        if stored.as_text() == Some(State::Draft.name()) && info.name == TraineeField::state.info().name {
+        if stored.as_text() == Some(State::Draft.name())
+            && info.name == TraineeField::state.info().name
+        {
             continue;
         }
         match info.check(&stored, lists, &AcceptedCodes::ALL) {
             None => {}
-            Some(InvalidValue::TooLong { max }) => violations.push(Violation::TooLong { field: name(), max }),
-            Some(InvalidValue::UnknownCode { .. }) => violations.push(Violation::UnknownCode { field: name() }),
+            Some(InvalidValue::TooLong { max }) => {
+                violations.push(Violation::TooLong { field: name(), max })
+            }
+            Some(InvalidValue::UnknownCode { .. }) => {
+                violations.push(Violation::UnknownCode { field: name() })
+            }
         }
     }
 }
 
 /// A degree is of one kind, whole.
-fn check_kind(degree: &dyn Stored<Degree>, within: &str, lists: &Lists, violations: &mut Vec<Violation>) {
+fn check_kind(
+    degree: &dyn Stored<Degree>,
+    within: &str,
+    lists: &Lists,
+    violations: &mut Vec<Violation>,
+) {
     let kind = degree::kind(degree, lists);
     let stored = |field: &&DegreeField| degree.has(**field);
     let name = |field: &DegreeField| format!("{within}{}", field.info().name);
     let required = kind.required().iter().filter(|field| !stored(field));
-    violations.extend(required.map(|field| Violation::KindLacks { kind, field: name(field) }));
+    violations.extend(required.map(|field| Violation::KindLacks {
+        kind,
+        field: name(field),
+    }));
     let excluded = kind.excluded().iter().filter(stored);
-    violations.extend(excluded.map(|field| Violation::KindHas { kind, field: name(field) }));
+    violations.extend(excluded.map(|field| Violation::KindHas {
+        kind,
+        field: name(field),
+    }));
 }
 
 /// Nothing changes before it is made.
@@ -187,27 +236,44 @@ fn check_order(
     updated_at: Option<Timestamp>,
     violations: &mut Vec<Violation>,
 ) {
-    if created_at.zip(updated_at).is_some_and(|(created_at, updated_at)| updated_at < created_at) {
-        violations.push(out_of_order(within, TraineeField::created_at, TraineeField::updated_at));
+    if created_at
+        .zip(updated_at)
+        .is_some_and(|(created_at, updated_at)| updated_at < created_at)
+    {
+        violations.push(out_of_order(
+            within,
+            TraineeField::created_at,
+            TraineeField::updated_at,
+        ));
     }
 }
 
 fn out_of_order(within: &str, earlier: TraineeField, later: TraineeField) -> Violation {
     let name = |field: TraineeField| format!("{within}{}", field.info().name);
-    Violation::OutOfOrder { earlier: name(earlier), later: name(later) }
+    Violation::OutOfOrder {
+        earlier: name(earlier),
+        later: name(later),
+    }
 }
 
 /// The state has what leads to it, and nothing that leads elsewhere.
 fn check_state(trainee: &dyn Stored<Trainee>, violations: &mut Vec<Violation>) {
-    use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
+    use State::{
+        Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn,
+    };
     // A record without a state is reported as such.
-    let Some(state) = trainee.get(TraineeField::state) else { return };
+    let Some(state) = trainee.get(TraineeField::state) else {
+        return;
+    };
     let needed: &[TraineeField] = match state {
         Draft | SubmittedForTrn => &[],
         TrnReceived => &[TraineeField::trn],
         Deferred => &[TraineeField::defer_date],
         Withdrawn => &[TraineeField::withdrawal_date],
-        RecommendedForAward => &[TraineeField::outcome_date, TraineeField::recommended_for_award_at],
+        RecommendedForAward => &[
+            TraineeField::outcome_date,
+            TraineeField::recommended_for_award_at,
+        ],
         Awarded => &[
             TraineeField::trn,
             TraineeField::outcome_date,
@@ -217,20 +283,33 @@ fn check_state(trainee: &dyn Stored<Trainee>, violations: &mut Vec<Violation>) {
     };
     let barred: &[TraineeField] = match state {
         Draft => &[],
-        SubmittedForTrn => &[TraineeField::trn, TraineeField::withdrawal_date, TraineeField::awarded_at],
-        TrnReceived | Deferred | RecommendedForAward => &[TraineeField::withdrawal_date, TraineeField::awarded_at],
+        SubmittedForTrn => &[
+            TraineeField::trn,
+            TraineeField::withdrawal_date,
+            TraineeField::awarded_at,
+        ],
+        TrnReceived | Deferred | RecommendedForAward => {
+            &[TraineeField::withdrawal_date, TraineeField::awarded_at]
+        }
         Withdrawn => &[TraineeField::awarded_at],
         Awarded => &[TraineeField::withdrawal_date],
     };
     let stored = |field: &&TraineeField| trainee.has(**field);
+    violations.extend(needed.iter().filter(|field| !stored(field)).map(|field| {
+        Violation::StateLacks {
+            state,
+            field: field.info().name,
+        }
+    }));
     violations.extend(
-        needed
+        barred
             .iter()
-            .filter(|field| !stored(field))
-            .map(|field| Violation::StateLacks { state, field: field.info().name }),
+            .filter(stored)
+            .map(|field| Violation::StateHas {
+                state,
+                field: field.info().name,
+            }),
     );
-    violations
-        .extend(barred.iter().filter(stored).map(|field| Violation::StateHas { state, field: field.info().name }));
 }
 
 #[cfg(test)]
@@ -257,13 +336,22 @@ mod tests {
     }
 
     fn messages(trainee: &Trainee) -> Vec<String> {
-        violations(trainee, Lists::embedded()).iter().map(Violation::to_string).collect()
+        violations(trainee, Lists::embedded())
+            .iter()
+            .map(Violation::to_string)
+            .collect()
     }
 
     #[test]
     fn valid_record_and_draft_have_no_violation() {
         assert_eq!(messages(&valid()), [""; 0]);
-        assert_eq!(messages(&Trainee { state: Some(State::Draft), ..valid() }), [""; 0]);
+        assert_eq!(
+            messages(&Trainee {
+                state: Some(State::Draft),
+                ..valid()
+            }),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -305,25 +393,74 @@ mod tests {
     #[test]
     fn degree_of_mixed_kind_is_named_by_its_position_and_fields() {
         let text = |text: &str| Some(text.to_owned());
-        let dated = || Degree { created_at: Some(timestamp()), updated_at: Some(timestamp()), ..Degree::default() };
-        let whole = || Degree { uk_degree: text("083"), institution: text("0117"), ..dated() };
+        let dated = || Degree {
+            created_at: Some(timestamp()),
+            updated_at: Some(timestamp()),
+            ..Degree::default()
+        };
+        let whole = || Degree {
+            uk_degree: text("083"),
+            institution: text("0117"),
+            ..dated()
+        };
         for (degree, violations) in [
             (whole(), &[][..]),
-            (Degree { country: text("FR"), non_uk_degree: text("083"), ..dated() }, &[]),
-            (Degree { non_uk_degree: text("083"), ..dated() }, &["country is missing on a degree of another country"]),
-            (Degree { country: text("FR"), ..dated() }, &["non_uk_degree is missing on a degree of another country"]),
-            (dated(), &["uk_degree is missing on a degree of the United Kingdom"]),
-            (Degree { country: text("XF"), ..whole() }, &["country is there on a degree of the United Kingdom"]),
             (
-                Degree { country: text("FR"), non_uk_degree: text("083"), ..whole() },
+                Degree {
+                    country: text("FR"),
+                    non_uk_degree: text("083"),
+                    ..dated()
+                },
+                &[],
+            ),
+            (
+                Degree {
+                    non_uk_degree: text("083"),
+                    ..dated()
+                },
+                &["country is missing on a degree of another country"],
+            ),
+            (
+                Degree {
+                    country: text("FR"),
+                    ..dated()
+                },
+                &["non_uk_degree is missing on a degree of another country"],
+            ),
+            (
+                dated(),
+                &["uk_degree is missing on a degree of the United Kingdom"],
+            ),
+            (
+                Degree {
+                    country: text("XF"),
+                    ..whole()
+                },
+                &["country is there on a degree of the United Kingdom"],
+            ),
+            (
+                Degree {
+                    country: text("FR"),
+                    non_uk_degree: text("083"),
+                    ..whole()
+                },
                 &[
                     "uk_degree is there on a degree of another country",
                     "institution is there on a degree of another country",
                 ],
             ),
         ] {
-            let expected: Vec<String> = violations.iter().map(|violation| format!("degree 2: {violation}")).collect();
-            assert_eq!(messages(&Trainee { degrees: vec![whole(), degree], ..valid() }), expected);
+            let expected: Vec<String> = violations
+                .iter()
+                .map(|violation| format!("degree 2: {violation}"))
+                .collect();
+            assert_eq!(
+                messages(&Trainee {
+                    degrees: vec![whole(), degree],
+                    ..valid()
+                }),
+                expected
+            );
         }
     }
 
@@ -338,10 +475,23 @@ mod tests {
             (State::Awarded, "awarded_at"),
         ] {
             let violation = format!("state is {state}, but {lacks} is missing");
-            assert!(messages(&Trainee { state: Some(state), ..valid() }).contains(&violation), "{violation}");
+            assert!(
+                messages(&Trainee {
+                    state: Some(state),
+                    ..valid()
+                })
+                .contains(&violation),
+                "{violation}"
+            );
         }
-        let withdrawn = Trainee { withdrawal_date: Some(day), ..valid() };
-        assert_eq!(messages(&withdrawn), ["state is submitted_for_trn, but withdrawal_date is there"]);
+        let withdrawn = Trainee {
+            withdrawal_date: Some(day),
+            ..valid()
+        };
+        assert_eq!(
+            messages(&withdrawn),
+            ["state is submitted_for_trn, but withdrawal_date is there"]
+        );
     }
 
     #[test]
@@ -360,7 +510,10 @@ mod tests {
         assert_eq!(messages(&awarded(midnight)), [""; 0]);
         assert_eq!(messages(&awarded(timestamp())), [""; 0]);
         let early = midnight - TimeDelta::milliseconds(1);
-        assert_eq!(messages(&awarded(early)), ["awarded_at is not later than outcome_date"]);
+        assert_eq!(
+            messages(&awarded(early)),
+            ["awarded_at is not later than outcome_date"]
+        );
     }
 
     #[test]

@@ -141,9 +141,15 @@ impl Action {
         Self::Award,
         Self::Reinstate,
         Self::ReturnRecommendation,
-        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::SubmittedForTrn },
-        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::TrnReceived },
-        Self::UndoWithdrawal { previous: StateBeforeWithdrawal::Deferred },
+        Self::UndoWithdrawal {
+            previous: StateBeforeWithdrawal::SubmittedForTrn,
+        },
+        Self::UndoWithdrawal {
+            previous: StateBeforeWithdrawal::TrnReceived,
+        },
+        Self::UndoWithdrawal {
+            previous: StateBeforeWithdrawal::Deferred,
+        },
         Self::Discard,
         Self::Reset,
     ];
@@ -179,7 +185,10 @@ pub struct TransitionError {
 
 /// The states in which an action can be done, with a teacher reference number where it needs one.
 pub fn states_before(action: Action) -> impl Iterator<Item = State> {
-    State::ALL.iter().copied().filter(move |state| next_state(*state, action, true).is_ok())
+    State::ALL
+        .iter()
+        .copied()
+        .filter(move |state| next_state(*state, action, true).is_ok())
 }
 
 /// The state after an action.
@@ -190,14 +199,30 @@ pub fn states_before(action: Action) -> impl Iterator<Item = State> {
 /// # Errors
 ///
 /// [`TransitionError`] when the action cannot be done in this state.
-pub const fn next_state(state: State, action: Action, has_trn: bool) -> Result<State, TransitionError> {
-    use State::{Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn};
-    let in_training = if has_trn { TrnReceived } else { SubmittedForTrn };
+pub const fn next_state(
+    state: State,
+    action: Action,
+    has_trn: bool,
+) -> Result<State, TransitionError> {
+    use State::{
+        Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn,
+    };
+    let in_training = if has_trn {
+        TrnReceived
+    } else {
+        SubmittedForTrn
+    };
     match (action, state) {
-        (Action::Update | Action::Discard, SubmittedForTrn | TrnReceived | Deferred | Withdrawn)
+        (
+            Action::Update | Action::Discard,
+            SubmittedForTrn | TrnReceived | Deferred | Withdrawn,
+        )
         | (Action::Update, RecommendedForAward | Awarded)
         | (Action::Discard, Draft)
-        | (Action::Reset, SubmittedForTrn | TrnReceived | Deferred | Withdrawn | RecommendedForAward | Awarded)
+        | (
+            Action::Reset,
+            SubmittedForTrn | TrnReceived | Deferred | Withdrawn | RecommendedForAward | Awarded,
+        )
         | (Action::IssueTrn, TrnReceived | Deferred | Withdrawn | RecommendedForAward) => Ok(state),
 
         (Action::Defer, SubmittedForTrn | TrnReceived) => Ok(Deferred),
@@ -205,24 +230,38 @@ pub const fn next_state(state: State, action: Action, has_trn: bool) -> Result<S
         (Action::Withdraw, SubmittedForTrn | TrnReceived | Deferred) => Ok(Withdrawn),
         (Action::IssueTrn, SubmittedForTrn) => Ok(TrnReceived),
         (Action::Award, RecommendedForAward) if has_trn => Ok(Awarded),
-        (Action::Reinstate, Deferred) | (Action::ReturnRecommendation, RecommendedForAward) => Ok(in_training),
+        (Action::Reinstate, Deferred) | (Action::ReturnRecommendation, RecommendedForAward) => {
+            Ok(in_training)
+        }
         (Action::UndoWithdrawal { previous }, Withdrawn) => Ok(match previous {
             // A number that was issued meanwhile is not lost.
-            StateBeforeWithdrawal::SubmittedForTrn | StateBeforeWithdrawal::TrnReceived => in_training,
+            StateBeforeWithdrawal::SubmittedForTrn | StateBeforeWithdrawal::TrnReceived => {
+                in_training
+            }
             StateBeforeWithdrawal::Deferred => Deferred,
         }),
 
         (Action::Update | Action::IssueTrn | Action::Reset, Draft)
         | (Action::IssueTrn, Awarded)
         | (Action::Discard, RecommendedForAward | Awarded)
-        | (Action::Defer | Action::Recommend, Draft | Deferred | Withdrawn | RecommendedForAward | Awarded)
+        | (
+            Action::Defer | Action::Recommend,
+            Draft | Deferred | Withdrawn | RecommendedForAward | Awarded,
+        )
         | (Action::Withdraw, Draft | Withdrawn | RecommendedForAward | Awarded)
         | (
             Action::Award,
-            Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | RecommendedForAward | Awarded,
+            Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | RecommendedForAward
+            | Awarded,
         )
-        | (Action::Reinstate, Draft | SubmittedForTrn | TrnReceived | Withdrawn | RecommendedForAward | Awarded)
-        | (Action::ReturnRecommendation, Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | Awarded)
+        | (
+            Action::Reinstate,
+            Draft | SubmittedForTrn | TrnReceived | Withdrawn | RecommendedForAward | Awarded,
+        )
+        | (
+            Action::ReturnRecommendation,
+            Draft | SubmittedForTrn | TrnReceived | Deferred | Withdrawn | Awarded,
+        )
         | (
             Action::UndoWithdrawal { .. },
             Draft | SubmittedForTrn | TrnReceived | Deferred | RecommendedForAward | Awarded,

@@ -43,7 +43,8 @@ impl Listing {
     }
 }
 
-/// The order of a list. Among records that changed at the same time the newest record comes first, either way.
+/// The order of a list. Among records that changed at the same time the newest record comes first,
+/// either way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
     /// The last change first.
@@ -55,7 +56,8 @@ pub enum Order {
 named_enum! {
     /// How far a training has come, as a filter of a list.
     Status or UnknownStatus = "not the name of a status" {
-        /// The planned first day is still to come, and the trainee has neither been deferred nor withdrawn.
+        /// The planned first day is still to come, and the trainee has neither been deferred nor
+        /// withdrawn.
         CourseNotYetStarted = "course_not_yet_started",
         /// The planned first day has come, and the training is not over.
         InTraining = "in_training",
@@ -73,10 +75,17 @@ impl Status {
     #[must_use]
     pub const fn states(self) -> &'static [State] {
         match self {
-            Self::CourseNotYetStarted => {
-                &[State::SubmittedForTrn, State::TrnReceived, State::RecommendedForAward, State::Awarded]
-            }
-            Self::InTraining => &[State::SubmittedForTrn, State::TrnReceived, State::RecommendedForAward],
+            Self::CourseNotYetStarted => &[
+                State::SubmittedForTrn,
+                State::TrnReceived,
+                State::RecommendedForAward,
+                State::Awarded,
+            ],
+            Self::InTraining => &[
+                State::SubmittedForTrn,
+                State::TrnReceived,
+                State::RecommendedForAward,
+            ],
             Self::Deferred => &[State::Deferred],
             Self::Awarded => &[State::Awarded],
             Self::Withdrawn => &[State::Withdrawn],

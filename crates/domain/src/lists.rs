@@ -1,8 +1,9 @@
 //! The code lists of the sector: which codes exist and what follows from each.
 //!
-//! The tables are CSV files next to the code (`reference-data/`), embedded and parsed once; others can replace them
-//! ([`Lists::with_replacements`]), and nothing here knows where those come from. Which codes a version of the API accepts is
-//! its own business ([`crate::fields::accepted_codes`]).
+//! The tables are CSV files next to the code (`reference-data/`), embedded and parsed once; others
+//! can replace them ([`Lists::with_replacements`]), and nothing here knows where those come from.
+//! Which codes a version of the API accepts is its own business
+//! ([`crate::fields::accepted_codes`]).
 
 use std::sync::LazyLock;
 
@@ -45,14 +46,20 @@ pub struct Lists {
 const OTHER_UK_INSTITUTION: Uuid = uuid::uuid!("02132969-f5bc-47ca-be9c-b6f6d5b05e1b");
 
 static EMBEDDED: LazyLock<Lists> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "the text is part of the program, and a test parses it")]
+    #[expect(
+        clippy::expect_used,
+        reason = "the text is part of the program, and a test parses it"
+    )]
     Lists::with_replacements(|_| None).expect("the embedded lists are well formed")
 });
 
 impl Lists {
     /// All tables that are part of the program.
     pub fn tables() -> impl Iterator<Item = Table> {
-        let lists = List::ALL.iter().map(|list| Table { name: list.name(), text: list.embedded() });
+        let lists = List::ALL.iter().map(|list| Table {
+            name: list.name(),
+            text: list.embedded(),
+        });
         lists.chain([FUNDING_RULE, WITHDRAWAL_REASON])
     }
 
@@ -61,7 +68,9 @@ impl Lists {
     /// # Errors
     ///
     /// Where and how a text is malformed.
-    pub fn with_replacements<'t>(text: impl Fn(&str) -> Option<&'t str>) -> Result<Self, ListError> {
+    pub fn with_replacements<'t>(
+        text: impl Fn(&str) -> Option<&'t str>,
+    ) -> Result<Self, ListError> {
         Self::parse(
             |list| text(list.name()).unwrap_or(list.embedded()),
             text(FUNDING_RULE.name).unwrap_or(FUNDING_RULE.text),
@@ -127,7 +136,9 @@ impl Lists {
     /// The funding subjects of a course subject, most specific first.
     #[must_use]
     pub fn funding_subjects(&self, subject: &str) -> &[String] {
-        self.funding_subjects.get(subject).map_or(&[], Vec::as_slice)
+        self.funding_subjects
+            .get(subject)
+            .map_or(&[], Vec::as_slice)
     }
 
     /// What follows from an ethnicity.
@@ -139,9 +150,10 @@ impl Lists {
     /// The ethnicity that the group and the background stand for, when exactly one does.
     #[must_use]
     pub fn ethnicity_of(&self, group: &str, background: &str) -> Option<&str> {
-        let mut matching = self
-            .codes(List::Ethnicity)
-            .filter(|code| self.ethnicity(code).is_some_and(|e| e.group == group && e.background == background));
+        let mut matching = self.codes(List::Ethnicity).filter(|code| {
+            self.ethnicity(code)
+                .is_some_and(|e| e.group == group && e.background == background)
+        });
         let first = matching.next()?;
         matching.next().is_none().then_some(first)
     }
@@ -170,10 +182,16 @@ impl Lists {
         self.aims_with_qualification.contains(aim)
     }
 
-    /// Whether funding of that type exists for the academic year, the route and the funding subject.
+    /// Whether funding of that type exists for the academic year, the route and the funding
+    /// subject.
     #[must_use]
     pub fn has_funding(&self, year: i32, funding_type: &str, route: &str, subject: &str) -> bool {
-        self.funding_rules.contains(&(year, funding_type.to_owned(), route.to_owned(), subject.to_owned()))
+        self.funding_rules.contains(&(
+            year,
+            funding_type.to_owned(),
+            route.to_owned(),
+            subject.to_owned(),
+        ))
     }
 
     /// Whether any funding exists for the academic year and the route.
@@ -184,9 +202,16 @@ impl Lists {
 
     /// The funding that exists: academic year, type, route and funding subject.
     pub fn funding(&self) -> impl Iterator<Item = (i32, &str, &str, &str)> {
-        self.funding_rules.iter().map(|(year, funding_type, route, subject)| {
-            (*year, funding_type.as_str(), route.as_str(), subject.as_str())
-        })
+        self.funding_rules
+            .iter()
+            .map(|(year, funding_type, route, subject)| {
+                (
+                    *year,
+                    funding_type.as_str(),
+                    route.as_str(),
+                    subject.as_str(),
+                )
+            })
     }
 
     /// The reasons of withdrawals, by code and trigger.
@@ -209,28 +234,52 @@ impl Lists {
         let rules: HashSet<_> = rows(FUNDING_RULE.name, funding_rules)?
             .iter()
             .map(|row| {
-                let (kind, route, subject) =
-                    (row.text("funding_type")?, row.text("training_route")?, row.text("allocation_subject")?);
-                Ok((row.number("start_year")?, kind.to_owned(), route.to_owned(), subject.to_owned()))
+                let (kind, route, subject) = (
+                    row.text("funding_type")?,
+                    row.text("training_route")?,
+                    row.text("allocation_subject")?,
+                );
+                Ok((
+                    row.number("start_year")?,
+                    kind.to_owned(),
+                    route.to_owned(),
+                    subject.to_owned(),
+                ))
             })
             .collect::<Result<_, ListError>>()?;
         let positions = |entries: &Vec<Entry>| {
-            entries.iter().enumerate().map(|(position, entry)| (entry.code.clone(), position)).collect()
+            entries
+                .iter()
+                .enumerate()
+                .map(|(position, entry)| (entry.code.clone(), position))
+                .collect()
         };
         Ok(Self {
             positions: entries.iter().map(positions).collect(),
             entries,
             routes: facts(List::TrainingRoute, &text, route)?,
             age_ranges: facts(List::CourseAgeRange, &text, |row| {
-                Ok(AgeRange { min_age: row.number("min_age")?, max_age: row.number("max_age")? })
+                Ok(AgeRange {
+                    min_age: row.number("min_age")?,
+                    max_age: row.number("max_age")?,
+                })
             })?,
             funding_subjects: facts(List::CourseSubject, &text, |row| {
-                Ok(row.text("allocation_subjects")?.split('|').map(str::to_owned).collect())
+                Ok(row
+                    .text("allocation_subjects")?
+                    .split('|')
+                    .map(str::to_owned)
+                    .collect())
             })?,
             ethnicities: facts(List::Ethnicity, &text, |row| {
-                Ok(Ethnicity { group: row.text("group")?.to_owned(), background: row.text("background")?.to_owned() })
+                Ok(Ethnicity {
+                    group: row.text("group")?.to_owned(),
+                    background: row.text("background")?.to_owned(),
+                })
             })?,
-            disabilities: facts(List::Disability, &text, |row| Ok(row.text("disclosure")?.to_owned()))?,
+            disabilities: facts(List::Disability, &text, |row| {
+                Ok(row.text("disclosure")?.to_owned())
+            })?,
             funding_methods: facts(List::FundingMethod, &text, |row| {
                 Ok(FundingMethod {
                     funding_type: row.optional("funding_type")?.map(str::to_owned),
@@ -239,7 +288,10 @@ impl Lists {
             })?,
             uk_countries: flagged(List::Country, &text, "uk")?,
             aims_with_qualification: flagged(List::IttAim, &text, "requires_qualification_aim")?,
-            funded_routes: rules.iter().map(|(year, _, route, _)| (*year, route.clone())).collect(),
+            funded_routes: rules
+                .iter()
+                .map(|(year, _, route, _)| (*year, route.clone()))
+                .collect(),
             funding_rules: rules,
             withdrawal_reasons: reasons(withdrawal_reasons)?,
         })
@@ -253,7 +305,10 @@ mod tests {
     #[test]
     fn every_row_of_the_reference_data_is_embedded() {
         let lists = Lists::embedded();
-        let counted: Vec<_> = List::ALL.iter().map(|list| (list.name(), lists.entries(*list).len())).collect();
+        let counted: Vec<_> = List::ALL
+            .iter()
+            .map(|list| (list.name(), lists.entries(*list).len()))
+            .collect();
         assert_eq!(
             counted,
             [
@@ -292,8 +347,14 @@ mod tests {
     #[test]
     fn the_three_codes_for_not_provided_share_a_meaning_that_no_pair_names() {
         let lists = Lists::embedded();
-        assert_eq!(lists.ethnicity_of("black_ethnic_group", "African"), Some("120"));
-        assert_eq!(lists.ethnicity_of("not_provided_ethnic_group", "Not provided"), None);
+        assert_eq!(
+            lists.ethnicity_of("black_ethnic_group", "African"),
+            Some("120")
+        );
+        assert_eq!(
+            lists.ethnicity_of("not_provided_ethnic_group", "Not provided"),
+            None
+        );
     }
 
     fn uuid(text: &str) -> Option<Uuid> {
@@ -304,34 +365,63 @@ mod tests {
     fn entries_of_degrees_have_the_published_identifiers() {
         let lists = Lists::embedded();
         for (list, code, published) in [
-            (List::DegreeSubject, "100003", "2d7f70f0-5dce-e911-a985-000d3ab79618"),
-            (List::DegreeGrade, "02", "e2fe18d4-8655-47cf-ab1a-8c3e0b0f078f"),
-            (List::DegreeType, "001", "c1695652-c197-e711-80d8-005056ac45bb"),
-            (List::Institution, "0001", "5c9e1d2d-3fa2-e811-812b-5065f38ba241"),
+            (
+                List::DegreeSubject,
+                "100003",
+                "2d7f70f0-5dce-e911-a985-000d3ab79618",
+            ),
+            (
+                List::DegreeGrade,
+                "02",
+                "e2fe18d4-8655-47cf-ab1a-8c3e0b0f078f",
+            ),
+            (
+                List::DegreeType,
+                "001",
+                "c1695652-c197-e711-80d8-005056ac45bb",
+            ),
+            (
+                List::Institution,
+                "0001",
+                "5c9e1d2d-3fa2-e811-812b-5065f38ba241",
+            ),
         ] {
             assert_eq!(lists.uuid(list, code), uuid(published), "{}", list.name());
         }
         let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
-        for list in [List::DegreeSubject, List::DegreeGrade, List::DegreeType, List::Institution] {
+        for list in [
+            List::DegreeSubject,
+            List::DegreeGrade,
+            List::DegreeType,
+            List::Institution,
+        ] {
             let entries = lists.entries(list);
             let distinct: HashSet<Uuid> = entries.iter().map(|entry| entry.uuid).collect();
             assert_eq!(distinct.len(), entries.len(), "{}", list.name());
             for entry in entries {
-                let derived = Uuid::new_v5(&namespace, format!("{}:{}", list.name(), entry.code).as_bytes());
+                let derived = Uuid::new_v5(
+                    &namespace,
+                    format!("{}:{}", list.name(), entry.code).as_bytes(),
+                );
                 assert_ne!(entry.uuid, derived, "{} {}", list.name(), entry.code);
             }
         }
-        assert_eq!(Some(Lists::other_uk_institution()), uuid("02132969-f5bc-47ca-be9c-b6f6d5b05e1b"));
+        assert_eq!(
+            Some(Lists::other_uk_institution()),
+            uuid("02132969-f5bc-47ca-be9c-b6f6d5b05e1b")
+        );
     }
 
     #[test]
     fn entries_without_a_published_identifier_have_one_that_follows_from_list_and_code() {
         let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
         let derived = Uuid::new_v5(&namespace, b"degree_grade:02");
-        for text in
-            ["code,name\n02,Second\n", "code,name,uuid\n01,First,8741765a-13d8-4550-a413-c5a860a59d25\n02,Second,\n"]
-        {
-            let lists = Lists::with_replacements(|name| (name == "degree_grade").then_some(text)).unwrap();
+        for text in [
+            "code,name\n02,Second\n",
+            "code,name,uuid\n01,First,8741765a-13d8-4550-a413-c5a860a59d25\n02,Second,\n",
+        ] {
+            let lists =
+                Lists::with_replacements(|name| (name == "degree_grade").then_some(text)).unwrap();
             assert_eq!(lists.uuid(List::DegreeGrade, "02"), Some(derived), "{text}");
         }
     }

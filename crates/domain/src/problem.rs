@@ -1,6 +1,8 @@
-//! What can be wrong with a request, and where: paths and kinds, no names of a version and no prose.
+//! What can be wrong with a request, and where: paths and kinds, no names of a version and no
+//! prose.
 //!
-//! Only a version knows what a field is called there, so a [`Problem`] has a [`Path`]; the adapter kit writes the message.
+//! Only a version knows what a field is called there, so a [`Problem`] has a [`Path`]; the adapter
+//! kit writes the message.
 
 use chrono::NaiveDate;
 
@@ -59,11 +61,21 @@ impl Path {
     #[must_use]
     pub fn nested(self, list: Field, position: usize) -> Self {
         match self {
-            Self::Field(field) => Self::Nested { list, position, field },
-            Self::Key(key) => Self::NestedKey { list, position, key },
-            Self::Data | Self::List(_) | Self::Nested { .. } | Self::Position { .. } | Self::NestedKey { .. } => {
-                Self::Position { list, position }
-            }
+            Self::Field(field) => Self::Nested {
+                list,
+                position,
+                field,
+            },
+            Self::Key(key) => Self::NestedKey {
+                list,
+                position,
+                key,
+            },
+            Self::Data
+            | Self::List(_)
+            | Self::Nested { .. }
+            | Self::Position { .. }
+            | Self::NestedKey { .. } => Self::Position { list, position },
         }
     }
 }
@@ -80,16 +92,23 @@ pub struct Problem {
 impl Problem {
     /// A problem of that kind at that place.
     pub fn at(at: impl Into<Path>, kind: ProblemKind) -> Self {
-        Self { at: at.into(), kind }
+        Self {
+            at: at.into(),
+            kind,
+        }
     }
 
     /// The same problem, seen from the record that has the nested list.
     #[must_use]
     pub fn nested(self, list: Field, position: usize) -> Self {
-        Self { at: self.at.nested(list, position), ..self }
+        Self {
+            at: self.at.nested(list, position),
+            ..self
+        }
     }
 
-    /// Whether a value is invalid, rather than missing `data` or a state that does not allow the request.
+    /// Whether a value is invalid, rather than missing `data` or a state that does not allow the
+    /// request.
     #[must_use]
     pub fn concerns_value(&self) -> bool {
         self.at != Path::Data && !self.kind.is_transition()
@@ -106,7 +125,8 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Whether the notice is about a name that the version does not have, rather than about a value.
+    /// Whether the notice is about a name that the version does not have, rather than about a
+    /// value.
     #[must_use]
     pub const fn concerns_name(&self) -> bool {
         matches!(self.kind, NoticeKind::UnknownName { .. })

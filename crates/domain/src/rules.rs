@@ -1,8 +1,9 @@
 //! The rules: what a record must satisfy beyond the definitions of its fields.
 //!
-//! A rule is a value. It says what it demands, which fields it reads and where the contract says so; on an update only the
-//! rules run that read a field which the request changes. One file per family; a version of the API lists the rules that
-//! bind it, and a rule that binds one version only is in that version's crate, written against the same type.
+//! A rule is a value. It says what it demands, which fields it reads and where the contract says
+//! so; on an update only the rules run that read a field which the request changes. One file per
+//! family; a version of the API lists the rules that bind it, and a rule that binds one version
+//! only is in that version's crate, written against the same type.
 
 use crate::fields::named_enum::named_enum;
 use crate::fields::value::Value;
@@ -15,8 +16,8 @@ use crate::records::record::Record;
 use crate::records::trainee::Trainee;
 use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 
-/// Declares rules of one kind of record: name of the constant, section, name, description, fields that it reads, and what it
-/// does.
+/// Declares rules of one kind of record: name of the constant, section, name, description, fields
+/// that it reads, and what it does.
 macro_rules! rules {
     ($record:ty: $($rule:ident($section:literal) = $name:literal: $description:literal, $reads:tt => $run:expr;)+) => {$(
         #[doc = $description]
@@ -66,8 +67,8 @@ pub struct Rule<R: Record> {
     pub description: &'static str,
     /// The section of the contract that it comes from.
     pub section: &'static str,
-    /// The fields that it reads. An update that changes none of them does not run it. An adjustment changes no other field
-    /// that a request can set.
+    /// The fields that it reads. An update that changes none of them does not run it. An adjustment
+    /// changes no other field that a request can set.
     pub reads: &'static [R::Field],
     /// What it does.
     pub run: Run<R>,
@@ -82,11 +83,15 @@ pub enum Run<R: Record> {
     Check(fn(&Candidate<R>, &Context<'_>) -> Findings),
     /// Finds problems, one of them where the first of the fields that the rule reads has no value.
     CheckDemanding(fn(&Candidate<R>, &Context<'_>) -> Findings),
-    /// Finds problems which depend on these fields in the first place: a problem in another field that the rule reads does
-    /// not skip it, so that both are reported together.
-    CheckNeeding(&'static [R::Field], fn(&Candidate<R>, &Context<'_>) -> Findings),
-    /// Finds problems of the record together with its nested records: those of the request in a new record, and the stored
-    /// ones on an update. It is skipped while one of them has a problem. No other rule has access to nested records:
+    /// Finds problems which depend on these fields in the first place: a problem in another field
+    /// that the rule reads does not skip it, so that both are reported together.
+    CheckNeeding(
+        &'static [R::Field],
+        fn(&Candidate<R>, &Context<'_>) -> Findings,
+    ),
+    /// Finds problems of the record together with its nested records: those of the request in a new
+    /// record, and the stored ones on an update. It is skipped while one of them has a problem. No
+    /// other rule has access to nested records:
     ///
     /// ```compile_fail,E0609
     /// fn has_degree(candidate: &domain::Candidate<domain::Trainee>) -> bool {
@@ -109,10 +114,21 @@ named_enum! {
 }
 
 impl<R: Record> Rule<R> {
-    /// A rule that demands a value in the first of the fields; the others are those on which it runs again.
+    /// A rule that demands a value in the first of the fields; the others are those on which it
+    /// runs again.
     #[must_use]
-    pub const fn require(name: &'static str, section: &'static str, reads: &'static [R::Field]) -> Self {
-        Self { name, description: "must be there", section, reads, run: Run::Require }
+    pub const fn require(
+        name: &'static str,
+        section: &'static str,
+        reads: &'static [R::Field],
+    ) -> Self {
+        Self {
+            name,
+            description: "must be there",
+            section,
+            reads,
+            run: Run::Require,
+        }
     }
 
     /// Whether the rule adjusts or checks.
@@ -120,16 +136,22 @@ impl<R: Record> Rule<R> {
     pub fn stage(&self) -> Stage {
         match self.run {
             Run::Adjust(_) => Stage::Adjust,
-            Run::Check(_) | Run::CheckDemanding(_) | Run::CheckNeeding(..) | Run::CheckNested(_) | Run::Require => {
-                Stage::Check
-            }
+            Run::Check(_)
+            | Run::CheckDemanding(_)
+            | Run::CheckNeeding(..)
+            | Run::CheckNested(_)
+            | Run::Require => Stage::Check,
         }
     }
 
     /// The field in which the rule demands a value, whatever the values of the others.
     #[must_use]
     pub fn required_field(&self) -> Option<R::Field> {
-        if matches!(self.run, Run::Require) { self.reads.first().copied() } else { None }
+        if matches!(self.run, Run::Require) {
+            self.reads.first().copied()
+        } else {
+            None
+        }
     }
 
     /// The field in which the rule demands a value, alone or among other things.
@@ -147,7 +169,9 @@ impl<R: Record> Rule<R> {
         match self.run {
             Run::CheckNeeding(needs, _) => needs,
             Run::Require => self.reads.get(..1).unwrap_or_default(),
-            Run::Adjust(_) | Run::Check(_) | Run::CheckDemanding(_) | Run::CheckNested(_) => self.reads,
+            Run::Adjust(_) | Run::Check(_) | Run::CheckDemanding(_) | Run::CheckNested(_) => {
+                self.reads
+            }
         }
     }
 }
@@ -178,7 +202,11 @@ pub fn found(at: impl Into<Path>, kind: ProblemKind) -> Findings {
 /// A finding at one place, when something is wrong there.
 #[must_use]
 pub fn found_if(wrong: bool, at: impl Into<Path>, kind: impl FnOnce() -> ProblemKind) -> Findings {
-    if wrong { found(at, kind()) } else { Findings::new() }
+    if wrong {
+        found(at, kind())
+    } else {
+        Findings::new()
+    }
 }
 
 /// A refusal of an action in a state where the lifecycle would allow it.
@@ -216,7 +244,8 @@ macro_rules! declare {
         }
 
         impl Rules {
-            /// No rules: the rest of what a version lists, so that it lists nothing for a kind of record that it does not have.
+            /// No rules: the rest of what a version lists, so that it lists nothing for a kind of
+            /// record that it does not have.
             pub const NONE: Self = Self {
                 trainee: &[],
                 $( $name: &[], )+
@@ -230,8 +259,8 @@ macro_rules! declare {
 }
 nested_kinds!([declare]);
 
-/// Runs the rules on a candidate, except those that read nested records: adjustments first, then checks, each in the order
-/// of the list.
+/// Runs the rules on a candidate, except those that read nested records: adjustments first, then
+/// checks, each in the order of the list.
 pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context: &Context<'_>) {
     for stage in [Stage::Adjust, Stage::Check] {
         for rule in rules {
@@ -246,7 +275,9 @@ pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context
                     }
                 }
                 Run::Require => {
-                    let missing = |field: &R::Field| R::shown(&candidate.record, *field, context.lists) == Value::Null;
+                    let missing = |field: &R::Field| {
+                        R::shown(&candidate.record, *field, context.lists) == Value::Null
+                    };
                     if let Some(field) = rule.required_field().filter(missing) {
                         candidate.reject(field, ProblemKind::Blank);
                     }

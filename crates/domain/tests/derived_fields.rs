@@ -27,7 +27,11 @@ fn disability_disclosure_follows_from_all_codes_together() {
         (&["98", "96"], "disabled"),
     ] {
         let trainee = with_disabilities(codes);
-        assert_eq!(shown(&trainee, TraineeField::disability_disclosure), Value::text(disclosure), "{codes:?}");
+        assert_eq!(
+            shown(&trainee, TraineeField::disability_disclosure),
+            Value::text(disclosure),
+            "{codes:?}"
+        );
     }
 }
 
@@ -35,9 +39,18 @@ fn disability_disclosure_follows_from_all_codes_together() {
 fn an_ethnicity_that_was_not_sent_is_shown_as_not_provided() {
     let trainee = Trainee::default();
     assert_eq!(shown(&trainee, TraineeField::ethnicity), Value::text("997"));
-    assert_eq!(shown(&trainee, TraineeField::ethnic_group), Value::text("not_provided_ethnic_group"));
-    assert_eq!(shown(&trainee, TraineeField::ethnic_background), Value::text("Not provided"));
-    assert_eq!(shown(&trainee, TraineeField::diversity_disclosure), Value::text("diversity_not_disclosed"));
+    assert_eq!(
+        shown(&trainee, TraineeField::ethnic_group),
+        Value::text("not_provided_ethnic_group")
+    );
+    assert_eq!(
+        shown(&trainee, TraineeField::ethnic_background),
+        Value::text("Not provided")
+    );
+    assert_eq!(
+        shown(&trainee, TraineeField::diversity_disclosure),
+        Value::text("diversity_not_disclosed")
+    );
 }
 
 #[test]
@@ -64,15 +77,34 @@ fn the_phase_follows_from_the_route_before_the_ages() {
 #[test]
 fn the_start_follows_the_plan_until_another_day_is_sent() {
     let planned = chrono::NaiveDate::from_ymd_opt(2026, 9, 1);
-    let mut trainee = Trainee { itt_start_date: planned, ..Trainee::default() };
-    assert_eq!(shown(&trainee, TraineeField::trainee_start_date), Value::Date(planned.unwrap()));
+    let mut trainee = Trainee {
+        itt_start_date: planned,
+        ..Trainee::default()
+    };
+    assert_eq!(
+        shown(&trainee, TraineeField::trainee_start_date),
+        Value::Date(planned.unwrap())
+    );
     trainee.trainee_start_date = chrono::NaiveDate::from_ymd_opt(2026, 9, 8);
-    assert_eq!(shown(&trainee, TraineeField::trainee_start_date), Value::Date(trainee.trainee_start_date.unwrap()));
+    assert_eq!(
+        shown(&trainee, TraineeField::trainee_start_date),
+        Value::Date(trainee.trainee_start_date.unwrap())
+    );
 }
 
 #[test]
 fn imported_ages_are_shown_where_no_age_range_has_a_code() {
-    let trainee = Trainee { course_min_age: Some(11), course_max_age: Some(18), ..Trainee::default() };
-    assert_eq!(shown(&trainee, TraineeField::course_min_age), Value::Integer(11));
-    assert_eq!(shown(&trainee, TraineeField::course_max_age), Value::Integer(18));
+    let trainee = Trainee {
+        course_min_age: Some(11),
+        course_max_age: Some(18),
+        ..Trainee::default()
+    };
+    assert_eq!(
+        shown(&trainee, TraineeField::course_min_age),
+        Value::Integer(11)
+    );
+    assert_eq!(
+        shown(&trainee, TraineeField::course_max_age),
+        Value::Integer(18)
+    );
 }

@@ -8,7 +8,11 @@ fn go_there<R: Record>(from: &R, to: &R) {
     let mut record = from.clone();
     for change in changes(from, to) {
         assert_ne!(change.before, change.after);
-        assert!(record.set_stored(change.field, change.after), "{:?}", change.field);
+        assert!(
+            record.set_stored(change.field, change.after),
+            "{:?}",
+            change.field
+        );
     }
     assert_eq!(changes(&record, to).count(), 0);
 }
@@ -16,7 +20,10 @@ fn go_there<R: Record>(from: &R, to: &R) {
 #[test]
 fn the_changes_between_two_records_lead_from_one_to_the_other() {
     let full = example::trainee();
-    for (one, other) in [(Trainee::default(), full.clone()), (full.clone(), Trainee::default())] {
+    for (one, other) in [
+        (Trainee::default(), full.clone()),
+        (full.clone(), Trainee::default()),
+    ] {
         assert!(changes(&one, &other).count() > 20);
         go_there(&one, &other);
     }
@@ -33,7 +40,10 @@ fn the_changes_between_two_records_lead_from_one_to_the_other() {
 fn a_field_refuses_what_it_cannot_hold() {
     let mut trainee = Trainee::default();
     for field in <Trainee as Record>::Field::ALL {
-        assert!(!trainee.set_stored(*field, Value::Codes(Vec::new())), "{field:?}");
+        assert!(
+            !trainee.set_stored(*field, Value::Codes(Vec::new())),
+            "{field:?}"
+        );
     }
     assert_eq!(trainee, Trainee::default());
 }

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use domain::invariants::violations;
 use domain::records::trainee::{Borrowed, NestedRecords};
-use domain::{Degree, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value};
+use domain::{
+    Degree, Lists, Placement, Record, RecordField as _, Stored, Trainee, TraineeField, Value,
+};
 use fixtures::example;
 
 /// A record that returns owned values, as one whose texts are decoded when they are read.
@@ -19,7 +21,11 @@ struct Decoded<'a> {
 struct DecodedNested<'a, R>(&'a R);
 
 fn decoded(value: Value<'_>) -> Value<'_> {
-    if let Value::Text(text) = value { Value::Text(Cow::Owned(text.into_owned())) } else { value }
+    if let Value::Text(text) = value {
+        Value::Text(Cow::Owned(text.into_owned()))
+    } else {
+        value
+    }
 }
 
 impl<R: Record> Stored<R> for DecodedNested<'_, R> {
@@ -45,7 +51,11 @@ impl Stored<Trainee> for Decoded<'_> {
 #[test]
 fn record_is_shown_and_checked_alike_wherever_it_is_stored() {
     let lists = Lists::embedded();
-    let invalid = Trainee { trn: None, sex: Some("x".to_owned()), ..example::trainee() };
+    let invalid = Trainee {
+        trn: None,
+        sex: Some("x".to_owned()),
+        ..example::trainee()
+    };
     for record in [example::trainee(), invalid, Trainee::default()] {
         let decoded = Decoded {
             record: &record,
@@ -53,16 +63,28 @@ fn record_is_shown_and_checked_alike_wherever_it_is_stored() {
             degrees: record.degrees.iter().map(DecodedNested).collect(),
         };
         for field in <Trainee as Record>::Field::ALL {
-            assert_eq!(Trainee::shown(&decoded, *field, lists), record.value(*field, lists), "{field:?}");
+            assert_eq!(
+                Trainee::shown(&decoded, *field, lists),
+                record.value(*field, lists),
+                "{field:?}"
+            );
         }
         for (nested, record) in decoded.degrees.iter().zip(&record.degrees) {
             for field in <Degree as Record>::Field::ALL {
-                assert_eq!(Degree::shown(nested, *field, lists), record.value(*field, lists), "{field:?}");
+                assert_eq!(
+                    Degree::shown(nested, *field, lists),
+                    record.value(*field, lists),
+                    "{field:?}"
+                );
             }
         }
         for (nested, record) in decoded.placements.iter().zip(&record.placements) {
             for field in <Placement as Record>::Field::ALL {
-                assert_eq!(Placement::shown(nested, *field, lists), record.value(*field, lists), "{field:?}");
+                assert_eq!(
+                    Placement::shown(nested, *field, lists),
+                    record.value(*field, lists),
+                    "{field:?}"
+                );
             }
         }
         assert_eq!(violations(&decoded, lists), violations(&record, lists));
@@ -71,9 +93,13 @@ fn record_is_shown_and_checked_alike_wherever_it_is_stored() {
 
 #[test]
 fn records_are_equal_by_their_stored_values() {
-    let placements =
-        [Some("1"), Some("1"), None].map(|urn| Placement { urn: urn.map(str::to_owned), ..Placement::default() });
-    let [one, same, other] = placements.each_ref().map(|placement| placement as &dyn Stored<Placement>);
+    let placements = [Some("1"), Some("1"), None].map(|urn| Placement {
+        urn: urn.map(str::to_owned),
+        ..Placement::default()
+    });
+    let [one, same, other] = placements
+        .each_ref()
+        .map(|placement| placement as &dyn Stored<Placement>);
     assert!(one == same);
     assert!(one != other);
 }

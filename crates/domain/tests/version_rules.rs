@@ -8,11 +8,12 @@ use domain::records::placement::PlacementChanges;
 use domain::records::trainee::{NestedRecords, TraineeChanges, route};
 use domain::rules::{Run, found_if, placement};
 use domain::{
-    AcceptedCodes, Change, Context, Degree, Lists, Path, Problem, ProblemKind, Record as _, Rule, Rules, Trainee,
-    TraineeField, Value,
+    AcceptedCodes, Change, Context, Degree, Lists, Path, Problem, ProblemKind, Record as _, Rule,
+    Rules, Trainee, TraineeField, Value,
 };
 
-const NATIONALITY: Rule<Trainee> = Rule::require("nationality_required", "0", &[TraineeField::nationality]);
+const NATIONALITY: Rule<Trainee> =
+    Rule::require("nationality_required", "0", &[TraineeField::nationality]);
 
 /// Where the route needs a degree, a new trainee has one; a stored one keeps it.
 const DEGREE_ON_ROUTE: Rule<Trainee> = Rule {
@@ -21,13 +22,28 @@ const DEGREE_ON_ROUTE: Rule<Trainee> = Rule {
     section: "0",
     reads: &[TraineeField::training_route, TraineeField::degrees],
     run: Run::CheckNested(|candidate, nested: &NestedRecords, context| {
-        let needed = route(&candidate.record, context.lists).is_some_and(|route| route.degree_required);
-        let kind = || if candidate.is_new() { ProblemKind::NoDegree } else { ProblemKind::Blank };
-        found_if(needed && nested.degrees.is_empty(), TraineeField::degrees, kind)
+        let needed =
+            route(&candidate.record, context.lists).is_some_and(|route| route.degree_required);
+        let kind = || {
+            if candidate.is_new() {
+                ProblemKind::NoDegree
+            } else {
+                ProblemKind::Blank
+            }
+        };
+        found_if(
+            needed && nested.degrees.is_empty(),
+            TraineeField::degrees,
+            kind,
+        )
     }),
 };
 
-const RULES: Rules = Rules { trainee: &[DEGREE_ON_ROUTE, NATIONALITY], placement: &[placement::NAME], ..Rules::NONE };
+const RULES: Rules = Rules {
+    trainee: &[DEGREE_ON_ROUTE, NATIONALITY],
+    placement: &[placement::NAME],
+    ..Rules::NONE
+};
 
 type Decided = Result<Decision<Trainee>, Vec<Problem>>;
 
@@ -42,63 +58,142 @@ fn in_context<T>(apply: impl FnOnce(&Context<'_>) -> T) -> T {
 
 fn changes(route: &str) -> TraineeChanges {
     let set = |text: &str| Change::Set(text.to_owned());
-    TraineeChanges { training_route: set(route), nationality: set("GB"), ..TraineeChanges::default() }
+    TraineeChanges {
+        training_route: set(route),
+        nationality: set("GB"),
+        ..TraineeChanges::default()
+    }
 }
 
 /// Creates a trainee on a route, with so many degrees and with placements of these names.
 fn created(route: &str, degrees: usize, placements: &[&str]) -> Decided {
-    let degrees = (0..degrees).map(|_| ParsedRecord::<Degree>::default()).collect();
-    let placement =
-        |name: &&str| PlacementChanges { name: Change::Set((*name).to_owned()), ..PlacementChanges::default() };
-    let placements = placements.iter().map(|name| ParsedRecord::of(placement(name))).collect();
-    let nested = NestedRecords { placements, degrees, ..NestedRecords::default() };
-    let sent = ParsedRecord { nested, ..ParsedRecord::of(changes(route)) };
-    let creation = CreationContext { now: DateTime::UNIX_EPOCH, ukprn: "10000001", next_id: &|| None };
+    let degrees = (0..degrees)
+        .map(|_| ParsedRecord::<Degree>::default())
+        .collect();
+    let placement = |name: &&str| PlacementChanges {
+        name: Change::Set((*name).to_owned()),
+        ..PlacementChanges::default()
+    };
+    let placements = placements
+        .iter()
+        .map(|name| ParsedRecord::of(placement(name)))
+        .collect();
+    let nested = NestedRecords {
+        placements,
+        degrees,
+        ..NestedRecords::default()
+    };
+    let sent = ParsedRecord {
+        nested,
+        ..ParsedRecord::of(changes(route))
+    };
+    let creation = CreationContext {
+        now: DateTime::UNIX_EPOCH,
+        ukprn: "10000001",
+        next_id: &|| None,
+    };
     in_context(|context| create(sent, &RULES, context, &creation))
 }
 
 /// Updates the route of a stored trainee.
 fn updated(stored: &Trainee, route: &str) -> Decided {
-    in_context(|context| update(stored, ParsedRecord::of(changes(route)), &RULES, context, DateTime::UNIX_EPOCH))
+    in_context(|context| {
+        update(
+            stored,
+            ParsedRecord::of(changes(route)),
+            &RULES,
+            context,
+            DateTime::UNIX_EPOCH,
+        )
+    })
 }
 
 fn refused(decided: Decided) -> Vec<(Path, ProblemKind)> {
-    decided.err().unwrap_or_default().into_iter().map(|problem| (problem.at, problem.kind)).collect()
+    decided
+        .err()
+        .unwrap_or_default()
+        .into_iter()
+        .map(|problem| (problem.at, problem.kind))
+        .collect()
 }
 
 #[test]
 fn rule_reads_the_nested_records_of_a_new_trainee() {
-    assert_eq!(refused(created("12", 0, &[])), [(TraineeField::degrees.into(), ProblemKind::NoDegree)]);
+    assert_eq!(
+        refused(created("12", 0, &[])),
+        [(TraineeField::degrees.into(), ProblemKind::NoDegree)]
+    );
     assert_eq!(created("12", 1, &[]).unwrap().record.degrees.len(), 1);
     assert_eq!(created("11", 0, &[]).unwrap().record.degrees, []);
 }
 
 #[test]
 fn rule_reads_the_stored_nested_records_on_an_update() {
-    let stored = |degrees| Trainee { training_route: Some("11".to_owned()), degrees, ..Trainee::default() };
-    let moved = updated(&stored(vec![Degree::default()]), "12").unwrap().record;
-    assert_eq!((moved.training_route.as_deref(), moved.degrees.len()), (Some("12"), 1));
-    assert_eq!(refused(updated(&stored(vec![]), "12")), [(TraineeField::degrees.into(), ProblemKind::Blank)]);
+    let stored = |degrees| Trainee {
+        training_route: Some("11".to_owned()),
+        degrees,
+        ..Trainee::default()
+    };
+    let moved = updated(&stored(vec![Degree::default()]), "12")
+        .unwrap()
+        .record;
+    assert_eq!(
+        (moved.training_route.as_deref(), moved.degrees.len()),
+        (Some("12"), 1)
+    );
+    assert_eq!(
+        refused(updated(&stored(vec![]), "12")),
+        [(TraineeField::degrees.into(), ProblemKind::Blank)]
+    );
     // The update changes no field that the rule reads.
-    assert!(updated(&Trainee { training_route: Some("12".to_owned()), ..stored(vec![]) }, "12").is_ok());
+    assert!(
+        updated(
+            &Trainee {
+                training_route: Some("12".to_owned()),
+                ..stored(vec![])
+            },
+            "12"
+        )
+        .is_ok()
+    );
 }
 
 #[test]
 fn rule_over_nested_records_is_skipped_while_one_of_them_has_a_problem() {
-    let name =
-        Path::Nested { list: TraineeField::placements.into(), position: 0, field: domain::PlacementField::name.into() };
+    let name = Path::Nested {
+        list: TraineeField::placements.into(),
+        position: 0,
+        field: domain::PlacementField::name.into(),
+    };
     let long = created("12", 0, &[&"n".repeat(256)]);
     assert_eq!(refused(long), [(name, ProblemKind::TooLong { max: 255 })]);
 }
 
 #[test]
 fn field_that_one_version_requires_does_not_count_for_submission() {
-    let without = TraineeChanges { nationality: Change::Keep, ..changes("11") };
+    let without = TraineeChanges {
+        nationality: Change::Keep,
+        ..changes("11")
+    };
     let sent = ParsedRecord::of(without);
-    let creation = CreationContext { now: DateTime::UNIX_EPOCH, ukprn: "10000001", next_id: &|| None };
-    let rules = |rules: Rules| in_context(|context| create(sent.clone(), &rules, context, &creation));
-    assert_eq!(refused(rules(RULES)), [(TraineeField::nationality.into(), ProblemKind::Blank)]);
+    let creation = CreationContext {
+        now: DateTime::UNIX_EPOCH,
+        ukprn: "10000001",
+        next_id: &|| None,
+    };
+    let rules =
+        |rules: Rules| in_context(|context| create(sent.clone(), &rules, context, &creation));
+    assert_eq!(
+        refused(rules(RULES)),
+        [(TraineeField::nationality.into(), ProblemKind::Blank)]
+    );
     assert!(rules(Rules::NONE).is_ok());
-    let complete = Trainee { nationality: None, ..fixtures::example::trainee() };
-    assert_eq!(complete.value(TraineeField::submission_ready, Lists::embedded()), Value::Boolean(true));
+    let complete = Trainee {
+        nationality: None,
+        ..fixtures::example::trainee()
+    };
+    assert_eq!(
+        complete.value(TraineeField::submission_ready, Lists::embedded()),
+        Value::Boolean(true)
+    );
 }

@@ -1,6 +1,8 @@
-//! The program under load while its processes and its database are killed: nothing that was acknowledged is lost.
+//! The program under load while its processes and its database are killed: nothing that was
+//! acknowledged is lost.
 //!
-//! The small sizes that each run has by itself are part of `make test-long`; the Makefile has the full ones.
+//! The small sizes that each run has by itself are part of `make test-long`; the Makefile has the
+//! full ones.
 
 #[cfg(test)]
 mod endurance {

@@ -1,5 +1,6 @@
-//! Two servers over PostgreSQL as people run it, while parts of it fail: a synchronous standby under Patroni and etcd,
-//! PgBouncer, and HAProxy before the servers. Every request has its answer in time, and nothing acknowledged is lost.
+//! Two servers over PostgreSQL as people run it, while parts of it fail: a synchronous standby
+//! under Patroni and etcd, PgBouncer, and HAProxy before the servers. Every request has its answer
+//! in time, and nothing acknowledged is lost.
 //!
 //! The short form is part of `make test-long`; `make failover-test` runs every scenario.
 

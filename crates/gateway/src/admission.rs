@@ -1,7 +1,7 @@
 //! Which requests are admitted: those with a valid token, within its rate limit.
 //!
-//! Admission comes before the transaction. There the token is authenticated again for every request, so a token that is revoked
-//! is refused from the next request on.
+//! Admission comes before the transaction. There the token is authenticated again for every
+//! request, so a token that is revoked is refused from the next request on.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -33,8 +33,8 @@ const LOOK_UPS_BEYOND_LIMIT: (usize, usize) = (1, 64);
 /// How long a token waits to be looked up.
 const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
 
-/// Counts the requests of each token, and those of each address that come without a valid one. Cheap to clone; all clones
-/// count together.
+/// Counts the requests of each token, and those of each address that come without a valid one.
+/// Cheap to clone; all clones count together.
 #[derive(Debug, Clone)]
 pub struct Admission {
     /// Requests by token, where they are limited.
@@ -45,7 +45,8 @@ pub struct Admission {
     known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
     /// Look-ups of other tokens, from addresses that are within their limit.
     look_ups: ConcurrencyLimit,
-    /// The same from addresses that are beyond it: whoever sends many invented tokens holds up nobody but those.
+    /// The same from addresses that are beyond it: whoever sends many invented tokens holds up
+    /// nobody but those.
     look_ups_beyond_limit: ConcurrencyLimit,
 }
 
@@ -59,7 +60,8 @@ impl Admission {
     /// Admits each token within a limit, or as often as it asks.
     #[must_use]
     pub fn within(limit: Option<RateLimit>) -> Self {
-        let concurrency = |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
+        let concurrency =
+            |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
         Self {
             tokens: limit.map(|limit| KeyedRateLimiter::new(limit, MAX_TOKENS)),
             by_address: AddressRateLimit::default(),
@@ -72,11 +74,15 @@ impl Admission {
     /// The same, with clients that may come through these proxies.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
-        Self { by_address: AddressRateLimit::behind(proxies), ..self }
+        Self {
+            by_address: AddressRateLimit::behind(proxies),
+            ..self
+        }
     }
 
-    /// Admits a request with a token. One that is not known here is counted by its address, and then looked up next to
-    /// few others: whoever invents tokens fills neither the queue of reads nor that of writes.
+    /// Admits a request with a token. One that is not known here is counted by its address, and
+    /// then looked up next to few others: whoever invents tokens fills neither the queue of reads
+    /// nor that of writes.
     ///
     /// # Errors
     ///
@@ -90,15 +96,20 @@ impl Admission {
         if self.valid_token(token).is_none() {
             self.look_up(store, request, token).await?;
         }
-        let Some(tokens) = &self.tokens else { return Ok(None) };
+        let Some(tokens) = &self.tokens else {
+            return Ok(None);
+        };
         tokens
             .take(token)
             .map(Some)
-            .map_err(|used_up| ApiError::TooManyRequests { whose: RateLimitScope::Token, used_up })
+            .map_err(|used_up| ApiError::TooManyRequests {
+                whose: RateLimitScope::Token,
+                used_up,
+            })
     }
 
-    /// Counts an admitted batch as so many requests in all, or leaves it counted as one. `left` is what was left when
-    /// it was admitted.
+    /// Counts an admitted batch as so many requests in all, or leaves it counted as one. `left` is
+    /// what was left when it was admitted.
     ///
     /// # Errors
     ///
@@ -109,40 +120,71 @@ impl Admission {
         left: Option<RemainingQuota>,
         requests: u32,
     ) -> Result<Option<RemainingQuota>, ApiError> {
-        let (Some(tokens), Some(left), Some(more)) = (&self.tokens, left, NonZeroU32::new(requests.saturating_sub(1)))
-        else {
+        let (Some(tokens), Some(left), Some(more)) = (
+            &self.tokens,
+            left,
+            NonZeroU32::new(requests.saturating_sub(1)),
+        ) else {
             return Ok(left);
         };
         if requests > left.limit.requests.get() {
             return Err(ApiError::BatchBeyondLimit { requests, left });
         }
         let whose = RateLimitScope::Token;
-        tokens.take_more(token, left, more).map(Some).map_err(|used_up| ApiError::TooManyRequests { whose, used_up })
+        tokens
+            .take_more(token, left, more)
+            .map(Some)
+            .map_err(|used_up| ApiError::TooManyRequests { whose, used_up })
     }
 
     /// Answers a request that turned out to have no valid token: counts it by its address.
-    pub fn reject(&self, request: &HttpRequest, token: Option<&TokenDigest>, failure: AuthenticationError) -> ApiError {
+    pub fn reject(
+        &self,
+        request: &HttpRequest,
+        token: Option<&TokenDigest>,
+        failure: AuthenticationError,
+    ) -> ApiError {
         report(failure);
         if let Some(token) = token {
             self.known(|known| known.remove(token));
         }
-        self.by_address.count(request).err().map_or(ApiError::Unauthorized(failure), ApiError::of_address)
+        self.by_address
+            .count(request)
+            .err()
+            .map_or(ApiError::Unauthorized(failure), ApiError::of_address)
     }
 
-    /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to every other token; a
-    /// valid one gets in from there too, since it cannot help who else is behind the address.
-    async fn look_up(&self, store: &Store, request: &HttpRequest, token: &TokenDigest) -> Result<(), ApiError> {
+    /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to
+    /// every other token; a valid one gets in from there too, since it cannot help who else is
+    /// behind the address.
+    async fn look_up(
+        &self,
+        store: &Store,
+        request: &HttpRequest,
+        token: &TokenDigest,
+    ) -> Result<(), ApiError> {
         let counted = self.by_address.count(request);
-        let limit = if counted.is_ok() { &self.look_ups } else { &self.look_ups_beyond_limit };
+        let limit = if counted.is_ok() {
+            &self.look_ups
+        } else {
+            &self.look_ups_beyond_limit
+        };
         let Some(permit) = limit.acquire().await else {
-            return Err(counted.err().map_or(ApiError::TooManyLookUps, ApiError::of_address));
+            return Err(counted
+                .err()
+                .map_or(ApiError::TooManyLookUps, ApiError::of_address));
         };
         let digest = token.clone();
         let found = store.read::<_, StorageError>(move |session| {
             // The permit goes with the job, which runs on when nobody waits for it any more.
             let _held = &permit;
-            let valid = session.authenticate(&digest, Cause::of("admission"))?.and_then(|provider| provider.token());
-            valid.map_or_else(|| session.refusal_of(&digest).map(Err), |valid| Ok(Ok(valid)))
+            let valid = session
+                .authenticate(&digest, Cause::of("admission"))?
+                .and_then(|provider| provider.token());
+            valid.map_or_else(
+                || session.refusal_of(&digest).map(Err),
+                |valid| Ok(Ok(valid)),
+            )
         });
         match found.await? {
             Ok(valid) => {
@@ -152,7 +194,9 @@ impl Admission {
             Err(refusal) => {
                 let failure = AuthenticationError::Refused(refusal);
                 report(failure);
-                Err(counted.err().map_or(ApiError::Unauthorized(failure), ApiError::of_address))
+                Err(counted
+                    .err()
+                    .map_or(ApiError::Unauthorized(failure), ApiError::of_address))
             }
         }
     }

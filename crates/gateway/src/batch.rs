@@ -1,7 +1,9 @@
-//! Handles a batch: each item as a request of its own, a few at once, and one reply with their results in order.
+//! Handles a batch: each item as a request of its own, a few at once, and one reply with their
+//! results in order.
 //!
-//! What is done with an item is the handler's decision, in a transaction of the item. Nothing is kept of a batch: one that is
-//! sent again after it was interrupted finds by the keys of its items what was done.
+//! What is done with an item is the handler's decision, in a transaction of the item. Nothing is
+//! kept of a batch: one that is sent again after it was interrupted finds by the keys of its items
+//! what was done.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -33,17 +35,19 @@ use crate::request::{ApiRequest, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
-/// The most items of a batch that are handled at once, so that it leaves room for others in the queue of writes.
+/// The most items of a batch that are handled at once, so that it leaves room for others in the
+/// queue of writes.
 const ITEMS_AT_ONCE: usize = 8;
 /// As many items count as one request.
 const ITEMS_PER_REQUEST: usize = 10;
-/// The most problems that are reported of an item. Otherwise a body of ordinary size could have a reply that fits nowhere.
+/// The most problems that are reported of an item. Otherwise a body of ordinary size could have a
+/// reply that fits nowhere.
 const MAX_PROBLEMS: usize = 100;
 /// What becomes of a key of the batch as a whole.
 const KEY_IGNORED: &str = "Idempotency-Key is ignored: each item of a batch has a key";
 
-/// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is what was left of its limit, and
-/// becomes what is left.
+/// Handles a batch of requests for the endpoint, whose token was admitted. `remaining` is what was
+/// left of its limit, and becomes what is left.
 ///
 /// The batch counts as one request. Each name of other versions in its items is observed once.
 pub(super) async fn handle(
@@ -61,31 +65,53 @@ pub(super) async fn handle(
         let (body, items) = request.batch_items(batch_form(headers))?;
         let requests = u32::try_from(items.len().div_ceil(ITEMS_PER_REQUEST)).unwrap_or(u32::MAX);
         // A reply that refuses the batch says itself what is left.
-        *remaining = state.admission.count_batch(&request.token, remaining.take(), requests)?;
+        *remaining = state
+            .admission
+            .count_batch(&request.token, remaining.take(), requests)?;
         let form = ErrorForm::requested(headers, endpoint);
         let token = observation.token;
-        let batch = Batch { state, received, request, endpoint, token, body, form };
+        let batch = Batch {
+            state,
+            received,
+            request,
+            endpoint,
+            token,
+            body,
+            form,
+        };
         let reply = batch.handle_items(items, &mut observation.names).await?;
-        let ignored = headers.contains_key(IDEMPOTENCY_KEY).then(|| KEY_IGNORED.to_owned());
+        let ignored = headers
+            .contains_key(IDEMPOTENCY_KEY)
+            .then(|| KEY_IGNORED.to_owned());
         Ok(reply.with_warnings(ignored))
     };
     (reply.await, observation)
 }
 
 /// Checks the token before anything is said of the batch: it may have ended since it was last used.
-async fn authenticate(state: &GatewayState, request: &ApiRequest) -> Result<Option<ValidToken>, ApiError> {
+async fn authenticate(
+    state: &GatewayState,
+    request: &ApiRequest,
+) -> Result<Option<ValidToken>, ApiError> {
     let digest = request.token.clone();
     let job = move |session: &mut Session<'_>| {
         if let Some(opened) = session.authenticate(&digest, Cause::of("batch"))? {
             return Ok((opened.token(), !opened.token_use_is_recorded()));
         }
         let refusal = session.refusal_of(&digest)?;
-        Err(ApiError::Unauthorized(AuthenticationError::Refused(refusal)))
+        Err(ApiError::Unauthorized(AuthenticationError::Refused(
+            refusal,
+        )))
     };
     let (valid, use_is_due) = state.store.look_up(job).await?;
     if use_is_due {
         // Otherwise each item that is only tried out would do it.
-        record_token_use(state.store.clone(), request.token.clone(), request_id::for_the_log()).await;
+        record_token_use(
+            state.store.clone(),
+            request.token.clone(),
+            request_id::for_the_log(),
+        )
+        .await;
     }
     Ok(valid)
 }
@@ -141,24 +167,42 @@ impl Batch<'_> {
         // It may wait for its client.
         body.shrink_to_fit();
         reservation.shrink(body.len());
-        Ok(ApiResponse { source: Source::Counted(reservation), ..ApiResponse::of(StatusCode::OK, body) })
+        Ok(ApiResponse {
+            source: Source::Counted(reservation),
+            ..ApiResponse::of(StatusCode::OK, body)
+        })
     }
 
     async fn handle_item(&self, position: u32, item: BatchItem<'_>) -> ItemReply {
-        let BatchItem { key, data, problems, notices } = item;
+        let BatchItem {
+            key,
+            data,
+            problems,
+            notices,
+        } = item;
         let (result, names) = match key.clone().filter(|_| problems.is_empty()) {
             Some(key) => self.run(&key, data).await,
             None => (Err(ApiError::Invalid(problems)), Vec::new()),
         };
-        let Self { state, request, form, .. } = *self;
+        let Self {
+            state,
+            request,
+            form,
+            ..
+        } = *self;
         let mut logged = RequestProblems::default();
         let mut refuse = |mut failure: ApiError| {
             logged = failure.logged_problems(request.served);
             let left_out = shorten(&mut failure);
-            let left_out = (left_out > 0).then(|| format!("{left_out} more problems are not shown"));
-            failure.reply(request.served, request.lists, form).with_warnings(left_out)
+            let left_out =
+                (left_out > 0).then(|| format!("{left_out} more problems are not shown"));
+            failure
+                .reply(request.served, request.lists, form)
+                .with_warnings(left_out)
         };
-        let reply = result.map_or_else(&mut refuse, |reply| reply.with_notices(request.version(), &notices));
+        let reply = result.map_or_else(&mut refuse, |reply| {
+            reply.with_notices(request.version(), &notices)
+        });
         metrics::batch_item(reply.status).increment(1);
         // Nothing was done for a reply that is not counted yet.
         let counted = reply.counted_as_part(&state.response_sender);
@@ -169,22 +213,57 @@ impl Batch<'_> {
 
     /// Logs an item that was refused, with its position in the batch.
     fn log_refused(&self, position: u32, status: StatusCode, problems: RequestProblems) {
-        let Self { state, received, request, endpoint, .. } = *self;
-        let Some(token) = self.token.filter(|_| status.is_client_error() || status.is_server_error()) else { return };
+        let Self {
+            state,
+            received,
+            request,
+            endpoint,
+            ..
+        } = *self;
+        let Some(token) = self
+            .token
+            .filter(|_| status.is_client_error() || status.is_server_error())
+        else {
+            return;
+        };
         let served = request.served;
         let method = received.method().clone();
-        let observed = ObservedRequest { served, endpoint, method, status, item: Some(position) };
-        state.request_log.record(&state.store, token, observed, problems);
+        let observed = ObservedRequest {
+            served,
+            endpoint,
+            method,
+            status,
+            item: Some(position),
+        };
+        state
+            .request_log
+            .record(&state.store, token, observed, problems);
     }
 
     /// Carries an item out as a request of its own.
-    async fn run(&self, key: &str, data: &str) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
-        let Self { state, request, endpoint, body, .. } = *self;
+    async fn run(
+        &self,
+        key: &str,
+        data: &str,
+    ) -> (Result<ApiResponse, ApiError>, Vec<&'static str>) {
+        let Self {
+            state,
+            request,
+            endpoint,
+            body,
+            ..
+        } = *self;
         let item = request.of_item(endpoint, key, data, body);
         let recorder = item.recorder(endpoint);
         let handler = endpoints::of(endpoint);
-        let (reply, mut observation) =
-            run_in_transaction(state, endpoint, handler, Arc::new(item), ApiResponse::counted_as_part).await;
+        let (reply, mut observation) = run_in_transaction(
+            state,
+            endpoint,
+            handler,
+            Arc::new(item),
+            ApiResponse::counted_as_part,
+        )
+        .await;
         let names = std::mem::take(&mut observation.names);
         recorder.check(&state.shadow, state.store.now(), observation, reply.is_ok());
         (reply, names)
@@ -193,21 +272,31 @@ impl Batch<'_> {
 
 /// Leaves out of a failure the problems beyond those that are reported, and says how many.
 fn shorten(failure: &mut ApiError) -> usize {
-    let ApiError::Invalid(problems) = failure else { return 0 };
+    let ApiError::Invalid(problems) = failure else {
+        return 0;
+    };
     let left_out = problems.len().saturating_sub(MAX_PROBLEMS);
     problems.truncate(MAX_PROBLEMS);
     left_out
 }
 
 impl ItemReply {
-    /// Writes the result: the key and the status, what the headers say, and what stands in the body of the reply.
+    /// Writes the result: the key and the status, what the headers say, and what stands in the body
+    /// of the reply.
     fn write(&self, body: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         let Self { key, reply, .. } = self;
         body.extend_from_slice(b"{\"idempotency_key\":");
         serde_json::to_writer(&mut *body, key)?;
         write!(body, ",\"status\":{}", reply.status.as_u16()).map_err(serde_json::Error::io)?;
-        let values = |name: &'static str| reply.headers.iter().filter(move |(header, _)| header == name);
-        let warnings = values(WARNING.as_str()).map(|(_, value)| warning_text(value)).collect::<Vec<_>>();
+        let values = |name: &'static str| {
+            reply
+                .headers
+                .iter()
+                .filter(move |(header, _)| header == name)
+        };
+        let warnings = values(WARNING.as_str())
+            .map(|(_, value)| warning_text(value))
+            .collect::<Vec<_>>();
         if !warnings.is_empty() {
             body.extend_from_slice(b",\"warnings\":");
             serde_json::to_writer(&mut *body, &warnings)?;
@@ -216,14 +305,20 @@ impl ItemReply {
             body.extend_from_slice(b",\"replayed\":true");
         }
         // Problem details have a status themselves.
-        if values(CONTENT_TYPE.as_str()).any(|(_, media_type)| media_type == ProblemForm::Details.media_type()) {
+        if values(CONTENT_TYPE.as_str())
+            .any(|(_, media_type)| media_type == ProblemForm::Details.media_type())
+        {
             body.extend_from_slice(b",\"problem\":");
             body.extend_from_slice(&reply.body);
             body.push(b'}');
             return Ok(());
         }
         // The body of every reply is an object.
-        match reply.body.strip_prefix(b"{").filter(|members| members.len() > 1) {
+        match reply
+            .body
+            .strip_prefix(b"{")
+            .filter(|members| members.len() > 1)
+        {
             Some(members) => {
                 body.push(b',');
                 body.extend_from_slice(members);
@@ -236,5 +331,7 @@ impl ItemReply {
 
 /// The text of a `Warning` header of ours.
 fn warning_text(header: &str) -> &str {
-    header.split_once('"').map_or(header, |(_, text)| text.trim_end_matches('"'))
+    header
+        .split_once('"')
+        .map_or(header, |(_, text)| text.trim_end_matches('"'))
 }

@@ -1,5 +1,5 @@
-//! Answers a request for an endpoint: admits its token, takes it apart, runs the handler in a transaction, and sends its
-//! reply.
+//! Answers a request for an endpoint: admits its token, takes it apart, runs the handler in a
+//! transaction, and sends its reply.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -47,7 +47,11 @@ impl Route {
         ids: PathIds,
         payload: Payload,
     ) -> HttpResponse {
-        let Self { served, endpoint, handler } = self;
+        let Self {
+            served,
+            endpoint,
+            handler,
+        } = self;
         let form = ErrorForm::requested(request.headers(), endpoint);
         let mut headers = ResponseHeaders::default();
         let result = match authentication::token(request.headers(), state.environment) {
@@ -55,16 +59,27 @@ impl Route {
                 // Before the body is read: nothing is kept of what comes with an invented token.
                 match admit(&state, &request, &token, &mut headers).await {
                     Ok(()) => {
-                        let api_request =
-                            ApiRequest::extract(&request, token, ids, payload, served, endpoint, &state).await;
-                        headers.validates_only = handler.access.writes() && api_request.validates_only();
+                        let api_request = ApiRequest::extract(
+                            &request, token, ids, payload, served, endpoint, &state,
+                        )
+                        .await;
+                        headers.validates_only =
+                            handler.access.writes() && api_request.validates_only();
                         headers.warnings = api_request.parameter_warnings();
-                        self.run(&state, &request, Arc::new(api_request), &mut headers).await
+                        self.run(&state, &request, Arc::new(api_request), &mut headers)
+                            .await
                     }
                     Err(error) => {
                         let preferences = Preferences::of(request.headers());
-                        headers.validates_only = handler.access.writes() && preferences.validates_only;
-                        if !matches!(error, ApiError::TooManyRequests { whose: RateLimitScope::Address, .. }) {
+                        headers.validates_only =
+                            handler.access.writes() && preferences.validates_only;
+                        if !matches!(
+                            error,
+                            ApiError::TooManyRequests {
+                                whose: RateLimitScope::Address,
+                                ..
+                            }
+                        ) {
                             state.bodies.discard(request.headers(), payload).await;
                         }
                         Err(error)
@@ -73,15 +88,27 @@ impl Route {
             }
             Err(failure) => Err(state.admission.reject(&request, None, failure)),
         };
-        let problems = result.as_ref().err().map(|error| error.logged_problems(served)).unwrap_or_default();
+        let problems = result
+            .as_ref()
+            .err()
+            .map(|error| error.logged_problems(served))
+            .unwrap_or_default();
         let mut reply = result.unwrap_or_else(|error| error.reply(served, state.lists, form));
         if let Some(token) = headers.token {
             if matches!(reply.source, Source::Request) {
                 reply.source = Source::AuthenticatedRequest;
             }
             let method = request.method().clone();
-            let observed = ObservedRequest { served, endpoint, method, status: reply.status, item: None };
-            state.request_log.record(&state.store, token, observed, problems);
+            let observed = ObservedRequest {
+                served,
+                endpoint,
+                method,
+                status: reply.status,
+                item: None,
+            };
+            state
+                .request_log
+                .record(&state.store, token, observed, problems);
         }
         headers.add_to(reply, state.store.now()).into()
     }
@@ -94,11 +121,22 @@ impl Route {
         api_request: Arc<ApiRequest>,
         headers: &mut ResponseHeaders,
     ) -> Result<ApiResponse, ApiError> {
-        let Self { endpoint, handler, .. } = self;
+        let Self {
+            endpoint, handler, ..
+        } = self;
         let recorder = api_request.recorder(endpoint);
         let (result, mut observation) = match endpoint.row().batch_of() {
             // On the heap, so that no other request is larger for it.
-            Some(item) => Box::pin(batch::handle(item, state, request, &api_request, &mut headers.remaining)).await,
+            Some(item) => {
+                Box::pin(batch::handle(
+                    item,
+                    state,
+                    request,
+                    &api_request,
+                    &mut headers.remaining,
+                ))
+                .await
+            }
             None => {
                 let (result, observation, waited) =
                     run_until_changes(state, request, endpoint, handler, &api_request).await;
@@ -118,9 +156,14 @@ impl Route {
         recorder.check(&state.shadow, at, observation, result.is_ok());
         if let Err(ApiError::Unauthorized(failure)) = result {
             // The token has ended since it was last used, and gets the reply of one that never was.
-            *headers = ResponseHeaders { validates_only: headers.validates_only, ..ResponseHeaders::default() };
+            *headers = ResponseHeaders {
+                validates_only: headers.validates_only,
+                ..ResponseHeaders::default()
+            };
             access_log::identify(request, None);
-            return Err(state.admission.reject(request, Some(&api_request.token), failure));
+            return Err(state
+                .admission
+                .reject(request, Some(&api_request.token), failure));
         }
         result
     }
@@ -153,7 +196,11 @@ impl ResponseHeaders {
         if let Some(wait) = self.waited {
             reply = reply.with("preference-applied", format!("wait={}", wait.as_secs()));
         }
-        if self.validates_only { reply.with("preference-applied", VALIDATE_ONLY) } else { reply }
+        if self.validates_only {
+            reply.with("preference-applied", VALIDATE_ONLY)
+        } else {
+            reply
+        }
     }
 }
 
@@ -173,23 +220,45 @@ async fn admit(
 
 /// What the client is warned of when its token expires soon.
 fn expiry_warning(token: ValidToken) -> String {
-    format!("this token expires on {}: from that day on it is refused", token.expires_on)
+    format!(
+        "this token expires on {}: from that day on it is refused",
+        token.expires_on
+    )
 }
 
-/// As [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the handler is run again until it
-/// has, and the token is authenticated each time. Also returns how long the client may have had to wait, if it was made to.
+/// As [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the
+/// handler is run again until it has, and the token is authenticated each time. Also returns how
+/// long the client may have had to wait, if it was made to.
 async fn run_until_changes(
     state: &GatewayState,
     request: &HttpRequest,
     endpoint: Endpoint,
     handler: Handler,
     api_request: &Arc<ApiRequest>,
-) -> (Result<ApiResponse, ApiError>, RequestObservation, Option<Duration>) {
-    let run = || run_in_transaction(state, endpoint, handler, Arc::clone(api_request), ApiResponse::counted);
+) -> (
+    Result<ApiResponse, ApiError>,
+    RequestObservation,
+    Option<Duration>,
+) {
+    let run = || {
+        run_in_transaction(
+            state,
+            endpoint,
+            handler,
+            Arc::clone(api_request),
+            ApiResponse::counted,
+        )
+    };
     let (mut reply, mut observation) = run().await;
-    let has_no_changes = |reply: &Result<ApiResponse, ApiError>| reply.as_ref().is_ok_and(|reply| !reply.has_changes);
-    let Some(wait) = api_request.wait.filter(|_| has_no_changes(&reply)) else { return (reply, observation, None) };
-    let Some(poll) = state.long_polls.begin(&api_request.token, wait) else { return (reply, observation, None) };
+    let has_no_changes = |reply: &Result<ApiResponse, ApiError>| {
+        reply.as_ref().is_ok_and(|reply| !reply.has_changes)
+    };
+    let Some(wait) = api_request.wait.filter(|_| has_no_changes(&reply)) else {
+        return (reply, observation, None);
+    };
+    let Some(poll) = state.long_polls.begin(&api_request.token, wait) else {
+        return (reply, observation, None);
+    };
     access_log::set_waited(request);
     while has_no_changes(&reply) && poll.wait().await {
         (reply, observation) = run().await;

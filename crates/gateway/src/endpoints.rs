@@ -1,7 +1,9 @@
-//! What each endpoint does with the records of one provider: plain functions from a request to a reply.
+//! What each endpoint does with the records of one provider: plain functions from a request to a
+//! reply.
 //!
-//! A handler runs inside one transaction. It reads the body, asks the domain to decide, saves, and writes the reply
-//! in the version's shape; it opens no transaction, and knows no version and no field.
+//! A handler runs inside one transaction. It reads the body, asks the domain to decide, saves, and
+//! writes the reply in the version's shape; it opens no transaction, and knows no version and no
+//! field.
 
 use adapter_kit::{Endpoint, Served};
 use domain::{Degree, Placement};
@@ -54,19 +56,36 @@ pub struct Handler {
     pub run: fn(&mut ProviderSession<'_>, &HandlerContext<'_>) -> Result<ApiResponse, ApiError>,
 }
 
-/// The endpoints of a version in an environment: in production without those that only a sandbox has.
+/// The endpoints of a version in an environment: in production without those that only a sandbox
+/// has.
 pub fn available(served: &Served, environment: Environment) -> impl Iterator<Item = Endpoint> {
     let is_sandbox = environment == Environment::Sandbox;
-    served.version.endpoints.all().filter(move |endpoint| is_sandbox || !endpoint.row().sandbox_only)
+    served
+        .version
+        .endpoints
+        .all()
+        .filter(move |endpoint| is_sandbox || !endpoint.row().sandbox_only)
 }
 
 /// The handler of an endpoint.
 #[must_use]
 pub fn of(endpoint: Endpoint) -> Handler {
-    let looking_up = |run| Handler { access: Access::LookUp, run };
-    let reading = |run| Handler { access: Access::Read, run };
-    let writing = |run| Handler { access: Access::Write, run };
-    let inserting = |run| Handler { access: Access::Insert, run };
+    let looking_up = |run| Handler {
+        access: Access::LookUp,
+        run,
+    };
+    let reading = |run| Handler {
+        access: Access::Read,
+        run,
+    };
+    let writing = |run| Handler {
+        access: Access::Write,
+        run,
+    };
+    let inserting = |run| Handler {
+        access: Access::Insert,
+        run,
+    };
     match endpoint {
         Endpoint::Info => looking_up(info::show),
         Endpoint::ListTrainees => reading(listing::list),
@@ -87,7 +106,9 @@ pub fn of(endpoint: Endpoint) -> Handler {
         Endpoint::DeleteDegree => writing(nested::delete::<Degree>),
         Endpoint::Defer => writing(transitions::defer),
         Endpoint::Withdraw => writing(transitions::withdraw),
-        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => writing(transitions::recommend),
+        Endpoint::RecommendForQts | Endpoint::UpdateQtsOrEytsStatus => {
+            writing(transitions::recommend)
+        }
         Endpoint::ReferenceData => reading(reference_data::show),
         Endpoint::ShowAccount => looking_up(account::show),
         Endpoint::ShowUsage => reading(account::usage),

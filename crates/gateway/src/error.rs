@@ -39,8 +39,14 @@ impl ErrorForm {
     #[must_use]
     pub fn requested(headers: &HeaderMap, endpoint: Endpoint) -> Self {
         let (name, value) = ENHANCED_ERRORS;
-        let is_requested = headers.get(name).is_some_and(|sent| sent.as_bytes() == value.as_bytes());
-        if is_requested && endpoint.row().has_errors_by_field() { Self::ByField } else { Self::List }
+        let is_requested = headers
+            .get(name)
+            .is_some_and(|sent| sent.as_bytes() == value.as_bytes());
+        if is_requested && endpoint.row().has_errors_by_field() {
+            Self::ByField
+        } else {
+            Self::List
+        }
     }
 }
 
@@ -192,7 +198,10 @@ impl ApiError {
     /// The error of a request whose address has sent too many.
     #[must_use]
     pub const fn of_address(used_up: QuotaExceeded) -> Self {
-        Self::TooManyRequests { whose: RateLimitScope::Address, used_up }
+        Self::TooManyRequests {
+            whose: RateLimitScope::Address,
+            used_up,
+        }
     }
 
     /// The error of a reply that could not be written.
@@ -201,12 +210,17 @@ impl ApiError {
         Self::Unwritable(Unwritable(error))
     }
 
-    /// The problems for which the request was refused, as they are logged; none where the status says everything.
+    /// The problems for which the request was refused, as they are logged; none where the status
+    /// says everything.
     #[must_use]
     pub fn logged_problems(&self, served: &Served) -> RequestProblems {
         if let Self::Invalid(problems) = self {
             let spelled = |problem| names::path_without_unknown_keys(served.version, problem);
-            return RequestProblems::of(problems.iter().map(|problem| (problem.kind.code().name(), spelled(problem))));
+            return RequestProblems::of(
+                problems
+                    .iter()
+                    .map(|problem| (problem.kind.code().name(), spelled(problem))),
+            );
         }
         if let Self::Filters(errors) = self {
             return RequestProblems::of_parameters(errors.known_parameters());
@@ -217,6 +231,10 @@ impl ApiError {
 
 impl JobError for ApiError {
     fn of_the_store(&self) -> Option<&StorageError> {
-        if let Self::Storage(error) = self { Some(error) } else { None }
+        if let Self::Storage(error) = self {
+            Some(error)
+        } else {
+            None
+        }
     }
 }

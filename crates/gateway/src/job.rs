@@ -21,8 +21,8 @@ use crate::request::{ApiRequest, HandlerContext, query};
 use crate::response::ApiResponse;
 use crate::state::GatewayState;
 
-/// Runs the handler in one job of the store. Returns its reply, and what the request showed about the client. `count` counts the
-/// reply inside the job, where a refusal still undoes the changes.
+/// Runs the handler in one job of the store. Returns its reply, and what the request showed about
+/// the client. `count` counts the reply inside the job, where a refusal still undoes the changes.
 pub(crate) async fn run_in_transaction(
     state: &GatewayState,
     endpoint: Endpoint,
@@ -32,7 +32,8 @@ pub(crate) async fn run_in_transaction(
 ) -> (Result<ApiResponse, ApiError>, RequestObservation) {
     let token = api_request.token.clone();
     let mode = JobMode::new(handler.access, &api_request);
-    let is_checked = mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
+    let is_checked =
+        mode.writes() && endpoint.row().shadow_checked && state.shadow.samples(api_request.served);
     let request_job = RequestJob {
         mode,
         endpoint,
@@ -50,9 +51,17 @@ pub(crate) async fn run_in_transaction(
         JobMode::GroupedInsert => state.store.write_in_group(job).await,
         JobMode::Write => state.store.write(job).await,
     };
-    let JobOutput { result, observation, use_is_due } = done.unwrap_or_else(|refused| refused);
+    let JobOutput {
+        result,
+        observation,
+        use_is_due,
+    } = done.unwrap_or_else(|refused| refused);
     if use_is_due {
-        actix_web::rt::spawn(record_token_use(state.store.clone(), token, request_id::for_the_log()));
+        actix_web::rt::spawn(record_token_use(
+            state.store.clone(),
+            token,
+            request_id::for_the_log(),
+        ));
     }
     (result, *observation)
 }
@@ -107,7 +116,10 @@ impl RequestJob {
         let opened = match self.mode {
             JobMode::LookUp => session.authenticate_to_show(token, cause, trainee_id)?,
             // A key is committed before the trainee is sought.
-            JobMode::Write if !trainee_id.is_empty() && matches!(self.api_request.idempotency_key(), Ok(None)) => {
+            JobMode::Write
+                if !trainee_id.is_empty()
+                    && matches!(self.api_request.idempotency_key(), Ok(None)) =>
+            {
                 session.authenticate_to_change(token, cause, trainee_id)?
             }
             JobMode::DryRun | JobMode::Read | JobMode::GroupedInsert | JobMode::Write => {
@@ -129,14 +141,24 @@ impl RequestJob {
             Err(error) => error.of_the_store().is_some_and(StorageError::is_temporary),
         };
         let observation = Box::new(context.observer.finish());
-        JobOutput { result, observation, use_is_due: use_is_due && !is_recorded }.into_outcome()
+        JobOutput {
+            result,
+            observation,
+            use_is_due: use_is_due && !is_recorded,
+        }
+        .into_outcome()
     }
 
     /// Runs the handler and counts its reply.
-    fn handle(&self, session: &mut ProviderSession<'_>, context: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+    fn handle(
+        &self,
+        session: &mut ProviderSession<'_>,
+        context: &HandlerContext<'_>,
+    ) -> Result<ApiResponse, ApiError> {
         // Lists check their parameters themselves, so that one reply names all problems.
         if ![Endpoint::ListTrainees, Endpoint::ListChanges].contains(&self.endpoint) {
-            query::require_known(self.api_request.refused_parameters()).map_err(ApiError::Filters)?;
+            query::require_known(self.api_request.refused_parameters())
+                .map_err(ApiError::Filters)?;
         }
         let reply = if self.mode.writes() {
             let reply = idempotency::once(session, context, self.handler)?;
@@ -162,13 +184,21 @@ struct JobOutput {
 impl JobOutput {
     /// The return value of a job: an error undoes its changes.
     fn into_outcome(self) -> Result<Self, Self> {
-        if self.result.is_ok() { Ok(self) } else { Err(self) }
+        if self.result.is_ok() {
+            Ok(self)
+        } else {
+            Err(self)
+        }
     }
 }
 
 impl<E: Into<ApiError>> From<E> for JobOutput {
     fn from(error: E) -> Self {
-        Self { result: Err(error.into()), observation: Box::default(), use_is_due: false }
+        Self {
+            result: Err(error.into()),
+            observation: Box::default(),
+            use_is_due: false,
+        }
     }
 }
 
@@ -178,13 +208,16 @@ impl JobError for JobOutput {
     }
 }
 
-/// Records that a token was used today; once a day, after a request that only reads or was refused. The client does not wait
-/// for it.
+/// Records that a token was used today; once a day, after a request that only reads or was refused.
+/// The client does not wait for it.
 pub(crate) async fn record_token_use(store: Store, token: TokenDigest, request_id: RequestId) {
-    let recorded = store.write(move |session| match session.authenticate(&token, Cause::of("token use"))? {
-        Some(mut session) => session.record_token_use(),
-        None => Ok(()),
-    });
+    let recorded =
+        store.write(
+            move |session| match session.authenticate(&token, Cause::of("token use"))? {
+                Some(mut session) => session.record_token_use(),
+                None => Ok(()),
+            },
+        );
     if let Err(error) = recorded.await {
         let error: StorageError = error;
         log::warn!(request_id; "the use of a token was not recorded: {error}");

@@ -1,9 +1,9 @@
 //! What every request for the API passes, and the endpoints.
 //!
 //! A request takes one path: [`routes`] finds what its path stands for, `dispatch.rs` extracts an
-//! `ApiRequest`, and `job.rs` runs the handler of [`endpoints`] in one job of the store. The handler
-//! authenticates, reads, decides, saves and writes the response. `error/reply.rs` is the only place where
-//! an error of the API becomes a status.
+//! `ApiRequest`, and `job.rs` runs the handler of [`endpoints`] in one job of the store. The
+//! handler authenticates, reads, decides, saves and writes the response. `error/reply.rs` is the
+//! only place where an error of the API becomes a status.
 //!
 //! The crate knows no field of a record and no particular version.
 //!

@@ -1,7 +1,8 @@
 //! The code lists as they are answered.
 //!
-//! They are the same for everyone as long as the program runs, and they are large. So each is written when it is first asked
-//! for, and kept: a client that fetches them all again and again costs the server little.
+//! They are the same for everyone as long as the program runs, and they are large. So each is
+//! written when it is first asked for, and kept: a client that fetches them all again and again
+//! costs the server little.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -36,18 +37,30 @@ impl RenderedLists {
         let mut kept: Vec<Kept> = Vec::new();
         for wire in versions.iter().map(|served| &served.version.wire) {
             if kept.iter().all(|known| known.wire.words != wire.words) {
-                let each = reference::names().map(|name| (name, OnceLock::new())).collect();
-                kept.push(Kept { wire, all: OnceLock::new(), each });
+                let each = reference::names()
+                    .map(|name| (name, OnceLock::new()))
+                    .collect();
+                kept.push(Kept {
+                    wire,
+                    all: OnceLock::new(),
+                    each,
+                });
             }
         }
-        Self { lists, kept: Arc::new(kept) }
+        Self {
+            lists,
+            kept: Arc::new(kept),
+        }
     }
 
     fn kept(&self, version: &ApiVersion) -> Option<&Kept> {
-        self.kept.iter().find(|kept| kept.wire.words == version.wire.words)
+        self.kept
+            .iter()
+            .find(|kept| kept.wire.words == version.wire.words)
     }
 
-    /// All lists. Those of a version that is not among the ones of the register are written each time.
+    /// All lists. Those of a version that is not among the ones of the register are written each
+    /// time.
     ///
     /// # Errors
     ///
@@ -65,8 +78,14 @@ impl RenderedLists {
     /// # Errors
     ///
     /// As [`RenderedLists::all`].
-    pub fn named(&self, version: &ApiVersion, name: &str) -> Result<Option<SharedContent>, ApiError> {
-        let Some(list) = OneList::named(name, self.lists, &version.wire) else { return Ok(None) };
+    pub fn named(
+        &self,
+        version: &ApiVersion,
+        name: &str,
+    ) -> Result<Option<SharedContent>, ApiError> {
+        let Some(list) = OneList::named(name, self.lists, &version.wire) else {
+            return Ok(None);
+        };
         match self.kept(version).and_then(|kept| kept.each.get(name)) {
             Some(kept) => written_once(kept, &list).map(Some),
             None => written(&list).map(Some),
@@ -74,7 +93,10 @@ impl RenderedLists {
     }
 }
 
-fn written_once(kept: &OnceLock<SharedContent>, list: &impl Serialize) -> Result<SharedContent, ApiError> {
+fn written_once(
+    kept: &OnceLock<SharedContent>,
+    list: &impl Serialize,
+) -> Result<SharedContent, ApiError> {
     match kept.get() {
         Some(written) => Ok(written.clone()),
         None => {
@@ -85,7 +107,9 @@ fn written_once(kept: &OnceLock<SharedContent>, list: &impl Serialize) -> Result
 }
 
 fn written(list: &impl Serialize) -> Result<SharedContent, ApiError> {
-    Ok(SharedContent::of(serde_json::to_vec(list).map_err(ApiError::unwritable)?))
+    Ok(SharedContent::of(
+        serde_json::to_vec(list).map_err(ApiError::unwritable)?,
+    ))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! A request, taken apart: everything that a handler needs, owned, so that it can leave the event loop.
+//! A request, taken apart: everything that a handler needs, owned, so that it can leave the event
+//! loop.
 //!
-//! A request can be handled more than once: the store runs a job again that collided with another one.
+//! A request can be handled more than once: the store runs a job again that collided with another
+//! one.
 
 use std::ops::Deref;
 use std::sync::Once;
@@ -10,7 +12,9 @@ use actix_web::HttpRequest;
 use actix_web::http::header::{ETAG, HeaderMap, HeaderName, IF_MATCH, IF_NONE_MATCH};
 use actix_web::http::{Method as HttpMethod, StatusCode};
 use actix_web::web::Payload;
-use adapter_kit::read::{BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch};
+use adapter_kit::read::{
+    BatchForm, BatchItem, NestedLists, ReadableRecord, Reader, UnknownNames, read_batch,
+};
 use adapter_kit::{ApiVersion, Endpoint, Method, Served, Versions};
 use domain::{Lists, NestedRecord, ParsedRecord, RecordField as _, TraineeField, for_each_nested};
 use http_kit::cursor::CursorKey;
@@ -48,7 +52,10 @@ impl PathIds {
     /// The identifiers that stand for these names in the pattern of a path.
     pub fn of<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
         let id = |name| named(name).unwrap_or_default().to_owned();
-        Self { trainee: id(TraineeField::trainee_id.info().name), nested: for_each_nested!(id_name()).map(id).concat() }
+        Self {
+            trainee: id(TraineeField::trainee_id.info().name),
+            nested: for_each_nested!(id_name()).map(id).concat(),
+        }
     }
 }
 
@@ -95,8 +102,8 @@ pub struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// Takes a request apart whose token is admitted. A body that cannot be used is kept as a failure, because a token
-    /// that is revoked meanwhile is reported before it.
+    /// Takes a request apart whose token is admitted. A body that cannot be used is kept as a
+    /// failure, because a token that is revoked meanwhile is reported before it.
     pub async fn extract(
         request: &HttpRequest,
         token: TokenDigest,
@@ -106,8 +113,17 @@ impl ApiRequest {
         endpoint: Endpoint,
         state: &GatewayState,
     ) -> Self {
-        let GatewayState { versions, lists, environment, .. } = *state;
-        let Preferences { is_strict, validates_only, wait } = Preferences::of(request.headers());
+        let GatewayState {
+            versions,
+            lists,
+            environment,
+            ..
+        } = *state;
+        let Preferences {
+            is_strict,
+            validates_only,
+            wait,
+        } = Preferences::of(request.headers());
         let is_batch = endpoint.row().is_batch();
         let bodies = state.bodies.for_client(BudgetOwner::Token(token.clone()));
         let body = match endpoint.method() {
@@ -115,15 +131,25 @@ impl ApiRequest {
                 state.bodies.discard(request.headers(), payload).await;
                 Ok(Body::default())
             }
-            Method::Post if is_batch => bodies.read_batch(request.headers(), payload, MAX_BODY_BYTES).await,
+            Method::Post if is_batch => {
+                bodies
+                    .read_batch(request.headers(), payload, MAX_BODY_BYTES)
+                    .await
+            }
             Method::Post | Method::PutOrPatch | Method::Delete => {
-                bodies.read_json(request.headers(), payload, MAX_BODY_BYTES).await
+                bodies
+                    .read_json(request.headers(), payload, MAX_BODY_BYTES)
+                    .await
             }
         };
         let idempotency_key = match endpoint.method() {
             // Each item has a key of its own.
             Method::Post if is_batch => Ok(None),
-            Method::Post => Key::of(request, body.as_ref().map_or(&[], |body| body), &state.key_digests),
+            Method::Post => Key::of(
+                request,
+                body.as_ref().map_or(&[], |body| body),
+                &state.key_digests,
+            ),
             Method::Get | Method::PutOrPatch | Method::Delete => Ok(None),
         };
         Self {
@@ -140,13 +166,20 @@ impl ApiRequest {
             request_id: request_id::current(),
             ids,
             query: request.query_string().to_owned(),
-            unknown_parameters: query::unknown(request.query_string(), endpoint.row().query_parameters),
+            unknown_parameters: query::unknown(
+                request.query_string(),
+                endpoint.row().query_parameters,
+            ),
             if_match: tags(request.headers(), IF_MATCH),
             if_none_match: tags(request.headers(), IF_NONE_MATCH),
             idempotency_key,
             validates_only,
             body,
-            unknown: if is_strict { UnknownNames::Reject } else { UnknownNames::Warn },
+            unknown: if is_strict {
+                UnknownNames::Reject
+            } else {
+                UnknownNames::Warn
+            },
             names_counted: Once::new(),
         }
     }
@@ -158,10 +191,14 @@ impl ApiRequest {
     /// Why no item can be handled.
     pub fn batch_items(&self, form: BatchForm) -> Result<(&Body, Vec<BatchItem<'_>>), ApiError> {
         let body = self.body.as_ref().map_err(|error| *error)?;
-        Ok((body, read_batch(body, form, self.unknown).map_err(ApiError::Batch)?))
+        Ok((
+            body,
+            read_batch(body, form, self.unknown).map_err(ApiError::Batch)?,
+        ))
     }
 
-    /// The request for `endpoint` that is equal to an item of this batch, so that neither is carried out after the other.
+    /// The request for `endpoint` that is equal to an item of this batch, so that neither is
+    /// carried out after the other.
     #[must_use]
     pub fn of_item(&self, endpoint: Endpoint, key: &str, data: &str, batch: &Body) -> Self {
         let path = self.version().label.base_path() + endpoint.path();
@@ -183,7 +220,13 @@ impl ApiRequest {
             unknown_parameters: Vec::new(),
             if_match: None,
             if_none_match: None,
-            idempotency_key: Ok(Some(Key::new(key, &HttpMethod::POST, &path, &body, &self.key_digests))),
+            idempotency_key: Ok(Some(Key::new(
+                key,
+                &HttpMethod::POST,
+                &path,
+                &body,
+                &self.key_digests,
+            ))),
             validates_only: self.validates_only,
             body: Ok(batch.part(body)),
             unknown: self.unknown,
@@ -213,7 +256,12 @@ impl ApiRequest {
     #[must_use]
     pub fn recorder(&self, endpoint: Endpoint) -> UsageRecorder {
         let part_id = self.nested_id().to_owned();
-        UsageRecorder { served: self.served, endpoint, request_id: self.id(), part_id }
+        UsageRecorder {
+            served: self.served,
+            endpoint,
+            request_id: self.id(),
+            part_id,
+        }
     }
 
     /// The query, as it was sent.
@@ -236,7 +284,11 @@ impl ApiRequest {
     pub fn parameter_warnings(&self) -> Vec<String> {
         match self.unknown {
             UnknownNames::Reject | UnknownNames::Ignore => Vec::new(),
-            UnknownNames::Warn => self.unknown_parameters.iter().filter_map(UnknownParameter::warning).collect(),
+            UnknownNames::Warn => self
+                .unknown_parameters
+                .iter()
+                .filter_map(UnknownParameter::warning)
+                .collect(),
         }
     }
 
@@ -252,7 +304,11 @@ impl ApiRequest {
     ///
     /// When the operating system gives no random bytes.
     pub fn identifiers(&self, count: usize) -> Result<Identifiers, ApiError> {
-        Ok(Identifiers::draw(if self.validates_only { 0 } else { count })?)
+        Ok(Identifiers::draw(if self.validates_only {
+            0
+        } else {
+            count
+        })?)
     }
 
     /// By what the request is known; empty outside the server.
@@ -265,67 +321,90 @@ impl ApiRequest {
     #[must_use]
     pub fn cause(&self) -> Cause<'_> {
         let (version, request_id) = (Some(&*self.served.label), self.request_id.as_deref());
-        Cause { version, request_id, ..Cause::of(self.endpoint.name()) }
+        Cause {
+            version,
+            request_id,
+            ..Cause::of(self.endpoint.name())
+        }
     }
 
     /// The key under which the reply is kept, if the client sent one.
     ///
     /// # Errors
     ///
-    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the request is
-    /// distinguished from others with the same key.
+    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the
+    /// request is distinguished from others with the same key.
     pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
-        let key = self.idempotency_key.as_ref().map_err(|malformed| *malformed)?;
+        let key = self
+            .idempotency_key
+            .as_ref()
+            .map_err(|malformed| *malformed)?;
         match &self.body {
-            Err(error @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom)) if key.is_some() => {
+            Err(error @ (BodyError::CutOff | BodyError::TooSlow | BodyError::NoRoom))
+                if key.is_some() =>
+            {
                 Err(ApiError::Body(*error))
             }
             Ok(_) | Err(_) => Ok(key.as_ref()),
         }
     }
 
-    /// The same reply with the entity tag of the record that it shows, which a `GET` of that record has too. A record
-    /// that is only tried out has none.
+    /// The same reply with the entity tag of the record that it shows, which a `GET` of that record
+    /// has too. A record that is only tried out has none.
     #[must_use]
     pub fn with_etag(&self, reply: ApiResponse) -> ApiResponse {
         let tag = etag::of(&reply.body);
         self.with_tag(reply, tag)
     }
 
-    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record. `shown` is the reply
-    /// to one.
+    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record.
+    /// `shown` is the reply to one.
     #[must_use]
     pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
         self.with_tag(reply, etag::of(&shown.body))
     }
 
     fn with_tag(&self, reply: ApiResponse, tag: String) -> ApiResponse {
-        if self.validates_only { reply } else { reply.with(ETAG.as_str(), tag) }
+        if self.validates_only {
+            reply
+        } else {
+            reply.with(ETAG.as_str(), tag)
+        }
     }
 
-    /// The reply to a request that reads, with its entity tag; without its body when the client has it already.
+    /// The reply to a request that reads, with its entity tag; without its body when the client has
+    /// it already.
     #[must_use]
     pub fn not_modified_if_cached(&self, reply: ApiResponse) -> ApiResponse {
         let tag = etag::of(&reply.body);
         self.not_modified_if_cached_as(reply, tag)
     }
 
-    /// As [`ApiRequest::not_modified_if_cached`], with the entity tag of the reply's body, where that is known.
+    /// As [`ApiRequest::not_modified_if_cached`], with the entity tag of the reply's body, where
+    /// that is known.
     #[must_use]
     pub fn not_modified_if_cached_as(&self, reply: ApiResponse, tag: String) -> ApiResponse {
-        match self.if_none_match.as_deref().and_then(|tags| etag::find(tags, &tag, Comparison::Weak)) {
+        match self
+            .if_none_match
+            .as_deref()
+            .and_then(|tags| etag::find(tags, &tag, Comparison::Weak))
+        {
             Some(cached) => ApiResponse::not_modified().with(ETAG.as_str(), cached),
             None => reply.with(ETAG.as_str(), tag),
         }
     }
 
-    /// Fails unless a request that changes a record meets its conditions: `If-Match` is absent or matches the record's
-    /// entity tag, and `If-None-Match` is absent or does not. `present` shows the record as it is.
+    /// Fails unless a request that changes a record meets its conditions: `If-Match` is absent or
+    /// matches the record's entity tag, and `If-None-Match` is absent or does not. `present` shows
+    /// the record as it is.
     ///
     /// # Errors
     ///
     /// [`ApiError::PreconditionFailed`], or that of `present`.
-    pub fn require_match(&self, present: impl FnOnce() -> Result<ApiResponse, ApiError>) -> Result<(), ApiError> {
+    pub fn require_match(
+        &self,
+        present: impl FnOnce() -> Result<ApiResponse, ApiError>,
+    ) -> Result<(), ApiError> {
         if self.if_match.is_none() && self.if_none_match.is_none() {
             return Ok(());
         }
@@ -341,8 +420,8 @@ impl ApiRequest {
         }
     }
 
-    /// Fails unless a request that adds a record to a trainee meets `If-Match`. `present` shows the trainee.
-    /// `If-None-Match` has no effect: it is about the record to add, which does not exist.
+    /// Fails unless a request that adds a record to a trainee meets `If-Match`. `present` shows the
+    /// trainee. `If-None-Match` has no effect: it is about the record to add, which does not exist.
     ///
     /// # Errors
     ///
@@ -351,12 +430,15 @@ impl ApiRequest {
         &self,
         present: impl FnOnce() -> Result<ApiResponse, ApiError>,
     ) -> Result<(), ApiError> {
-        let Some(tags) = self.if_match.as_deref() else { return Ok(()) };
+        let Some(tags) = self.if_match.as_deref() else {
+            return Ok(());
+        };
         require_among(tags, &etag::of(&present()?.body))
     }
 }
 
-/// One run of a handler: its request, and what is observed of it. A job that is run again has a new one.
+/// One run of a handler: its request, and what is observed of it. A job that is run again has a new
+/// one.
 #[derive(Debug)]
 pub struct HandlerContext<'a> {
     request: &'a ApiRequest,
@@ -378,10 +460,15 @@ impl<'a> HandlerContext<'a> {
     /// For a run of the handler of the request.
     #[must_use]
     pub fn new(request: &'a ApiRequest, observer: Observer, settled: Settled) -> Self {
-        Self { request, observer, settled }
+        Self {
+            request,
+            observer,
+            settled,
+        }
     }
 
-    /// The status of the reply when the handler succeeds. An item of a batch has that of the request that it stands for.
+    /// The status of the reply when the handler succeeds. An item of a batch has that of the
+    /// request that it stands for.
     #[must_use]
     pub fn success_status(&self) -> StatusCode {
         let endpoint = self.endpoint.row().batch_of().unwrap_or(self.endpoint);
@@ -389,16 +476,22 @@ impl<'a> HandlerContext<'a> {
         StatusCode::from_u16(endpoint.row().status).unwrap_or(StatusCode::OK)
     }
 
-    /// The address of a record, where the version shows addresses. `place` gives the endpoint that shows the record, and the
-    /// identifiers in its path by their names; `None` for a record that is only tried out.
+    /// The address of a record, where the version shows addresses. `place` gives the endpoint that
+    /// shows the record, and the identifiers in its path by their names; `None` for a record that
+    /// is only tried out.
     #[must_use]
-    pub fn address(&self, place: impl FnOnce() -> Option<(Endpoint, Vec<(&'static str, String)>)>) -> Option<String> {
+    pub fn address(
+        &self,
+        place: impl FnOnce() -> Option<(Endpoint, Vec<(&'static str, String)>)>,
+    ) -> Option<String> {
         if !self.version().wire.envelope.record_links {
             return None;
         }
         let (endpoint, ids) = place()?;
         let path = self.version().label.base_path() + endpoint.path();
-        Some(ids.iter().fold(path, |path, (name, id)| path.replace(&format!("{{{name}}}"), id)))
+        Some(ids.iter().fold(path, |path, (name, id)| {
+            path.replace(&format!("{{{name}}}"), id)
+        }))
     }
 
     /// Reads the body of a request that makes or moves a record, nested lists included.
@@ -410,7 +503,8 @@ impl<'a> HandlerContext<'a> {
         self.read_with(NestedLists::Read)
     }
 
-    /// Reads the body of a request that changes a record, whose nested records have separate endpoints.
+    /// Reads the body of a request that changes a record, whose nested records have separate
+    /// endpoints.
     ///
     /// # Errors
     ///
@@ -419,12 +513,21 @@ impl<'a> HandlerContext<'a> {
         self.read_with(NestedLists::Ignore)
     }
 
-    fn read_with<R: ReadableRecord>(&self, nested: NestedLists) -> Result<ParsedRecord<R>, ApiError> {
+    fn read_with<R: ReadableRecord>(
+        &self,
+        nested: NestedLists,
+    ) -> Result<ParsedRecord<R>, ApiError> {
         let body = self.body.as_ref().map_err(|error| *error)?;
-        let reader = Reader { served: self.served, unknown: self.unknown, nested };
+        let reader = Reader {
+            served: self.served,
+            unknown: self.unknown,
+            nested,
+        };
         let sent = reader.read::<R>(body).map_err(ApiError::Malformed)?;
-        self.observer.read(body, &sent.unrecognised.of_other_versions);
-        self.names_counted.call_once(|| metrics::unrecognised_names(self.version().label, &sent.unrecognised));
+        self.observer
+            .read(body, &sent.unrecognised.of_other_versions);
+        self.names_counted
+            .call_once(|| metrics::unrecognised_names(self.version().label, &sent.unrecognised));
         Ok(sent)
     }
 }
@@ -443,8 +546,12 @@ fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
     }))
 }
 
-/// The entity tags of a header. One that is no text is among them: it is nobody's, and a condition all the same.
+/// The entity tags of a header. One that is no text is among them: it is nobody's, and a condition
+/// all the same.
 fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
-    let lines: Vec<_> = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    let lines: Vec<_> = headers
+        .get_all(name)
+        .map(|line| String::from_utf8_lossy(line.as_bytes()))
+        .collect();
     (!lines.is_empty()).then(|| lines.join(","))
 }

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, WARNING, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue, REFERRER_POLICY, WARNING,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::Bytes;
 use adapter_kit::problems::{UNKNOWN, warning};
@@ -28,8 +29,8 @@ pub const DATA_POLICY: &str = "default-src 'none'; frame-ancestors 'none'";
 const DATA: &[u8] = b"{\"data\":";
 /// Room for most records, in bytes.
 const RECORD_BYTES: usize = 4_096;
-/// The largest reply with entries, unless a single one is larger, in bytes: one that cannot be sent would be asked for again
-/// and again.
+/// The largest reply with entries, unless a single one is larger, in bytes: one that cannot be sent
+/// would be asked for again and again.
 pub const MAX_ENTRIES_BYTES: usize = 4 << 20;
 /// The most warnings in one reply.
 const MAX_WARNINGS: usize = 10;
@@ -79,7 +80,13 @@ impl ApiResponse {
     /// A reply with a body that is JSON already.
     #[must_use]
     pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self { status, headers: Vec::new(), body: body.into(), source: Source::Request, has_changes: true }
+        Self {
+            status,
+            headers: Vec::new(),
+            body: body.into(),
+            source: Source::Request,
+            has_changes: true,
+        }
     }
 
     /// A reply with an error in a form.
@@ -95,7 +102,10 @@ impl ApiResponse {
     /// A reply with JSON that is the same for everyone.
     #[must_use]
     pub fn shared(status: StatusCode, content: SharedContent) -> Self {
-        Self { source: Source::Shared(content.clone()), ..Self::of(status, content.plain().clone()) }
+        Self {
+            source: Source::Shared(content.clone()),
+            ..Self::of(status, content.plain().clone())
+        }
     }
 
     /// A reply with a body.
@@ -110,7 +120,8 @@ impl ApiResponse {
         Ok(Self::of(status, body))
     }
 
-    /// A reply with `{"data": ...}` around a record, and with its address where the version shows that.
+    /// A reply with `{"data": ...}` around a record, and with its address where the version shows
+    /// that.
     ///
     /// # Errors
     ///
@@ -147,7 +158,8 @@ impl ApiResponse {
         })
     }
 
-    /// A reply with `{"data": [...], "meta": ...}` around records. `name` is what the version calls `meta`.
+    /// A reply with `{"data": [...], "meta": ...}` around records. `name` is what the version calls
+    /// `meta`.
     ///
     /// # Errors
     ///
@@ -165,8 +177,9 @@ impl ApiResponse {
         })
     }
 
-    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes: the first one, and others as long as
-    /// the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` is what to say of so many of them, under `name`.
+    /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes: the first
+    /// one, and others as long as the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` is
+    /// what to say of so many of them, under `name`.
     ///
     /// # Errors
     ///
@@ -232,41 +245,71 @@ impl ApiResponse {
     /// The same reply with what is left of a limit.
     #[must_use]
     pub fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
-        let RemainingQuota { limit, requests, full_again } = left;
+        let RemainingQuota {
+            limit,
+            requests,
+            full_again,
+        } = left;
         let (name, quota, window) = (whose.name(), limit.requests, limit.window.as_secs());
-        self.with(RATE_LIMIT_POLICY, format!("\"{name}\";q={quota};w={window}"))
-            .with(RATE_LIMIT, format!("\"{name}\";r={requests};t={full_again}"))
+        self.with(
+            RATE_LIMIT_POLICY,
+            format!("\"{name}\";q={quota};w={window}"),
+        )
+        .with(
+            RATE_LIMIT,
+            format!("\"{name}\";r={requests};t={full_again}"),
+        )
     }
 
-    /// Adds a warning for each notice. Beyond the limit, values go before names, and the last warning says how many
-    /// more values there are.
+    /// Adds a warning for each notice. Beyond the limit, values go before names, and the last
+    /// warning says how many more values there are.
     #[must_use]
     pub fn with_notices(self, version: &ApiVersion, notices: &[Notice]) -> Self {
         if notices.len() <= MAX_WARNINGS {
-            return self.with_warnings(notices.iter().filter_map(|notice| warning(version, notice)));
+            return self
+                .with_warnings(notices.iter().filter_map(|notice| warning(version, notice)));
         }
-        let (names, values): (Vec<_>, Vec<_>) = notices.iter().partition(|notice| notice.concerns_name());
-        let texts = |notices: Vec<&Notice>| notices.into_iter().filter_map(|notice| warning(version, notice)).collect();
+        let (names, values): (Vec<_>, Vec<_>) =
+            notices.iter().partition(|notice| notice.concerns_name());
+        let texts = |notices: Vec<&Notice>| {
+            notices
+                .into_iter()
+                .filter_map(|notice| warning(version, notice))
+                .collect()
+        };
         let (names, mut values): (Vec<String>, Vec<String>) = (texts(names), texts(values));
         if values.len() > MAX_WARNINGS {
             let left_out = values.split_off(MAX_WARNINGS - 1).len();
-            values.push(format!("{left_out} more warnings about values are left out"));
+            values.push(format!(
+                "{left_out} more warnings about values are left out"
+            ));
         }
         self.with_warnings(values.into_iter().chain(names))
     }
 
-    /// The same reply with warnings, as far as there is room for them. A text has no quotes and no line breaks.
+    /// The same reply with warnings, as far as there is room for them. A text has no quotes and no
+    /// line breaks.
     #[must_use]
     pub fn with_warnings(self, texts: impl IntoIterator<Item = String>) -> Self {
-        let there = self.headers.iter().filter(|(name, _)| name == WARNING.as_str()).count();
+        let there = self
+            .headers
+            .iter()
+            .filter(|(name, _)| name == WARNING.as_str())
+            .count();
         let texts = texts.into_iter().take(MAX_WARNINGS.saturating_sub(there));
-        texts.fold(self, |reply, text| reply.with(WARNING.as_str(), format!("299 - \"{text}\"")))
+        texts.fold(self, |reply, text| {
+            reply.with(WARNING.as_str(), format!("299 - \"{text}\""))
+        })
     }
 
     /// Adds a warning before all others. Beyond the limit, the last one about a name is removed.
     #[must_use]
     pub fn with_first_warning(mut self, text: &str) -> Self {
-        let warnings = self.headers.iter().filter(|(name, _)| name == WARNING.as_str()).count();
+        let warnings = self
+            .headers
+            .iter()
+            .filter(|(name, _)| name == WARNING.as_str())
+            .count();
         let is_about_name = |(name, value): &(Cow<'_, str>, String)| {
             name == WARNING.as_str() && value.starts_with(&format!("299 - \"{UNKNOWN}"))
         };
@@ -275,12 +318,14 @@ impl ApiResponse {
         {
             self.headers.remove(last);
         }
-        self.headers.insert(0, (WARNING.as_str().into(), format!("299 - \"{text}\"")));
+        self.headers
+            .insert(0, (WARNING.as_str().into(), format!("299 - \"{text}\"")));
         self
     }
 }
 
-/// Begins a further member of an object. The name is one of a version, in which nothing needs an escape.
+/// Begins a further member of an object. The name is one of a version, in which nothing needs an
+/// escape.
 fn push_member(body: &mut Vec<u8>, name: &str) {
     body.extend_from_slice(b",\"");
     body.extend_from_slice(name.as_bytes());
@@ -296,7 +341,10 @@ impl From<ApiResponse> for HttpResponse {
         // Most replies are about people, and none is a page.
         response
             .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
-            .insert_header((CONTENT_SECURITY_POLICY, HeaderValue::from_static(DATA_POLICY)))
+            .insert_header((
+                CONTENT_SECURITY_POLICY,
+                HeaderValue::from_static(DATA_POLICY),
+            ))
             .insert_header((REFERRER_POLICY, HeaderValue::from_static("no-referrer")))
             .insert_header((X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")));
         for (name, value) in &reply.headers {

@@ -31,7 +31,8 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
     config.app_data(Rc::new(RequestMetrics::of(state.versions)));
     configure_version_list(config, &state);
     let routes = Rc::new(Router::of(&state));
-    let answer = move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
+    let answer =
+        move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
     config.service(web::scope(paths::API).default_service(web::to(answer)));
 }
 
@@ -54,13 +55,18 @@ pub fn configure_not_found(config: &mut ServiceConfig, state: &GatewayState) {
 pub fn home(pages: &'static str) -> Resource {
     read_only("/", move || {
         // Not kept by browsers: another program may listen there later.
-        std::future::ready(HttpResponse::TemporaryRedirect().insert_header((LOCATION, pages)).finish())
+        std::future::ready(
+            HttpResponse::TemporaryRedirect()
+                .insert_header((LOCATION, pages))
+                .finish(),
+        )
     })
 }
 
 fn configure_version_list(config: &mut ServiceConfig, state: &GatewayState) {
     let address_rate_limit = state.page_rate_limit.clone();
-    let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
+    let count =
+        from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
     config.service(version_list(state).wrap(count));
 }
 
@@ -69,13 +75,18 @@ fn configure_openapi_documents(config: &mut ServiceConfig, state: &GatewayState)
     for served in state.versions.iter() {
         for document in OpenApiDocument::ALL {
             let (address_rate_limit, state) = (state.page_rate_limit.clone(), state.clone());
-            let deprecation = DeprecationHeaders { version: served.version, versions: state.versions };
+            let deprecation = DeprecationHeaders {
+                version: served.version,
+                versions: state.versions,
+            };
             let answer = move |request: HttpRequest| {
                 let mut response = openapi::answer(served, document, &state, &request);
                 deprecation.write(response.headers_mut(), None, request.path());
                 std::future::ready(response)
             };
-            let count = from_fn(move |request, next| limit_pages(address_rate_limit.clone(), request, next));
+            let count = from_fn(move |request, next| {
+                limit_pages(address_rate_limit.clone(), request, next)
+            });
             config.service(read_only(&document.of(served.version.label), answer).wrap(count));
         }
     }
@@ -86,7 +97,9 @@ fn version_list(state: &GatewayState) -> Resource {
     let state = state.clone();
     read_only(paths::VERSIONS, move |request: HttpRequest| {
         let response = version_list::answer(&state, &request);
-        std::future::ready(response.unwrap_or_else(|failure| failure.response_without_version().into()))
+        std::future::ready(
+            response.unwrap_or_else(|failure| failure.response_without_version().into()),
+        )
     })
 }
 
@@ -98,7 +111,9 @@ where
     F::Output: Responder + 'static,
 {
     let reading = methods(Method::Get);
-    let routes = reading.iter().map(|method| web::method(method.clone()).to(handler.clone()));
+    let routes = reading
+        .iter()
+        .map(|method| web::method(method.clone()).to(handler.clone()));
     closed(routes.fold(web::resource(path), Resource::route), reading)
 }
 
@@ -112,19 +127,30 @@ pub fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
 
 /// The value of `Allow` for a path that takes these methods.
 pub(crate) fn allow<'a>(methods: impl IntoIterator<Item = &'a HttpMethod>) -> String {
-    methods.into_iter().chain([&HttpMethod::OPTIONS]).map(HttpMethod::as_str).collect::<Vec<_>>().join(", ")
+    methods
+        .into_iter()
+        .chain([&HttpMethod::OPTIONS])
+        .map(HttpMethod::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// The reply to a method that a path does not take, with what it takes.
 pub(crate) fn refuse(method: &HttpMethod, allow: &str, form: ProblemForm) -> HttpResponse {
     if method == HttpMethod::OPTIONS {
-        return HttpResponse::NoContent().insert_header((ALLOW, allow)).finish();
+        return HttpResponse::NoContent()
+            .insert_header((ALLOW, allow))
+            .finish();
     }
-    ApiError::MethodNotAllowed { allow: allow.to_owned() }.response(form).into()
+    ApiError::MethodNotAllowed {
+        allow: allow.to_owned(),
+    }
+    .response(form)
+    .into()
 }
 
-/// Answers a request for a public page, unless its address has read too many. Requested work is counted where it is
-/// done.
+/// Answers a request for a public page, unless its address has read too many. Requested work is
+/// counted where it is done.
 ///
 /// # Errors
 ///
@@ -135,10 +161,15 @@ pub async fn limit_pages<B: MessageBody>(
     next: Next<B>,
 ) -> Result<ServiceResponse<EitherBody<B>>, Error> {
     let is_read = [HttpMethod::GET, HttpMethod::HEAD].contains(request.method());
-    match if is_read { address_rate_limit.count(request.request()) } else { Ok(()) } {
+    match if is_read {
+        address_rate_limit.count(request.request())
+    } else {
+        Ok(())
+    } {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(failure) => {
-            let response = HttpResponse::from(ApiError::of_address(failure).response_without_version());
+            let response =
+                HttpResponse::from(ApiError::of_address(failure).response_without_version());
             Ok(request.into_response(response).map_into_right_body())
         }
     }

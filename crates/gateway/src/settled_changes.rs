@@ -1,9 +1,10 @@
 //! Finds out up to where the changes on PostgreSQL are final although a transaction is open.
 //!
-//! A change is shown to those who follow changes when no transaction that is still open can be committed before it. One that
-//! stays open would hold up all of them, whatever it does. But a transaction that changes trainees can be committed for 15
-//! seconds only (a trigger of the database refuses it later), so an older one need not be waited for; unless it is being
-//! committed at this time, which may wait for a standby.
+//! A change is shown to those who follow changes when no transaction that is still open can be
+//! committed before it. One that stays open would hold up all of them, whatever it does. But a
+//! transaction that changes trainees can be committed for 15 seconds only (a trigger of the
+//! database refuses it later), so an older one need not be waited for; unless it is being committed
+//! at this time, which may wait for a standby.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,8 +18,8 @@ use storage::store::Store;
 use http_kit::error_chain::Causes;
 use http_kit::metrics;
 
-/// How often a server looks at the open transactions. A change waits for the next time, then [`TIME_TO_COMMIT`], and then for
-/// the next time again: less than 30 seconds.
+/// How often a server looks at the open transactions. A change waits for the next time, then
+/// [`TIME_TO_COMMIT`], and then for the next time again: less than 30 seconds.
 const INTERVAL: Duration = Duration::from_secs(2);
 /// A transaction that began so long ago can no longer change a trainee.
 const TIME_TO_COMMIT: Duration = Duration::from_secs(20);
@@ -51,39 +52,58 @@ struct Observations {
 }
 
 impl Observations {
-    /// Adds what is seen now; returns the position before which changes are final, if any, and for how long the oldest open
-    /// transaction has been holding others up.
+    /// Adds what is seen now; returns the position before which changes are final, if any, and for
+    /// how long the oldest open transaction has been holding others up.
     fn add(&mut self, now: Instant, seen: OpenTransactions) -> (Option<i64>, Duration) {
-        if self.timeline != seen.timeline || self.next.back().is_some_and(|(_, next)| *next > seen.next) {
-            // It is another server. One that was promoted may give out numbers that were seen on the one before it.
-            *self = Self { timeline: seen.timeline, ..Self::default() };
+        if self.timeline != seen.timeline
+            || self.next.back().is_some_and(|(_, next)| *next > seen.next)
+        {
+            // It is another server. One that was promoted may give out numbers that were seen on
+            // the one before it.
+            *self = Self {
+                timeline: seen.timeline,
+                ..Self::default()
+            };
         }
         let is_open = seen.oldest < seen.next;
-        let same = self.oldest.filter(|(oldest, _)| is_open && *oldest == seen.oldest);
+        let same = self
+            .oldest
+            .filter(|(oldest, _)| is_open && *oldest == seen.oldest);
         let (_, since) = *self.oldest.insert(same.unwrap_or((seen.oldest, now)));
         self.next.push_back((now, seen.next));
         let mut settled = None;
-        while let Some((_, next)) = self.next.front().filter(|(at, _)| now.duration_since(*at) >= TIME_TO_COMMIT) {
+        while let Some((_, next)) = self
+            .next
+            .front()
+            .filter(|(at, _)| now.duration_since(*at) >= TIME_TO_COMMIT)
+        {
             settled = Some(*next);
             self.next.pop_front();
         }
-        let settled = settled.map(|settled| seen.oldest_to_be_kept.map_or(settled, |kept| kept.min(settled)));
+        let settled = settled.map(|settled| {
+            seen.oldest_to_be_kept
+                .map_or(settled, |kept| kept.min(settled))
+        });
         (settled, now.duration_since(since))
     }
 }
 
-/// Looks after the position as long as the server runs; nothing on SQLite. Must be called where the server runs.
+/// Looks after the position as long as the server runs; nothing on SQLite. Must be called where the
+/// server runs.
 pub fn start(store: Store, settled_changes: SettledChanges) {
     rt::spawn(async move {
         let mut observations = Observations::default();
         let mut time = rt::time::interval(INTERVAL);
         loop {
             time.tick().await;
-            let seen: Result<_, StorageError> = store.read(|session| session.open_transactions()).await;
+            let seen: Result<_, StorageError> =
+                store.read(|session| session.open_transactions()).await;
             match seen {
                 Ok(Some(seen)) => {
                     // A standby does not see the transactions of its primary.
-                    let Some(timeline) = seen.timeline else { continue };
+                    let Some(timeline) = seen.timeline else {
+                        continue;
+                    };
                     let (position, delay) = observations.add(Instant::now(), seen);
                     if let Some(position) = position {
                         settled_changes.set(Settled { position, timeline });
@@ -91,7 +111,9 @@ pub fn start(store: Store, settled_changes: SettledChanges) {
                     metrics::changes_delay(delay);
                 }
                 Ok(None) => return,
-                Err(error) => log::warn!("open transactions were not looked at: {}", Causes(&error)),
+                Err(error) => {
+                    log::warn!("open transactions were not looked at: {}", Causes(&error))
+                }
             }
         }
     });
@@ -102,34 +124,58 @@ mod tests {
     use super::*;
 
     fn open(next: i64) -> OpenTransactions {
-        OpenTransactions { oldest: 10, next, timeline: Some(1), oldest_to_be_kept: None }
+        OpenTransactions {
+            oldest: 10,
+            next,
+            timeline: Some(1),
+            oldest_to_be_kept: None,
+        }
     }
 
     #[test]
     fn an_open_transaction_is_waited_for_until_it_can_no_longer_be_committed() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         let mut at = |seconds: u64, next, kept| {
-            let seen = OpenTransactions { oldest_to_be_kept: kept, ..open(next) };
+            let seen = OpenTransactions {
+                oldest_to_be_kept: kept,
+                ..open(next)
+            };
             observations.add(begin + Duration::from_secs(seconds), seen)
         };
         assert_eq!(at(0, 11, None), (None, Duration::ZERO));
         assert_eq!(at(5, 20, None), (None, Duration::from_secs(5)));
         assert_eq!(at(15, 40, None).0, None);
-        assert_eq!(at(20, 50, None).0, Some(11), "the transaction is 20 seconds old");
+        assert_eq!(
+            at(20, 50, None).0,
+            Some(11),
+            "the transaction is 20 seconds old"
+        );
         let (settled, delay) = at(25, 60, Some(10));
-        assert_eq!((settled, delay), (Some(10), Duration::from_secs(25)), "it is being committed");
+        assert_eq!(
+            (settled, delay),
+            (Some(10), Duration::from_secs(25)),
+            "it is being committed"
+        );
     }
 
     #[test]
     fn what_was_seen_on_another_timeline_says_nothing_although_numbers_go_on() {
         let (begin, mut observations) = (Instant::now(), Observations::default());
         let mut at = |seconds: u64, next, timeline| {
-            let seen = OpenTransactions { timeline: Some(timeline), ..open(next) };
-            observations.add(begin + Duration::from_secs(seconds), seen).0
+            let seen = OpenTransactions {
+                timeline: Some(timeline),
+                ..open(next)
+            };
+            observations
+                .add(begin + Duration::from_secs(seconds), seen)
+                .0
         };
         assert_eq!((at(0, 1_010, 1), at(10, 1_050, 1)), (None, None));
         // The promoted server began again at 990, and was faster than the next look.
-        assert_eq!((at(12, 1_060, 2), at(22, 1_070, 2), at(31, 1_080, 2)), (None, None, None));
+        assert_eq!(
+            (at(12, 1_060, 2), at(22, 1_070, 2), at(31, 1_080, 2)),
+            (None, None, None)
+        );
         assert_eq!(at(32, 1_090, 2), Some(1_060));
     }
 
@@ -140,7 +186,10 @@ mod tests {
         let (change, interval) = (20, INTERVAL - Duration::from_millis(1));
         let shown = (0..).map(|tick| interval * tick).find(|at| {
             let next = if at.is_zero() { change } else { change + 1 };
-            observations.add(begin + *at, open(next)).0.is_some_and(|settled| settled > change)
+            observations
+                .add(begin + *at, open(next))
+                .0
+                .is_some_and(|settled| settled > change)
         });
         assert!(shown.unwrap() < Duration::from_secs(29), "{shown:?}");
     }

@@ -24,7 +24,8 @@ use crate::rendered_lists::RenderedLists;
 use crate::request::idempotency_key::KeyDigests;
 use crate::settled_changes::SettledChanges;
 
-/// What the handlers of all requests share. Cheap to clone; all clones share the same store, counts and caches.
+/// What the handlers of all requests share. Cheap to clone; all clones share the same store, counts
+/// and caches.
 #[derive(Clone)]
 pub struct GatewayState {
     /// Where the records are.
@@ -68,7 +69,8 @@ pub struct GatewayState {
 }
 
 impl GatewayState {
-    /// The state to serve a store with all versions and the code lists of the program, without a rate limit for tokens.
+    /// The state to serve a store with all versions and the code lists of the program, without a
+    /// rate limit for tokens.
     #[must_use]
     pub fn of(store: Store, environment: Environment) -> Self {
         Self {
@@ -110,12 +112,21 @@ impl GatewayState {
     #[must_use]
     pub fn serving(self, versions: &'static Versions, lists: &'static Lists) -> Self {
         let rendered_lists = RenderedLists::new(lists, versions);
-        Self { versions, lists, rendered_lists, contents: SharedContentCache::default(), ..self }
+        Self {
+            versions,
+            lists,
+            rendered_lists,
+            contents: SharedContentCache::default(),
+            ..self
+        }
     }
 }
 
 impl fmt::Debug for GatewayState {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("GatewayState").field("environment", &self.environment).finish_non_exhaustive()
+        formatter
+            .debug_struct("GatewayState")
+            .field("environment", &self.environment)
+            .finish_non_exhaustive()
     }
 }

@@ -1,7 +1,9 @@
-//! One line in the log and one count for each request: what was requested, by the pattern of its path, with which token, by its
-//! number, how it went, and what its jobs took in the store. Never a name, an address or the text of a token.
+//! One line in the log and one count for each request: what was requested, by the pattern of its
+//! path, with which token, by its number, how it went, and what its jobs took in the store. Never a
+//! name, an address or the text of a token.
 //!
-//! Stands around everything that is answered. Knows how a request is recorded, and nothing of what the metrics are called.
+//! Stands around everything that is answered. Knows how a request is recorded, and nothing of what
+//! the metrics are called.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -35,7 +37,11 @@ pub async fn log(
     let id = request_id::chosen(request.headers());
     let header = HeaderValue::from_str(&id);
     let mut answering = Answering::begin(&request, Arc::clone(&id));
-    let answer = timed(Rc::clone(&answering.times), request_id::under(id, next.call(request))).await;
+    let answer = timed(
+        Rc::clone(&answering.times),
+        request_id::under(id, next.call(request)),
+    )
+    .await;
     let status = match &answer {
         Ok(response) => response.status(),
         Err(error) => error.as_response_error().status_code(),
@@ -56,14 +62,16 @@ pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
     }
 }
 
-/// Records that the request waits for changes, as its client prefers: its duration says nothing of the server.
+/// Records that the request waits for changes, as its client prefers: its duration says nothing of
+/// the server.
 pub fn set_waited(request: &HttpRequest) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.waited.set(true);
     }
 }
 
-/// Says for which path of a version a request is, by its pattern. Any other path is known by what it matches.
+/// Says for which path of a version a request is, by its pattern. Any other path is known by what
+/// it matches.
 pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.pattern.replace(Some(pattern));
@@ -86,7 +94,8 @@ struct Observed {
     waited: Cell<bool>,
 }
 
-/// A request that is being answered. It is recorded when this is dropped, so that one that is given up is too.
+/// A request that is being answered. It is recorded when this is dropped, so that one that is given
+/// up is too.
 struct Answering {
     id: RequestId,
     started: Instant,
@@ -105,7 +114,9 @@ impl Answering {
         let metrics = request.app_data::<Rc<RequestMetrics>>().cloned();
         let observed = Rc::new(Observed::default());
         if !is_of_a_version(request.path()) {
-            observed.pattern.replace(request.match_pattern().map(Rc::from));
+            observed
+                .pattern
+                .replace(request.match_pattern().map(Rc::from));
         }
         request.extensions_mut().insert(Rc::clone(&observed));
         Self {
@@ -156,7 +167,10 @@ impl Answering {
             fields.push(("traceparent", Value::from(traceparent.as_str())));
         }
         let mut record = Record::builder();
-        let record = record.level(Level::Info).target(LOG_TARGET).key_values(&fields);
+        let record = record
+            .level(Level::Info)
+            .target(LOG_TARGET)
+            .key_values(&fields);
         log::logger().log(&record.args(format_args!("request")).build());
     }
 }
@@ -167,10 +181,12 @@ impl Drop for Answering {
     }
 }
 
-/// Whether a path is below that of a version, whose routes say their patterns themselves: to look for the pattern of a path
-/// is to match it a second time. A path that is written with escapes is none of them, and its pattern is looked for.
+/// Whether a path is below that of a version, whose routes say their patterns themselves: to look
+/// for the pattern of a path is to match it a second time. A path that is written with escapes is
+/// none of them, and its pattern is looked for.
 fn is_of_a_version(path: &str) -> bool {
-    path.strip_prefix("/api/v").is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
+    path.strip_prefix("/api/v")
+        .is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// Milliseconds, rounded to tenths.
@@ -180,8 +196,13 @@ fn milliseconds(duration: Duration) -> f64 {
 
 /// The version and the rest of a pattern such as `/api/<version>/trainees/{trainee_id}`.
 fn split(pattern: Option<&str>) -> (&str, &str) {
-    let Some(pattern) = pattern else { return (NO_VERSION, NO_VERSION) };
-    match pattern.strip_prefix("/api/").and_then(|rest| rest.split_at_checked(rest.find('/')?)) {
+    let Some(pattern) = pattern else {
+        return (NO_VERSION, NO_VERSION);
+    };
+    match pattern
+        .strip_prefix("/api/")
+        .and_then(|rest| rest.split_at_checked(rest.find('/')?))
+    {
         Some(parts) => parts,
         None => (NO_VERSION, pattern),
     }
@@ -207,17 +228,28 @@ mod tests {
         let recorder = PrometheusBuilder::new().build_recorder();
         let metrics = recorder.handle();
         let abandon = async {
-            let app =
-                App::new().app_data(Rc::new(RequestMetrics::of(&Versions::among(&[], &[], &[])))).wrap(from_fn(log));
+            let app = App::new()
+                .app_data(Rc::new(RequestMetrics::of(&Versions::among(&[], &[], &[]))))
+                .wrap(from_fn(log));
             let app = app.route(paths::VERSIONS, web::get().to(pending::<HttpResponse>));
             let app = init_service(app).await;
-            let mut answer = Box::pin(app.call(TestRequest::get().uri(paths::VERSIONS).to_request()));
-            let begun = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context).is_pending())).await;
-            assert!(begun && metrics.render().contains("register_requests_in_flight 1"), "{}", metrics.render());
+            let mut answer =
+                Box::pin(app.call(TestRequest::get().uri(paths::VERSIONS).to_request()));
+            let begun =
+                poll_fn(|context| Poll::Ready(answer.as_mut().poll(context).is_pending())).await;
+            assert!(
+                begun && metrics.render().contains("register_requests_in_flight 1"),
+                "{}",
+                metrics.render()
+            );
         };
         metrics::with_local_recorder(&recorder, || rt::System::new().block_on(abandon));
         let text = metrics.render();
-        let counted = "version=\"-\",endpoint=\"/api/versions\",method=\"GET\",status=\"cancelled\"} 1";
-        assert!(text.contains(counted) && text.contains("register_requests_in_flight 0"), "{text}");
+        let counted =
+            "version=\"-\",endpoint=\"/api/versions\",method=\"GET\",status=\"cancelled\"} 1";
+        assert!(
+            text.contains(counted) && text.contains("register_requests_in_flight 0"),
+            "{text}"
+        );
     }
 }

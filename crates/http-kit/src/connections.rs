@@ -1,9 +1,11 @@
-//! What a connection may cost: how many there are, how long each may keep the server waiting, and what is read ahead of it.
+//! What a connection may cost: how many there are, how long each may keep the server waiting, and
+//! what is read ahead of it.
 //!
-//! actix-web bounds the wait for the first head on a connection, and for the next request while nothing of it has come. It
-//! bounds neither a later head that comes byte by byte, nor a client that does not take its reply. So each connection has its
-//! own [`Watch`], which closes it when it has kept the server waiting for too long. How long the body of a request may take is
-//! for [`crate::requests::body`].
+//! actix-web bounds the wait for the first head on a connection, and for the next request while
+//! nothing of it has come. It bounds neither a later head that comes byte by byte, nor a client
+//! that does not take its reply. So each connection has its own [`Watch`], which closes it when it
+//! has kept the server waiting for too long. How long the body of a request may take is for
+//! [`crate::requests::body`].
 //!
 //! [`read_window`] bounds what is read ahead, for [`client_stream`], and [`application`] reports to it how each request proceeds.
 //!
@@ -30,7 +32,8 @@ pub mod application;
 pub mod client_stream;
 pub mod read_window;
 
-/// Files that an open connection takes: its socket, and the handle by which it is closed when it must be.
+/// Files that an open connection takes: its socket, and the handle by which it is closed when it
+/// must be.
 const FILES_OF_A_CONNECTION: usize = 2;
 /// Files that the program has open besides: the database, its own wheels, and some to spare.
 const OTHER_FILES: usize = 100;
@@ -38,7 +41,8 @@ const OTHER_FILES: usize = 100;
 /// The bounds of connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// How long the head of a request may take, and how long the handshake of a connection with TLS.
+    /// How long the head of a request may take, and how long the handshake of a connection with
+    /// TLS.
     pub header_timeout: Duration,
     /// How long the body of a request may take, and how long the client may take its reply in.
     pub body_timeout: Duration,
@@ -49,8 +53,8 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// How long a connection may be without a request that is worked on: its client takes the reply, waits, and sends the
-    /// head of the next request.
+    /// How long a connection may be without a request that is worked on: its client takes the
+    /// reply, waits, and sends the head of the next request.
     fn longest_idle_time(&self) -> Duration {
         self.body_timeout + self.keep_alive + self.header_timeout
     }
@@ -60,7 +64,13 @@ impl Limits {
     pub fn within_open_files(self, most: usize) -> (Self, bool) {
         let connections = most.saturating_sub(OTHER_FILES) / FILES_OF_A_CONNECTION;
         let most = NonZeroUsize::new(connections).unwrap_or(NonZeroUsize::MIN);
-        (Self { max_connections: self.max_connections.min(most), ..self }, most < self.max_connections)
+        (
+            Self {
+                max_connections: self.max_connections.min(most),
+                ..self
+            },
+            most < self.max_connections,
+        )
     }
 }
 
@@ -101,7 +111,8 @@ enum IdleState {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        // The handle of the socket goes with the task. The connection is over only when all its handles are gone.
+        // The handle of the socket goes with the task. The connection is over only when all its
+        // handles are gone.
         self.watching.abort();
     }
 }
@@ -112,8 +123,13 @@ pub fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
     let stream = connection.socket();
     match SockRef::from(stream).try_clone() {
         Ok(socket) => {
-            let idle = Cell::new(IdleState::Until(Instant::now() + limits.longest_idle_time()));
-            let watched = Rc::new(Watched { idle, sooner: Notify::new() });
+            let idle = Cell::new(IdleState::Until(
+                Instant::now() + limits.longest_idle_time(),
+            ));
+            let watched = Rc::new(Watched {
+                idle,
+                sooner: Notify::new(),
+            });
             let watching = rt::spawn(close_when_idle(socket, Rc::clone(&watched)));
             data.insert(Rc::new(Watch { watched, watching }));
         }
@@ -127,7 +143,8 @@ pub fn watch(connection: &ClientStream, data: &mut Extensions, limits: Limits) {
 
 /// Closes the connection when it has been idle for too long.
 async fn close_when_idle(socket: Socket, watched: Rc<Watched>) {
-    // While a request is worked on there is nothing to wait for but its end, which is looked for after a while.
+    // While a request is worked on there is nothing to wait for but its end, which is looked for
+    // after a while.
     const PAUSE: Duration = Duration::from_secs(1);
     loop {
         let pause = match watched.idle.get() {
@@ -152,7 +169,8 @@ fn close(socket: &Socket) {
     }
 }
 
-/// Answers the request, and notifies the watch of its connection. What was too slow is the last request of its connection.
+/// Answers the request, and notifies the watch of its connection. What was too slow is the last
+/// request of its connection.
 ///
 /// # Errors
 ///
@@ -167,16 +185,28 @@ pub async fn track_activity(
         watch.watched.idle.set(IdleState::Broken);
     }
     let mut answered = next.call(request).await;
-    let too_slow = matches!(&answered, Ok(response) if response.status() == StatusCode::REQUEST_TIMEOUT);
+    let too_slow =
+        matches!(&answered, Ok(response) if response.status() == StatusCode::REQUEST_TIMEOUT);
     if let Ok(response) = &mut answered
         && too_slow
     {
-        // Nobody waits for the rest of the request, and without it the connection is of no use (RFC 9110, section 15.5.9).
-        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+        // Nobody waits for the rest of the request, and without it the connection is of no use (RFC
+        // 9110, section 15.5.9).
+        response
+            .response_mut()
+            .head_mut()
+            .set_connection_type(ConnectionType::Close);
     }
     if let Some(watch) = &watch {
-        let idle_time = if too_slow { limits.body_timeout } else { limits.longest_idle_time() };
-        watch.watched.idle.set(IdleState::Until(Instant::now() + idle_time));
+        let idle_time = if too_slow {
+            limits.body_timeout
+        } else {
+            limits.longest_idle_time()
+        };
+        watch
+            .watched
+            .idle
+            .set(IdleState::Until(Instant::now() + idle_time));
         if too_slow {
             watch.watched.sooner.notify_one();
         }

@@ -1,7 +1,9 @@
-//! Cursors: where a client goes on in a list or in the changes, as a text that means nothing to the client.
+//! Cursors: where a client goes on in a list or in the changes, as a text that means nothing to the
+//! client.
 //!
-//! A cursor is encrypted and authenticated with the key of the register. It opens only for the provider, the version and
-//! the query for which it was sealed; one of others, a forged one and a damaged one cannot be told from each other.
+//! A cursor is encrypted and authenticated with the key of the register. It opens only for the
+//! provider, the version and the query for which it was sealed; one of others, a forged one and a
+//! damaged one cannot be told from each other.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,7 +14,8 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// The longest cursor, in characters. What a cursor holds grows with the writes that were under way when it was made.
+/// The longest cursor, in characters. What a cursor holds grows with the writes that were under way
+/// when it was made.
 pub const MAX_CHARS: usize = 8_192;
 
 /// Bytes of a key.
@@ -47,7 +50,11 @@ pub struct CursorScope<'a> {
 impl CursorScope<'_> {
     fn aad(self) -> Aad<Vec<u8>> {
         // None of the first two has a line break.
-        Aad::from([self.ukprn, self.version, self.query].join("\n").into_bytes())
+        Aad::from(
+            [self.ukprn, self.version, self.query]
+                .join("\n")
+                .into_bytes(),
+        )
     }
 }
 
@@ -63,7 +70,9 @@ impl CursorKey {
     #[must_use]
     pub fn of_process() -> Self {
         let mut bytes = [0; KEY_BYTES];
-        SystemRandom::new().fill(&mut bytes).map_or(Self(None), |()| Self::of(&bytes))
+        SystemRandom::new()
+            .fill(&mut bytes)
+            .map_or(Self(None), |()| Self::of(&bytes))
     }
 
     /// Seals what a client goes on with.
@@ -71,12 +80,20 @@ impl CursorKey {
     /// # Errors
     ///
     /// [`SealError::NoRandomness`] when the operating system gives no random bytes.
-    pub fn seal(&self, scope: CursorScope<'_>, place: &impl Serialize) -> Result<String, SealError> {
+    pub fn seal(
+        &self,
+        scope: CursorScope<'_>,
+        place: &impl Serialize,
+    ) -> Result<String, SealError> {
         let mut sealed = serde_json::to_vec(place).map_err(SealError::Unwritable)?;
         let mut nonce = [0; NONCE_LEN];
         let key = self.0.as_ref().ok_or(SealError::NoRandomness)?;
         let tag = SystemRandom::new().fill(&mut nonce).and_then(|()| {
-            key.seal_in_place_separate_tag(Nonce::assume_unique_for_key(nonce), scope.aad(), &mut sealed)
+            key.seal_in_place_separate_tag(
+                Nonce::assume_unique_for_key(nonce),
+                scope.aad(),
+                &mut sealed,
+            )
         });
         let tag = tag.map_err(|_| SealError::NoRandomness)?;
         Ok(BASE64URL_NOPAD.encode(&[&nonce, sealed.as_slice(), tag.as_ref()].concat()))
@@ -91,8 +108,15 @@ impl CursorKey {
         let bytes = BASE64URL_NOPAD.decode(cursor.as_bytes()).ok()?;
         let (nonce, sealed) = bytes.split_first_chunk::<NONCE_LEN>()?;
         let mut sealed = sealed.to_vec();
-        let place =
-            self.0.as_ref()?.open_in_place(Nonce::assume_unique_for_key(*nonce), scope.aad(), &mut sealed).ok()?;
+        let place = self
+            .0
+            .as_ref()?
+            .open_in_place(
+                Nonce::assume_unique_for_key(*nonce),
+                scope.aad(),
+                &mut sealed,
+            )
+            .ok()?;
         serde_json::from_slice(place).ok()
     }
 }
@@ -107,21 +131,50 @@ impl fmt::Debug for CursorKey {
 mod tests {
     use super::*;
 
-    const SCOPE: CursorScope<'static> = CursorScope { ukprn: "10000001", version: "v1999.1", query: "list 2026" };
+    const SCOPE: CursorScope<'static> = CursorScope {
+        ukprn: "10000001",
+        version: "v1999.1",
+        query: "list 2026",
+    };
 
     #[test]
     fn a_cursor_opens_for_what_it_was_sealed_for() {
         let key = CursorKey::of(&[7; KEY_BYTES]);
-        let (one, other) = (key.seal(SCOPE, &(1, "a")).unwrap(), key.seal(SCOPE, &(1, "a")).unwrap());
-        assert_ne!(one, other, "two cursors for one place can be told to be the same");
-        assert_eq!(key.open::<(i32, String)>(SCOPE, &one), Some((1, "a".to_owned())));
+        let (one, other) = (
+            key.seal(SCOPE, &(1, "a")).unwrap(),
+            key.seal(SCOPE, &(1, "a")).unwrap(),
+        );
+        assert_ne!(
+            one, other,
+            "two cursors for one place can be told to be the same"
+        );
+        assert_eq!(
+            key.open::<(i32, String)>(SCOPE, &one),
+            Some((1, "a".to_owned()))
+        );
         let others = [
-            CursorScope { ukprn: "10000002", ..SCOPE },
-            CursorScope { version: "v1999.0", ..SCOPE },
-            CursorScope { query: "list 2025", ..SCOPE },
+            CursorScope {
+                ukprn: "10000002",
+                ..SCOPE
+            },
+            CursorScope {
+                version: "v1999.0",
+                ..SCOPE
+            },
+            CursorScope {
+                query: "list 2025",
+                ..SCOPE
+            },
         ];
-        assert!(others.into_iter().all(|scope| key.open::<(i32, String)>(scope, &one).is_none()));
-        assert_eq!(CursorKey::of_process().open::<(i32, String)>(SCOPE, &one), None);
+        assert!(
+            others
+                .into_iter()
+                .all(|scope| key.open::<(i32, String)>(scope, &one).is_none())
+        );
+        assert_eq!(
+            CursorKey::of_process().open::<(i32, String)>(SCOPE, &one),
+            None
+        );
     }
 
     #[test]
@@ -129,11 +182,22 @@ mod tests {
         let key = CursorKey::of(&[7; KEY_BYTES]);
         let cursor = key.seal(SCOPE, &(1, "a")).unwrap();
         for at in 0..cursor.len() {
-            let flipped = if cursor.as_bytes()[at] == b'A' { "B" } else { "A" };
+            let flipped = if cursor.as_bytes()[at] == b'A' {
+                "B"
+            } else {
+                "A"
+            };
             let damaged = format!("{}{flipped}{}", &cursor[..at], &cursor[at + 1..]);
             assert_eq!(key.open::<(i32, String)>(SCOPE, &damaged), None, "{at}");
-            assert_eq!(key.open::<(i32, String)>(SCOPE, &cursor[..at]), None, "{at}");
+            assert_eq!(
+                key.open::<(i32, String)>(SCOPE, &cursor[..at]),
+                None,
+                "{at}"
+            );
         }
-        assert_eq!(key.open::<(i32, String)>(SCOPE, &"A".repeat(MAX_CHARS + 1)), None);
+        assert_eq!(
+            key.open::<(i32, String)>(SCOPE, &"A".repeat(MAX_CHARS + 1)),
+            None
+        );
     }
 }

@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-/// Shows an error with its causes, each behind a colon. What database servers say has several lines, which become one. Many
-/// errors have the words of their cause in their own: these are not repeated.
+/// Shows an error with its causes, each behind a colon. What database servers say has several
+/// lines, which become one. Many errors have the words of their cause in their own: these are not
+/// repeated.
 #[derive(Debug)]
 pub struct Causes<'a>(pub &'a dyn Error);
 
@@ -24,7 +25,11 @@ impl fmt::Display for Causes<'_> {
 }
 
 fn one_line(error: &dyn Error) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    error
+        .to_string()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -42,13 +47,19 @@ mod tests {
     #[test]
     fn cause_that_an_error_has_in_its_words_is_not_repeated() {
         let error = Unreadable(io::Error::from_raw_os_error(2));
-        assert_eq!(Causes(&error).to_string(), "a.csv cannot be read: No such file or directory (os error 2)");
+        assert_eq!(
+            Causes(&error).to_string(),
+            "a.csv cannot be read: No such file or directory (os error 2)"
+        );
     }
 
     #[test]
     fn what_a_database_says_in_several_lines_becomes_one() {
         let cause = io::Error::other("connection failed: refused\n\tIs the server running\n");
-        let error = StorageError::Database(DatabaseError::Folder { path: "data".into(), source: cause });
+        let error = StorageError::Database(DatabaseError::Folder {
+            path: "data".into(),
+            source: cause,
+        });
         assert_eq!(
             Causes(&error).to_string(),
             "folder of the database file cannot be made: data: connection failed: refused Is the server running"

@@ -1,5 +1,5 @@
-//! HTTP as such, without any particular version: bodies, replies, entity tags, rate limits, addresses
-//! of clients, compression, connections, TLS, metrics and the log.
+//! HTTP as such, without any particular version: bodies, replies, entity tags, rate limits,
+//! addresses of clients, compression, connections, TLS, metrics and the log.
 //!
 //! Each module has its own small error. What an error means to a client is decided in the crates
 //! above. The crate knows no handler, no page and no field of a record.

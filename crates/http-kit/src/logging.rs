@@ -1,9 +1,11 @@
 //! How the log is written: as lines of text for people, or as one JSON object a line for programs.
 //!
-//! What is logged says its facts as key-values; both forms show them. Which lines are shown is said by `RUST_LOG`.
+//! What is logged says its facts as key-values; both forms show them. Which lines are shown is said
+//! by `RUST_LOG`.
 //!
-//! A server logs into a bounded queue, from which a thread of its own writes: whoever reads standard error slowly, or not at
-//! all, holds no request up. A command writes its lines itself, between the others that it prints.
+//! A server logs into a bounded queue, from which a thread of its own writes: whoever reads
+//! standard error slowly, or not at all, holds no request up. A command writes its lines itself,
+//! between the others that it prints.
 
 mod lines;
 mod queue;
@@ -31,10 +33,14 @@ const PANIC: &str = "panic";
 /// The queue of a server.
 static QUEUE: OnceLock<LogQueue> = OnceLock::new();
 
-/// Where the HTTP library calls it an error of the server's when a client sends what is no HTTP, or goes away, and the TLS
-/// library warns of a handshake with what the client sent in it. Whoever can reach the port could fill the log with it; it is
-/// shown where `RUST_LOG` names these.
-const ABOUT_CLIENTS: [&str; 3] = ["actix_http::h1::decoder", "actix_http::h1::dispatcher", "rustls"];
+/// Where the HTTP library calls it an error of the server's when a client sends what is no HTTP, or
+/// goes away, and the TLS library warns of a handshake with what the client sent in it. Whoever can
+/// reach the port could fill the log with it; it is shown where `RUST_LOG` names these.
+const ABOUT_CLIENTS: [&str; 3] = [
+    "actix_http::h1::decoder",
+    "actix_http::h1::dispatcher",
+    "rustls",
+];
 
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
@@ -70,11 +76,11 @@ impl Drop for Log {
 pub fn start(format: LogFormat, writing: Writing) -> Log {
     let mut builder = Builder::new();
     let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let is_coloured =
-        stderr().is_terminal() && !is_plain || env::var("RUST_LOG_STYLE").is_ok_and(|style| style == "always");
+    let is_coloured = stderr().is_terminal() && !is_plain
+        || env::var("RUST_LOG_STYLE").is_ok_and(|style| style == "always");
     if writing == Writing::Queued && begin_thread() {
-        // The queue is no terminal, but what it holds may be shown by one; and no other line has colours that would have to be
-        // looked for.
+        // The queue is no terminal, but what it holds may be shown by one; and no other line has
+        // colours that would have to be looked for.
         builder.write_style(WriteStyle::Always);
         if let Some(queue) = QUEUE.get() {
             builder.target(Target::Pipe(Box::new(queue.clone())));
@@ -121,7 +127,9 @@ fn begin_thread() -> bool {
     let queue = LogQueue::new(MAX_QUEUED_BYTES);
     let writing = queue.clone();
     let report = |dropped| log::warn!(dropped; "log lines dropped, since nobody read the log for a while: {dropped}");
-    let thread = thread::Builder::new().name("log".to_owned()).spawn(move || writing.write_to(stderr(), report));
+    let thread = thread::Builder::new()
+        .name("log".to_owned())
+        .spawn(move || writing.write_to(stderr(), report));
     thread.is_ok() && QUEUE.set(queue).is_ok()
 }
 

@@ -1,8 +1,10 @@
-//! What the server reports of its work: the names, units and meanings of its metrics, and the one place where they are
-//! collected. `docs/monitoring.md` has them all in a table, which a test holds against what is exported.
+//! What the server reports of its work: the names, units and meanings of its metrics, and the one
+//! place where they are collected. `docs/monitoring.md` has them all in a table, which a test holds
+//! against what is exported.
 //!
-//! No value of a label comes from a request. It is the label of a version that is served, a path of ours, a status, or one
-//! of an enum of ours; so there are never more series than the program has written down.
+//! No value of a label comes from a request. It is the label of a version that is served, a path of
+//! ours, a status, or one of an enum of ours; so there are never more series than the program has
+//! written down.
 
 pub mod requests;
 
@@ -11,7 +13,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use actix_web::http::StatusCode;
 use adapter_kit::{Endpoint, Label, Versions};
 use domain::UnrecognisedNames;
-use metrics::{Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge};
+use metrics::{
+    Counter, SharedString, Unit, counter, describe_counter, describe_gauge, describe_histogram,
+    gauge,
+};
 use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, PrometheusHandle};
 
 use crate::limits::rate_limit::RateLimitScope;
@@ -35,21 +40,29 @@ const BUILD_INFO: &str = "register_build_info";
 const START_TIME: &str = "process_start_time_seconds";
 
 /// Upper bounds of the durations of requests, in seconds.
-const DURATIONS: &[f64] = &[0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+const DURATIONS: &[f64] = &[
+    0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+];
 
 /// What a label says of a path or a version that there is not.
 pub(crate) const NONE: &str = "-";
 
-/// Begins to collect, for the whole process. Must come before the store is opened and before a request is answered.
+/// Begins to collect, for the whole process. Must come before the store is opened and before a
+/// request is answered.
 ///
 /// # Errors
 ///
 /// When something collects already.
 pub fn collect() -> Result<PrometheusHandle, BuildError> {
-    let buckets = database::metrics::BUCKETS.into_iter().chain([(REQUEST_DURATION, DURATIONS)]);
-    let builder = buckets.into_iter().try_fold(PrometheusBuilder::new(), |builder, (name, bounds)| {
-        builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
-    })?;
+    let buckets = database::metrics::BUCKETS
+        .into_iter()
+        .chain([(REQUEST_DURATION, DURATIONS)]);
+    let builder =
+        buckets
+            .into_iter()
+            .try_fold(PrometheusBuilder::new(), |builder, (name, bounds)| {
+                builder.set_buckets_for_metric(Matcher::Full(name.to_owned()), bounds)
+            })?;
     let handle = builder.install_recorder()?;
     describe();
     database::metrics::describe();
@@ -57,33 +70,105 @@ pub fn collect() -> Result<PrometheusHandle, BuildError> {
 }
 
 fn describe() {
-    describe_counter!(REQUESTS, Unit::Count, "Requests by version, endpoint, method and status.");
-    describe_histogram!(REQUEST_DURATION, Unit::Seconds, "Time from a request to its reply, by version and endpoint.");
-    describe_gauge!(REQUESTS_IN_FLIGHT, Unit::Count, "Requests that are being answered.");
-    describe_gauge!(CONNECTIONS_OPEN, Unit::Count, "Connections of clients that are open.");
-    describe_counter!(DEPRECATED_REQUESTS, Unit::Count, "Requests for endpoints that should no longer be used.");
-    describe_counter!(UNRECOGNISED_NAMES, Unit::Count, "Names in bodies that the version does not have, by kind.");
-    describe_counter!(TOKEN_FAILURES, Unit::Count, "Requests without a valid token, by reason.");
-    describe_counter!(RATE_LIMITED, Unit::Count, "Requests that were refused since there were too many, by whose.");
-    describe_counter!(LOG_LINES_LOST, Unit::Count, "Lines of the log that were dropped, or could not be written.");
-    describe_gauge!(VERSION_SERVED, Unit::Count, "1 for each version that is served.");
-    describe_gauge!(TOKENS_EXPIRING, Unit::Count, "Tokens that are accepted and expire within 30 days.");
-    describe_counter!(BATCH_ITEMS, Unit::Count, "Items of batches by the status of their results.");
-    describe_gauge!(CHANGES_DELAY, Unit::Seconds, "For how long the oldest open transaction has held up changes.");
-    describe_counter!(REQUEST_LOG_DROPPED, Unit::Count, "Refused requests that are missing from the log of requests.");
-    describe_gauge!(BUILD_INFO, Unit::Count, "1, with the version of the program.");
-    describe_gauge!(START_TIME, Unit::Seconds, "When the process started, in seconds since 1970.");
+    describe_counter!(
+        REQUESTS,
+        Unit::Count,
+        "Requests by version, endpoint, method and status."
+    );
+    describe_histogram!(
+        REQUEST_DURATION,
+        Unit::Seconds,
+        "Time from a request to its reply, by version and endpoint."
+    );
+    describe_gauge!(
+        REQUESTS_IN_FLIGHT,
+        Unit::Count,
+        "Requests that are being answered."
+    );
+    describe_gauge!(
+        CONNECTIONS_OPEN,
+        Unit::Count,
+        "Connections of clients that are open."
+    );
+    describe_counter!(
+        DEPRECATED_REQUESTS,
+        Unit::Count,
+        "Requests for endpoints that should no longer be used."
+    );
+    describe_counter!(
+        UNRECOGNISED_NAMES,
+        Unit::Count,
+        "Names in bodies that the version does not have, by kind."
+    );
+    describe_counter!(
+        TOKEN_FAILURES,
+        Unit::Count,
+        "Requests without a valid token, by reason."
+    );
+    describe_counter!(
+        RATE_LIMITED,
+        Unit::Count,
+        "Requests that were refused since there were too many, by whose."
+    );
+    describe_counter!(
+        LOG_LINES_LOST,
+        Unit::Count,
+        "Lines of the log that were dropped, or could not be written."
+    );
+    describe_gauge!(
+        VERSION_SERVED,
+        Unit::Count,
+        "1 for each version that is served."
+    );
+    describe_gauge!(
+        TOKENS_EXPIRING,
+        Unit::Count,
+        "Tokens that are accepted and expire within 30 days."
+    );
+    describe_counter!(
+        BATCH_ITEMS,
+        Unit::Count,
+        "Items of batches by the status of their results."
+    );
+    describe_gauge!(
+        CHANGES_DELAY,
+        Unit::Seconds,
+        "For how long the oldest open transaction has held up changes."
+    );
+    describe_counter!(
+        REQUEST_LOG_DROPPED,
+        Unit::Count,
+        "Refused requests that are missing from the log of requests."
+    );
+    describe_gauge!(
+        BUILD_INFO,
+        Unit::Count,
+        "1, with the version of the program."
+    );
+    describe_gauge!(
+        START_TIME,
+        Unit::Seconds,
+        "When the process started, in seconds since 1970."
+    );
 }
 
-/// Sets what does not change while the process runs, and begins those counters at zero whose series are few, so that the
-/// first event already shows as a change.
+/// Sets what does not change while the process runs, and begins those counters at zero whose series
+/// are few, so that the first event already shows as a change.
 pub fn start(versions: &Versions) {
     gauge!(BUILD_INFO, "program" => env!("CARGO_PKG_VERSION")).set(1);
-    gauge!(START_TIME).set(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
+    gauge!(START_TIME).set(
+        SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default(),
+    );
     gauge!(REQUESTS_IN_FLIGHT).increment(0);
     gauge!(CONNECTIONS_OPEN).increment(0);
     gauge!(CHANGES_DELAY).increment(0);
-    for status in [StatusCode::CREATED, StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY] {
+    for status in [
+        StatusCode::CREATED,
+        StatusCode::CONFLICT,
+        StatusCode::UNPROCESSABLE_ENTITY,
+    ] {
         batch_item(status).increment(0);
     }
     for served in versions.iter() {
@@ -127,7 +212,10 @@ pub fn unrecognised_names(version: Label, names: &UnrecognisedNames) {
 
 fn count_unrecognised_names(
     version: &SharedString,
-    UnrecognisedNames { of_other_versions: foreign, unknown }: &UnrecognisedNames,
+    UnrecognisedNames {
+        of_other_versions: foreign,
+        unknown,
+    }: &UnrecognisedNames,
 ) {
     for (kind, names) in [("other_version", foreign.len()), ("unknown", *unknown)] {
         let names = u64::try_from(names).unwrap_or(u64::MAX);

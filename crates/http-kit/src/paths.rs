@@ -1,6 +1,7 @@
 //! Where things are: the paths that links in headers, lists and pages lead to.
 //!
-//! A label has no character that must be escaped in a path or in a query. What is behind a path is not known here.
+//! A label has no character that must be escaped in a path or in a query. What is behind a path is
+//! not known here.
 
 use adapter_kit::Label;
 

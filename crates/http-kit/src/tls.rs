@@ -1,6 +1,8 @@
-//! The certificate by which the server shows who it is, read from files and read again without a stop.
+//! The certificate by which the server shows who it is, read from files and read again without a
+//! stop.
 //!
-//! TLS 1.2 and 1.3, with the cryptography of *ring*. HTTP/1.1 alone is spoken over it: see `docs/architecture.md`.
+//! TLS 1.2 and 1.3, with the cryptography of *ring*. HTTP/1.1 alone is spoken over it: see
+//! `docs/architecture.md`.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -71,7 +73,12 @@ impl Certificate {
     pub fn read(chain: &Path, key: &Path) -> Result<Arc<Self>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let current = RwLock::new(Arc::new(certified(chain, key, &provider)?));
-        Ok(Arc::new(Self { chain: chain.to_owned(), key: key.to_owned(), provider, current }))
+        Ok(Arc::new(Self {
+            chain: chain.to_owned(),
+            key: key.to_owned(),
+            provider,
+            current,
+        }))
     }
 
     /// Reads both files again. Those who are connected stay so.
@@ -102,34 +109,55 @@ impl Certificate {
 
 impl ResolvesServerCert for Certificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner)))
+        Some(Arc::clone(
+            &self.current.read().unwrap_or_else(PoisonError::into_inner),
+        ))
     }
 }
 
 impl fmt::Debug for Certificate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Certificate").field("chain", &self.chain).finish_non_exhaustive()
+        formatter
+            .debug_struct("Certificate")
+            .field("chain", &self.chain)
+            .finish_non_exhaustive()
     }
 }
 
-fn certified(chain: &Path, key: &Path, provider: &CryptoProvider) -> Result<CertifiedKey, TlsError> {
-    let read: Result<Vec<_>, pem::Error> = CertificateDer::pem_file_iter(chain).and_then(Iterator::collect);
+fn certified(
+    chain: &Path,
+    key: &Path,
+    provider: &CryptoProvider,
+) -> Result<CertifiedKey, TlsError> {
+    let read: Result<Vec<_>, pem::Error> =
+        CertificateDer::pem_file_iter(chain).and_then(Iterator::collect);
     let certificates = read
-        .and_then(|all| if all.is_empty() { Err(pem::Error::NoItemsFound) } else { Ok(all) })
+        .and_then(|all| {
+            if all.is_empty() {
+                Err(pem::Error::NoItemsFound)
+            } else {
+                Ok(all)
+            }
+        })
         .map_err(|fault| fault_in(chain, fault, "certificate"))?;
-    let private = PrivateKeyDer::from_pem_file(key).map_err(|fault| fault_in(key, fault, "private key"))?;
+    let private =
+        PrivateKeyDer::from_pem_file(key).map_err(|fault| fault_in(key, fault, "private key"))?;
     let unusable = |path: &Path| {
         let path = path.to_owned();
         |source| TlsError::BodyError { path, source }
     };
-    let signing = provider.key_provider.load_private_key(private).map_err(unusable(key))?;
+    let signing = provider
+        .key_provider
+        .load_private_key(private)
+        .map_err(unusable(key))?;
     let certified = CertifiedKey::new(certificates, signing);
     match certified.keys_match() {
         // What cannot be compared may fit.
         Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => Ok(certified),
-        Err(rustls::Error::InconsistentKeys(_)) => {
-            Err(TlsError::OtherKey { key: key.to_owned(), certificate: chain.to_owned() })
-        }
+        Err(rustls::Error::InconsistentKeys(_)) => Err(TlsError::OtherKey {
+            key: key.to_owned(),
+            certificate: chain.to_owned(),
+        }),
         Err(error) => Err(unusable(chain)(error)),
     }
 }

@@ -1,8 +1,9 @@
 //! Addresses of databases: a URL as libpq takes it, with one host or several.
 //!
-//! tokio-postgres reads most of it. It knows fewer values of `sslmode` than libpq, and no certificates; and it tries the
-//! hosts of an address one after the other without a limit of time for those that accept a connection and say nothing. So
-//! these are read here, and each host has a configuration of its own.
+//! tokio-postgres reads most of it. It knows fewer values of `sslmode` than libpq, and no
+//! certificates; and it tries the hosts of an address one after the other without a limit of time
+//! for those that accept a connection and say nothing. So these are read here, and each host has a
+//! configuration of its own.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -32,15 +33,21 @@ const CONNECT_TIMEOUT_OF_SEVERAL: Duration = Duration::from_secs(3);
 /// How long a host that did not answer in time is tried after the others.
 const AVOIDED: Duration = Duration::from_secs(10);
 
-/// How long a connection is silent before the operating system asks whether the other end is there, how often it then asks,
-/// and how many answers may be missing.
+/// How long a connection is silent before the operating system asks whether the other end is there,
+/// how often it then asks, and how many answers may be missing.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(5), Duration::from_secs(2), 3);
 /// How long sent data may stay unacknowledged before the operating system gives a connection up.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Parameters of libpq that change nothing here.
-const WITHOUT_EFFECT: [&str; 6] =
-    ["gssencmode", "sslcompression", "sslsni", "client_encoding", "fallback_application_name", "krbsrvname"];
+const WITHOUT_EFFECT: [&str; 6] = [
+    "gssencmode",
+    "sslcompression",
+    "sslsni",
+    "client_encoding",
+    "fallback_application_name",
+    "krbsrvname",
+];
 
 /// A database and where to find it.
 pub struct Address {
@@ -97,11 +104,15 @@ impl Address {
         self.hosts.first()?.config.get_user()
     }
 
-    /// The hosts, beginning with the one that was used last, each with its number. Those that did not answer lately come last.
+    /// The hosts, beginning with the one that was used last, each with its number. Those that did
+    /// not answer lately come last.
     pub(crate) fn hosts(&self) -> Vec<(usize, &HostAddress)> {
         let first = self.last.load(Ordering::Relaxed);
         let numbered = || self.hosts.iter().enumerate();
-        let mut hosts: Vec<_> = numbered().skip(first).chain(numbered().take(first)).collect();
+        let mut hosts: Vec<_> = numbered()
+            .skip(first)
+            .chain(numbered().take(first))
+            .collect();
         hosts.sort_by_key(|(_, host)| host.is_avoided());
         hosts
     }
@@ -114,7 +125,10 @@ impl Address {
 
 impl fmt::Debug for Address {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_list().entries(self.hosts.iter().map(|host| &host.name)).finish()
+        formatter
+            .debug_list()
+            .entries(self.hosts.iter().map(|host| &host.name))
+            .finish()
     }
 }
 
@@ -124,23 +138,43 @@ impl FromStr for Address {
     fn from_str(url: &str) -> Result<Self, ConnectError> {
         let (own, rest) = take_own_parameters(url).map_err(ConnectError::Address)?;
         // An error of the parser names an option, and no value.
-        let config: Config = rest.parse().map_err(|error| ConnectError::Address(crate::error::describe(&error)))?;
+        let config: Config = rest
+            .parse()
+            .map_err(|error| ConnectError::Address(crate::error::describe(&error)))?;
         let tls = tls::connector(own.verification, &own.files).map_err(ConnectError::Address)?;
         let hosts = hosts(&config, &own);
-        let limit = if hosts.len() > 1 { CONNECT_TIMEOUT_OF_SEVERAL } else { Duration::MAX };
-        let connect_timeout = config.get_connect_timeout().copied().unwrap_or(CONNECT_TIMEOUT).min(limit);
-        Ok(Self { hosts, last: AtomicUsize::new(0), tls, connect_timeout, requires_writable: own.requires_writable })
+        let limit = if hosts.len() > 1 {
+            CONNECT_TIMEOUT_OF_SEVERAL
+        } else {
+            Duration::MAX
+        };
+        let connect_timeout = config
+            .get_connect_timeout()
+            .copied()
+            .unwrap_or(CONNECT_TIMEOUT)
+            .min(limit);
+        Ok(Self {
+            hosts,
+            last: AtomicUsize::new(0),
+            tls,
+            connect_timeout,
+            requires_writable: own.requires_writable,
+        })
     }
 }
 
 /// Takes the parameters that are read here out of a URL.
 fn take_own_parameters(url: &str) -> Result<(Own, String), String> {
     let mut own = Own::default();
-    let Some((base, query)) = url.split_once('?') else { return Ok((own, url.to_owned())) };
+    let Some((base, query)) = url.split_once('?') else {
+        return Ok((own, url.to_owned()));
+    };
     let mut others = Vec::new();
     for parameter in query.split('&') {
         let (key, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        let value = percent_decode_str(value).decode_utf8().map_err(|_| format!("value of `{key}` is not UTF-8"))?;
+        let value = percent_decode_str(value)
+            .decode_utf8()
+            .map_err(|_| format!("value of `{key}` is not UTF-8"))?;
         let invalid = || format!("invalid value for option `{key}`");
         match key {
             "sslmode" => own.verification = value.parse().map_err(|()| invalid())?,
@@ -149,20 +183,30 @@ fn take_own_parameters(url: &str) -> Result<(Own, String), String> {
             "sslkey" => own.files.key = Some(value.into_owned()),
             "passfile" => own.passfile = Some(PathBuf::from(value.as_ref())),
             "tcp_user_timeout" => {
-                own.tcp_user_timeout = Some(Duration::from_millis(value.parse().map_err(|_| invalid())?));
+                own.tcp_user_timeout =
+                    Some(Duration::from_millis(value.parse().map_err(|_| invalid())?));
             }
             "keepalives_count" => others.push(format!("keepalives_retries={value}")),
             "target_session_attrs" => match value.as_ref() {
                 "any" => {}
                 "read-write" | "primary" => own.requires_writable = true,
-                _ => return Err(format!("{}: any, read-write and primary are known", invalid())),
+                _ => {
+                    return Err(format!(
+                        "{}: any, read-write and primary are known",
+                        invalid()
+                    ));
+                }
             },
             "" => {}
             known if WITHOUT_EFFECT.contains(&known) => {}
             _ => others.push(parameter.to_owned()),
         }
     }
-    let rest = if others.is_empty() { base.to_owned() } else { format!("{base}?{}", others.join("&")) };
+    let rest = if others.is_empty() {
+        base.to_owned()
+    } else {
+        format!("{base}?{}", others.join("&"))
+    };
     Ok((own, rest))
 }
 
@@ -174,13 +218,30 @@ fn hosts(config: &Config, own: &Own) -> Vec<HostAddress> {
     let count = named.len().max(addresses.len());
     let ports = config.get_ports();
     if count == 0 {
-        return socket.iter().map(|host| host_address(config, own, Some(host), None, port(ports, 0))).collect();
+        return socket
+            .iter()
+            .map(|host| host_address(config, own, Some(host), None, port(ports, 0)))
+            .collect();
     }
-    (0..count).map(|at| host_address(config, own, named.get(at), addresses.get(at).copied(), port(ports, at))).collect()
+    (0..count)
+        .map(|at| {
+            host_address(
+                config,
+                own,
+                named.get(at),
+                addresses.get(at).copied(),
+                port(ports, at),
+            )
+        })
+        .collect()
 }
 
 fn port(ports: &[u16], at: usize) -> u16 {
-    ports.get(at).or(ports.first().filter(|_| ports.len() == 1)).copied().unwrap_or(DEFAULT_PORT)
+    ports
+        .get(at)
+        .or(ports.first().filter(|_| ports.len() == 1))
+        .copied()
+        .unwrap_or(DEFAULT_PORT)
 }
 
 fn host_address(
@@ -191,7 +252,9 @@ fn host_address(
     port: u16,
 ) -> HostAddress {
     let mut config = Config::new();
-    let mut name = address.map(|address| address.to_string()).unwrap_or_default();
+    let mut name = address
+        .map(|address| address.to_string())
+        .unwrap_or_default();
     let mut is_socket = false;
     match host {
         Some(Host::Tcp(host)) => {
@@ -210,14 +273,22 @@ fn host_address(
     }
     config.port(port);
     // As in libpq, there is no TLS on a socket of this machine.
-    config.ssl_mode(if is_socket { SslMode::Disable } else { own.verification.negotiation() });
+    config.ssl_mode(if is_socket {
+        SslMode::Disable
+    } else {
+        own.verification.negotiation()
+    });
     config.ssl_negotiation(all.get_ssl_negotiation());
     config.channel_binding(all.get_channel_binding());
     config.application_name(all.get_application_name().unwrap_or("trainee-register"));
     if let Some(options) = all.get_options() {
         config.options(options);
     }
-    if let Some(user) = all.get_user().map(str::to_owned).or_else(|| std::env::var("PGUSER").ok()) {
+    if let Some(user) = all
+        .get_user()
+        .map(str::to_owned)
+        .or_else(|| std::env::var("PGUSER").ok())
+    {
         config.user(user);
     }
     if let Some(database) = all.get_dbname() {
@@ -230,7 +301,8 @@ fn host_address(
         user: config.get_user().unwrap_or_default(),
     };
     let found = all.get_password().map(<[u8]>::to_vec);
-    let found = found.or_else(|| password::find(own.passfile.as_deref(), &wanted).map(String::into_bytes));
+    let found =
+        found.or_else(|| password::find(own.passfile.as_deref(), &wanted).map(String::into_bytes));
     if let Some(password) = found {
         config.password(password);
     }
@@ -243,7 +315,15 @@ fn host_address(
     config.keepalives_interval(all.get_keepalives_interval().unwrap_or(interval));
     config.keepalives_retries(all.get_keepalives_retries().unwrap_or(retries));
     config.tcp_user_timeout(own.tcp_user_timeout.unwrap_or(TCP_USER_TIMEOUT));
-    HostAddress { name: if is_socket { name } else { format!("{name}:{port}") }, config, silent: Mutex::new(None) }
+    HostAddress {
+        name: if is_socket {
+            name
+        } else {
+            format!("{name}:{port}")
+        },
+        config,
+        silent: Mutex::new(None),
+    }
 }
 
 #[cfg(test)]
@@ -255,7 +335,11 @@ mod tests {
     }
 
     fn names(address: &Address) -> Vec<String> {
-        address.hosts().iter().map(|(_, host)| host.name.clone()).collect()
+        address
+            .hosts()
+            .iter()
+            .map(|(_, host)| host.name.clone())
+            .collect()
     }
 
     #[test]
@@ -271,7 +355,10 @@ mod tests {
 
     #[test]
     fn sockets_are_used_without_tls() {
-        for url in ["postgres:///db", "postgres:///db?host=/var/run/postgresql&sslmode=verify-full"] {
+        for url in [
+            "postgres:///db",
+            "postgres:///db?host=/var/run/postgresql&sslmode=verify-full",
+        ] {
             let address = address(url);
             let (_, host) = address.hosts()[0];
             assert_eq!(host.name, "/var/run/postgresql", "{url}");
@@ -287,7 +374,10 @@ mod tests {
         );
         let (_, host) = address.hosts()[0];
         assert_eq!(host.config.get_ssl_mode(), SslMode::Require);
-        assert_eq!(host.config.get_tcp_user_timeout(), Some(&Duration::from_millis(1500)));
+        assert_eq!(
+            host.config.get_tcp_user_timeout(),
+            Some(&Duration::from_millis(1500))
+        );
         assert_eq!(host.config.get_keepalives_retries(), Some(7));
         assert_eq!(host.config.get_keepalives_idle(), Duration::from_secs(9));
         assert_eq!(host.config.get_application_name(), Some("mine"));
@@ -297,8 +387,14 @@ mod tests {
 
     #[test]
     fn a_host_of_several_is_given_little_time() {
-        assert_eq!(address("postgres://one,two/db?connect_timeout=10").connect_timeout, CONNECT_TIMEOUT_OF_SEVERAL);
-        assert_eq!(address("postgres://one,two/db?connect_timeout=1").connect_timeout, Duration::from_secs(1));
+        assert_eq!(
+            address("postgres://one,two/db?connect_timeout=10").connect_timeout,
+            CONNECT_TIMEOUT_OF_SEVERAL
+        );
+        assert_eq!(
+            address("postgres://one,two/db?connect_timeout=1").connect_timeout,
+            Duration::from_secs(1)
+        );
     }
 
     #[test]
@@ -306,8 +402,14 @@ mod tests {
         for (url, named) in [
             ("postgres://h/db?sslcrl=/secret", "sslcrl"),
             ("postgres://h/db?sslmode=secret", "sslmode"),
-            ("postgres://h/db?target_session_attrs=secret", "target_session_attrs"),
-            ("postgres://h/db?sslrootcert=/absent/secret&sslmode=verify-full", "sslrootcert"),
+            (
+                "postgres://h/db?target_session_attrs=secret",
+                "target_session_attrs",
+            ),
+            (
+                "postgres://h/db?sslrootcert=/absent/secret&sslmode=verify-full",
+                "sslrootcert",
+            ),
         ] {
             let error = url.parse::<Address>().unwrap_err().to_string();
             assert!(error.contains(named), "{error}");

@@ -1,9 +1,10 @@
 //! Commits whose success is certain.
 //!
-//! PostgreSQL answers the COMMIT of a failed transaction with a rollback and no error; that of no transaction with a warning;
-//! and with a warning, too, when the wait for a synchronous standby was cancelled. tokio-postgres passes on neither the
-//! answer's name nor the state of the transaction. But every statement goes through this connection, so whether one has
-//! failed is known here, and every warning is seen.
+//! PostgreSQL answers the COMMIT of a failed transaction with a rollback and no error; that of no
+//! transaction with a warning; and with a warning, too, when the wait for a synchronous standby was
+//! cancelled. tokio-postgres passes on neither the answer's name nor the state of the transaction.
+//! But every statement goes through this connection, so whether one has failed is known here, and
+//! every warning is seen.
 
 use tokio_postgres::error::DbError;
 
@@ -45,7 +46,9 @@ impl TransactionStatus {
     /// Takes note of what became of a statement.
     pub(crate) fn after<T>(&mut self, kind: StatementKind, outcome: &Result<T, PostgresError>) {
         match (kind, outcome) {
-            (StatementKind::Begin | StatementKind::Commit | StatementKind::RollBack, Ok(_)) => self.has_failed = false,
+            (StatementKind::Begin | StatementKind::Commit | StatementKind::RollBack, Ok(_)) => {
+                self.has_failed = false
+            }
             (_, Err(_)) => self.has_failed = true,
             (StatementKind::Other, Ok(_)) => {}
         }
@@ -58,7 +61,10 @@ impl TransactionStatus {
     /// That a statement has failed in it.
     pub(crate) fn require(&self) -> Result<(), PostgresError> {
         if self.has_failed {
-            return Err(PostgresError::local(FAILED_TRANSACTION, "a statement of the transaction has failed before"));
+            return Err(PostgresError::local(
+                FAILED_TRANSACTION,
+                "a statement of the transaction has failed before",
+            ));
         }
         Ok(())
     }
@@ -68,12 +74,17 @@ impl TransactionStatus {
 pub(crate) fn require_no_warning(warnings: &[DbError]) -> Result<(), PostgresError> {
     match warnings.first() {
         None => Ok(()),
-        Some(warning) if warning.code().code() == NO_TRANSACTION => {
-            Err(PostgresError::local(NO_TRANSACTION, "the transaction had ended before its COMMIT"))
-        }
+        Some(warning) if warning.code().code() == NO_TRANSACTION => Err(PostgresError::local(
+            NO_TRANSACTION,
+            "the transaction had ended before its COMMIT",
+        )),
         Some(warning) => Err(PostgresError::local(
             OUTCOME_UNKNOWN,
-            format!("COMMIT was answered with a warning: {} (SQLSTATE {})", warning.message(), warning.code().code()),
+            format!(
+                "COMMIT was answered with a warning: {} (SQLSTATE {})",
+                warning.message(),
+                warning.code().code()
+            ),
         )),
     }
 }

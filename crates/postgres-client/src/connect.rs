@@ -14,22 +14,24 @@ use crate::transport::Transport;
 /// The SQLSTATE with which poolers refuse a setting that they cannot make: `protocol_violation`.
 const PROTOCOL_VIOLATION: &str = "08P01";
 
-/// Asks whether the server is read-only, whether the session is that of this connection, whether the server acknowledges
-/// commits that are not on the disk, which encoding the database has, and which limits the server sets by itself, in
-/// milliseconds.
+/// Asks whether the server is read-only, whether the session is that of this connection, whether
+/// the server acknowledges commits that are not on the disk, which encoding the database has, and
+/// which limits the server sets by itself, in milliseconds.
 const CHECK_SQL: &str = "SELECT current_setting('transaction_read_only'), current_setting('register.session', true), \
      current_setting('synchronous_commit', true), current_setting('server_encoding'), \
      (SELECT setting FROM pg_settings WHERE name = 'lock_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'statement_timeout'), \
      (SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout')";
 
-/// What is asked of every session from its beginning: a mark by which it is known, the time zone of all times in the database,
-/// the schema of the tables whatever the role has, and how statements are planned. Options of the address win.
+/// What is asked of every session from its beginning: a mark by which it is known, the time zone of
+/// all times in the database, the schema of the tables whatever the role has, and how statements
+/// are planned. Options of the address win.
 ///
-/// A prepared statement is planned once. Otherwise PostgreSQL plans those anew each time whose number of rows is a parameter, which
-/// takes longer than to run some of them. Such a plan is made when a table may be empty, and stays while it fills: so it
-/// goes through no whole table where there is an index; which of several is the best one, PostgreSQL knows when it looks at
-/// the table. Where there is none, the cost of the plan says nothing, and must not have it compiled.
+/// A prepared statement is planned once. Otherwise PostgreSQL plans those anew each time whose
+/// number of rows is a parameter, which takes longer than to run some of them. Such a plan is made
+/// when a table may be empty, and stays while it fills: so it goes through no whole table where
+/// there is an index; which of several is the best one, PostgreSQL knows when it looks at the
+/// table. Where there is none, the cost of the plan says nothing, and must not have it compiled.
 const OPTIONS: &str = "-c register.session=1 -c TimeZone=UTC -c search_path=public \
      -c plan_cache_mode=force_generic_plan -c enable_seqscan=off -c jit=off";
 
@@ -44,12 +46,13 @@ pub struct Session {
     pub lock_timeout: Option<Duration>,
     /// How long a statement may run after its client has given up, at most.
     pub statement_timeout: Option<Duration>,
-    /// How long a transaction may wait for its next statement, at most: its client may be gone, and it holds locks.
+    /// How long a transaction may wait for its next statement, at most: its client may be gone, and
+    /// it holds locks.
     pub idle_in_transaction_timeout: Option<Duration>,
     /// How long a host may take until it can be used, at most, whatever the address says.
     pub connect_timeout: Option<Duration>,
-    /// Whether the server is told to refuse every write outside a transaction that says `READ WRITE`. Behind a pooler it is
-    /// not: the setting may reach another session.
+    /// Whether the server is told to refuse every write outside a transaction that says `READ
+    /// WRITE`. Behind a pooler it is not: the setting may reach another session.
     pub writes_only_in_transactions: bool,
 }
 
@@ -70,7 +73,10 @@ impl Session {
         [
             ("lock_timeout", self.lock_timeout),
             ("statement_timeout", self.statement_timeout),
-            ("idle_in_transaction_session_timeout", self.idle_in_transaction_timeout),
+            (
+                "idle_in_transaction_session_timeout",
+                self.idle_in_transaction_timeout,
+            ),
         ]
     }
 }
@@ -82,7 +88,11 @@ impl PostgresConnection {
     ///
     /// What each host answered.
     pub fn connect(address: &Address, session: &Session, node: Node) -> Result<Self, ConnectError> {
-        let node = if address.requires_writable { Node::Writable } else { node };
+        let node = if address.requires_writable {
+            Node::Writable
+        } else {
+            node
+        };
         let mut failed = Vec::new();
         let mut read_only = None;
         for (number, host) in address.hosts() {
@@ -109,15 +119,27 @@ impl PostgresConnection {
     }
 }
 
-fn attempt(address: &Address, host: &HostAddress, session: Session) -> Result<PostgresConnection, HostError> {
+fn attempt(
+    address: &Address,
+    host: &HostAddress,
+    session: Session,
+) -> Result<PostgresConnection, HostError> {
     let mut with_options = host.config.clone();
     with_options.options(match host.config.get_options() {
         Some(given) => format!("{OPTIONS} {given}"),
         None => OPTIONS.to_owned(),
     });
-    let limit = session.connect_timeout.map_or(address.connect_timeout, |limit| limit.min(address.connect_timeout));
+    let limit = session
+        .connect_timeout
+        .map_or(address.connect_timeout, |limit| {
+            limit.min(address.connect_timeout)
+        });
     let transport = match open(address, &with_options, limit) {
-        Err(HostError::Refused(error)) if error.code().is_some_and(|code| code.code() == PROTOCOL_VIOLATION) => {
+        Err(HostError::Refused(error))
+            if error
+                .code()
+                .is_some_and(|code| code.code() == PROTOCOL_VIOLATION) =>
+        {
             open(address, &host.config, limit)?
         }
         outcome => outcome?,
@@ -126,9 +148,14 @@ fn attempt(address: &Address, host: &HostAddress, session: Session) -> Result<Po
 }
 
 /// Opens a connection within the time that a host has.
-fn open(address: &Address, config: &tokio_postgres::Config, limit: Duration) -> Result<Transport, HostError> {
+fn open(
+    address: &Address,
+    config: &tokio_postgres::Config,
+    limit: Duration,
+) -> Result<Transport, HostError> {
     let runtime = runtime()?;
-    let opened = runtime.block_on(async { timeout(limit, config.connect(address.tls.clone())).await });
+    let opened =
+        runtime.block_on(async { timeout(limit, config.connect(address.tls.clone())).await });
     match opened {
         Ok(Ok((client, driver))) => Ok(Transport::over(runtime, client, driver)),
         Ok(Err(error)) => {
@@ -143,22 +170,39 @@ fn open(address: &Address, config: &tokio_postgres::Config, limit: Duration) -> 
 }
 
 fn runtime() -> Result<Runtime, HostError> {
-    let built = Builder::new_current_thread().enable_io().enable_time().max_blocking_threads(1).build();
-    built.map_err(|error| HostError::Session(PostgresError::of_connection(error.to_string()).into()))
+    let built = Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .max_blocking_threads(1)
+        .build();
+    built
+        .map_err(|error| HostError::Session(PostgresError::of_connection(error.to_string()).into()))
 }
 
-/// Learns what the server is, and makes the settings that are missing. A limit that the server sets by itself is left as it is
-/// when it is shorter.
-fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result<PostgresConnection, HostError> {
+/// Learns what the server is, and makes the settings that are missing. A limit that the server sets
+/// by itself is left as it is when it is shorter.
+fn set_up(
+    mut transport: Transport,
+    session: Session,
+    limit: Duration,
+) -> Result<PostgresConnection, HostError> {
     let failed = |failure: PostgresError| HostError::Session(failure.into());
     transport.set_deadline(Some(std::time::Instant::now() + limit));
     let client = transport.client();
-    let answer = transport.run(client.simple_query(CHECK_SQL)).map_err(failed)?;
-    let row =
-        answer.iter().find_map(|message| if let SimpleQueryMessage::Row(row) = message { Some(row) } else { None });
+    let answer = transport
+        .run(client.simple_query(CHECK_SQL))
+        .map_err(failed)?;
+    let row = answer.iter().find_map(|message| {
+        if let SimpleQueryMessage::Row(row) = message {
+            Some(row)
+        } else {
+            None
+        }
+    });
     let value = |at: usize| row.and_then(|row| row.try_get(at).ok().flatten());
     let is_read_only = value(0) == Some("on");
-    // A pooler passes the setting on to nobody, or to some sessions of the server and not to others.
+    // A pooler passes the setting on to nobody, or to some sessions of the server and not to
+    // others.
     let is_pooled = value(1) != Some("1");
     let is_durable = value(2) != Some("off");
     let encoding = value(3).unwrap_or_default().to_owned();
@@ -166,7 +210,9 @@ fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result
     let mut settings = Vec::new();
     for (at, (name, limit)) in (4..).zip(session.limits()) {
         let Some(limit) = limit else { continue };
-        let own = value(at).and_then(|value| value.parse::<u128>().ok()).filter(|own| *own > 0);
+        let own = value(at)
+            .and_then(|value| value.parse::<u128>().ok())
+            .filter(|own| *own > 0);
         if own.is_none_or(|own| own > limit.as_millis()) {
             settings.push(format!("SET {scope} {name} = {}", limit.as_millis()));
         }
@@ -186,11 +232,19 @@ fn set_up(mut transport: Transport, session: Session, limit: Duration) -> Result
     let settings = settings.join("; ");
     if !is_pooled && !settings.is_empty() {
         let client = transport.client();
-        transport.run(client.batch_execute(&settings)).map_err(failed)?;
+        transport
+            .run(client.batch_execute(&settings))
+            .map_err(failed)?;
     }
     let local_settings = if is_pooled { settings } else { String::new() };
     transport.take_warnings();
     transport.set_deadline(None);
-    let server = ServerInfo { is_read_only, is_pooled, writes_only_in_transactions, encoding, local_settings };
+    let server = ServerInfo {
+        is_read_only,
+        is_pooled,
+        writes_only_in_transactions,
+        encoding,
+        local_settings,
+    };
     Ok(PostgresConnection::over(transport, server))
 }

@@ -1,13 +1,17 @@
 //! The connection: what it sends, queues and defers.
 //!
-//! **Nothing is written where BEGIN did not succeed.** Each statement is a message group of its own, so a server that refuses
-//! BEGIN runs the statements that were sent behind it, each as its own transaction. Therefore:
+//! **Nothing is written where BEGIN did not succeed.** Each statement is a message group of its
+//! own, so a server that refuses BEGIN runs the statements that were sent behind it, each as its
+//! own transaction. Therefore:
 //!
-//! - BEGIN of a transaction that writes is sent together with other statements only where the server refuses every write
-//!   outside a transaction that says `READ WRITE` ([`crate::Session::writes_only_in_transactions`]). Otherwise, and always
-//!   behind a pooler, its answer is awaited ([`PostgresConnection::begin_writing`]).
-//! - The failure of BEGIN is the first one that is reported, before any result of a statement behind it.
-//! - When a deferred BEGIN, COMMIT or ROLLBACK fails, the connection is closed: the state of its transaction is not known.
+//! - BEGIN of a transaction that writes is sent together with other statements only where the
+//!   server refuses every write outside a transaction that says `READ WRITE`
+//!   ([`crate::Session::writes_only_in_transactions`]). Otherwise, and always behind a pooler, its
+//!   answer is awaited ([`PostgresConnection::begin_writing`]).
+//! - The failure of BEGIN is the first one that is reported, before any result of a statement
+//!   behind it.
+//! - When a deferred BEGIN, COMMIT or ROLLBACK fails, the connection is closed: the state of its
+//!   transaction is not known.
 //!
 //! So a job whose BEGIN has failed has changed nothing, and can be run again.
 
@@ -19,7 +23,8 @@ use std::fmt;
 use std::time::Instant;
 
 use diesel::connection::{
-    AnsiTransactionManager, DynInstrumentation, InstrumentationEvent, TransactionManager as _, TransactionManagerStatus,
+    AnsiTransactionManager, DynInstrumentation, InstrumentationEvent, TransactionManager as _,
+    TransactionManagerStatus,
 };
 use diesel::debug_query;
 use diesel::pg::{Pg, PgMetadataCache, PgQueryBuilder};
@@ -39,8 +44,8 @@ use crate::transport::Transport;
 /// A connection to PostgreSQL.
 pub struct PostgresConnection {
     transport: Box<Transport>,
-    /// The statements that the server keeps prepared. Behind a transaction pooler there are none: the next one may reach
-    /// another session of the server.
+    /// The statements that the server keeps prepared. Behind a transaction pooler there are none:
+    /// the next one may reach another session of the server.
     prepared: HashMap<Key, Statement>,
     server: ServerInfo,
     status: TransactionStatus,
@@ -125,37 +130,47 @@ impl PostgresConnection {
         self.transport.round_trips()
     }
 
-    /// How many statements were executed since the connection was made, which queries are not. Those that were deferred count.
+    /// How many statements were executed since the connection was made, which queries are not.
+    /// Those that were deferred count.
     #[must_use]
     pub fn executed(&self) -> u64 {
         self.executed
     }
 
-    /// Until when a statement may take. What is not answered then is given up, and the connection with it.
+    /// Until when a statement may take. What is not answered then is given up, and the connection
+    /// with it.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.transport.set_deadline(deadline);
     }
 
-    /// Defers the statements that `send` executes: each is sent together with the next one that is not deferred, before it,
-    /// and a failure is that of the next one. How many rows a deferred statement changes is not known: it returns 0.
+    /// Defers the statements that `send` executes: each is sent together with the next one that is
+    /// not deferred, before it, and a failure is that of the next one. How many rows a deferred
+    /// statement changes is not known: it returns 0.
     ///
     /// # Errors
     ///
     /// Those of `send`.
-    pub fn deferring<T>(&mut self, send: impl FnOnce(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
+    pub fn deferring<T>(
+        &mut self,
+        send: impl FnOnce(&mut Self) -> QueryResult<T>,
+    ) -> QueryResult<T> {
         let before = std::mem::replace(&mut self.defers, true);
         let outcome = send(self);
         self.defers = before;
         outcome
     }
 
-    /// Sends statements that begin a transaction, the last of which is a BEGIN that says `READ WRITE`. They are deferred where
-    /// nothing can be written if they fail; otherwise their answer is awaited, and a failure closes the connection.
+    /// Sends statements that begin a transaction, the last of which is a BEGIN that says `READ
+    /// WRITE`. They are deferred where nothing can be written if they fail; otherwise their answer
+    /// is awaited, and a failure closes the connection.
     ///
     /// # Errors
     ///
     /// Those of `send`.
-    pub fn begin_writing<T>(&mut self, send: impl FnOnce(&mut Self) -> QueryResult<T>) -> QueryResult<T> {
+    pub fn begin_writing<T>(
+        &mut self,
+        send: impl FnOnce(&mut Self) -> QueryResult<T>,
+    ) -> QueryResult<T> {
         if self.server.writes_only_in_transactions {
             return self.deferring(send);
         }
@@ -167,8 +182,8 @@ impl PostgresConnection {
         self.transport.flush();
     }
 
-    /// Queues the next query: it is sent together with the next statement that is waited for, and has no rows until then. The
-    /// failure of one that was queued is that of the next statement.
+    /// Queues the next query: it is sent together with the next statement that is waited for, and
+    /// has no rows until then. The failure of one that was queued is that of the next statement.
     pub fn queue_next(&mut self) {
         self.next_query = NextQuery::Queue;
     }
@@ -178,8 +193,8 @@ impl PostgresConnection {
         self.queued.take()
     }
 
-    /// Lets the next query, which must be the one that was queued, have these rows; nothing is sent for it. Where no statement was
-    /// waited for since it was queued, this waits for it.
+    /// Lets the next query, which must be the one that was queued, have these rows; nothing is sent
+    /// for it. Where no statement was waited for since it was queued, this waits for it.
     ///
     /// # Errors
     ///
@@ -199,23 +214,34 @@ impl PostgresConnection {
         self.transport.close();
     }
 
-    /// The settings that each transaction makes for itself behind a pooler, as statements; nothing otherwise.
+    /// The settings that each transaction makes for itself behind a pooler, as statements; nothing
+    /// otherwise.
     #[must_use]
     pub fn local_settings(&self) -> &str {
         &self.server.local_settings
     }
 
-    /// Sends a query, and tells who listens to the connection of its beginning and its end. Of one that nobody waits for they are
-    /// those of its sending.
-    fn reporting<T, R>(&mut self, query: &T, send: impl FnOnce(&mut Self) -> QueryResult<R>) -> QueryResult<R>
+    /// Sends a query, and tells who listens to the connection of its beginning and its end. Of one
+    /// that nobody waits for they are those of its sending.
+    fn reporting<T, R>(
+        &mut self,
+        query: &T,
+        send: impl FnOnce(&mut Self) -> QueryResult<R>,
+    ) -> QueryResult<R>
     where
         T: QueryFragment<Pg>,
     {
-        self.instrumentation.on_connection_event(InstrumentationEvent::start_query(&debug_query::<Pg, _>(query)));
+        self.instrumentation
+            .on_connection_event(InstrumentationEvent::start_query(&debug_query::<Pg, _>(
+                query,
+            )));
         let outcome = send(self);
         let error = outcome.as_ref().err();
         self.instrumentation
-            .on_connection_event(InstrumentationEvent::finish_query(&debug_query::<Pg, _>(query), error));
+            .on_connection_event(InstrumentationEvent::finish_query(
+                &debug_query::<Pg, _>(query),
+                error,
+            ));
         outcome
     }
 
@@ -226,7 +252,11 @@ impl PostgresConnection {
     {
         let (parameters, types) = parameters(query, self)?;
         let form = self.form(query, &types)?;
-        Ok(BoundStatement { form, parameters, types })
+        Ok(BoundStatement {
+            form,
+            parameters,
+            types,
+        })
     }
 
     fn form<T>(&mut self, query: &T, types: &[Type]) -> QueryResult<Form>
@@ -251,7 +281,8 @@ impl PostgresConnection {
         let prepared = self.transport.run(client.prepare_typed(&sql, types));
         self.status.after(StatementKind::Other, &prepared);
         let statement = prepared.map_err(|failure| self.failed(failure))?;
-        self.instrumentation.on_connection_event(InstrumentationEvent::cache_query(&sql));
+        self.instrumentation
+            .on_connection_event(InstrumentationEvent::cache_query(&sql));
         self.prepared.insert(key, statement.clone());
         Ok(Form::Prepared(statement))
     }
@@ -277,14 +308,16 @@ impl PostgresConnection {
         if kind == StatementKind::Commit {
             return self.commit(sql);
         }
-        let with_settings = (kind == StatementKind::Begin && !self.server.local_settings.is_empty())
-            .then(|| format!("{sql}; {}", self.server.local_settings));
+        let with_settings = (kind == StatementKind::Begin
+            && !self.server.local_settings.is_empty())
+        .then(|| format!("{sql}; {}", self.server.local_settings));
         let sql = with_settings.unwrap_or_else(|| sql.to_owned());
         if self.defers {
             if kind == StatementKind::Begin {
                 self.status = TransactionStatus::default();
             }
-            self.transport.defer_boundary(async move { client.batch_execute(&sql).await });
+            self.transport
+                .defer_boundary(async move { client.batch_execute(&sql).await });
             return Ok(());
         }
         let outcome = self.transport.run(client.batch_execute(&sql));
@@ -297,11 +330,15 @@ impl PostgresConnection {
         let client = self.transport.client();
         if self.defers {
             let sql = sql.to_owned();
-            self.transport.defer_boundary(async move { client.batch_execute(&sql).await });
+            self.transport
+                .defer_boundary(async move { client.batch_execute(&sql).await });
             return Ok(());
         }
         self.transport.take_warnings();
-        let outcome = self.transport.run(client.batch_execute(sql)).map_err(PostgresError::of_commit);
+        let outcome = self
+            .transport
+            .run(client.batch_execute(sql))
+            .map_err(PostgresError::of_commit);
         self.status.after(StatementKind::Commit, &outcome);
         outcome.and_then(|()| require_no_warning(&self.transport.take_warnings()))
     }
@@ -310,7 +347,8 @@ impl PostgresConnection {
         self.executed += 1;
         let client = self.transport.client();
         if self.defers {
-            self.transport.defer(async move { execute(&client, &bound).await.map(drop) });
+            self.transport
+                .defer(async move { execute(&client, &bound).await.map(drop) });
             return Ok(0);
         }
         let outcome = self.transport.run(execute(&client, &bound));
@@ -339,7 +377,11 @@ impl PostgresConnection {
 
 async fn load(client: &Client, bound: &BoundStatement) -> Result<Vec<Row>, tokio_postgres::Error> {
     let rows = match &bound.form {
-        Form::Prepared(statement) => client.query_raw(statement, bound.parameters.iter().map(as_sql)).await?,
+        Form::Prepared(statement) => {
+            client
+                .query_raw(statement, bound.parameters.iter().map(as_sql))
+                .await?
+        }
         Form::Text(sql) => client.query_typed_raw(sql, bound.typed()).await?,
     };
     rows.try_collect().await
@@ -351,7 +393,11 @@ fn as_sql(parameter: &Parameter) -> &(dyn tokio_postgres::types::ToSql + Sync) {
 
 async fn execute(client: &Client, bound: &BoundStatement) -> Result<u64, tokio_postgres::Error> {
     match &bound.form {
-        Form::Prepared(statement) => client.execute_raw(statement, bound.parameters.iter().map(as_sql)).await,
+        Form::Prepared(statement) => {
+            client
+                .execute_raw(statement, bound.parameters.iter().map(as_sql))
+                .await
+        }
         Form::Text(sql) => {
             let typed: Vec<_> = bound.typed().collect();
             client.execute_typed(sql, &typed).await
@@ -367,6 +413,9 @@ fn text(query: &impl QueryFragment<Pg>) -> QueryResult<String> {
 
 impl fmt::Debug for PostgresConnection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("PostgresConnection").field("server", &self.server).finish_non_exhaustive()
+        formatter
+            .debug_struct("PostgresConnection")
+            .field("server", &self.server)
+            .finish_non_exhaustive()
     }
 }

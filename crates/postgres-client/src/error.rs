@@ -6,10 +6,12 @@ use std::fmt;
 use diesel::result::{DatabaseErrorInformation, DatabaseErrorKind, Error as DieselError};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
-/// The SQLSTATE of a commit of which it is not known whether it happened: `transaction_resolution_unknown`.
+/// The SQLSTATE of a commit of which it is not known whether it happened:
+/// `transaction_resolution_unknown`.
 pub const OUTCOME_UNKNOWN: &str = "08007";
 
-/// The SQLSTATE of a connection that was closed, broke, or had to be given up: `connection_failure`.
+/// The SQLSTATE of a connection that was closed, broke, or had to be given up:
+/// `connection_failure`.
 pub(crate) const CONNECTION_FAILURE: &str = "08006";
 
 /// The SQLSTATE of a statement in a transaction that has failed: `in_failed_sql_transaction`.
@@ -41,7 +43,9 @@ impl ConnectError {
     /// The SQLSTATE with which a host refused the connection, if one did.
     #[must_use]
     pub fn sqlstate(&self) -> Option<&str> {
-        let Self::Hosts(hosts) = self else { return None };
+        let Self::Hosts(hosts) = self else {
+            return None;
+        };
         hosts.iter().find_map(|(_, error)| match error {
             HostError::Refused(error) => error.code().map(SqlState::code),
             HostError::Session(error) => sqlstate(error),
@@ -52,8 +56,12 @@ impl ConnectError {
     /// Whether every host that answers is read-only.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
-        let Self::Hosts(hosts) = self else { return false };
-        hosts.iter().any(|(_, error)| matches!(error, HostError::ReadOnly))
+        let Self::Hosts(hosts) = self else {
+            return false;
+        };
+        hosts
+            .iter()
+            .any(|(_, error)| matches!(error, HostError::ReadOnly))
     }
 }
 
@@ -96,37 +104,62 @@ pub(crate) struct PostgresError {
     message: String,
     /// Whether the connection has ended. Nothing is known of what was not answered.
     is_lost: bool,
-    /// Whether the connection must not be used any more: it has ended, or its transaction is in an unknown state.
+    /// Whether the connection must not be used any more: it has ended, or its transaction is in an
+    /// unknown state.
     pub(crate) must_close: bool,
 }
 
 impl PostgresError {
     /// A failure of the connection.
     pub(crate) fn of_connection(message: impl Into<String>) -> Self {
-        Self { state: CONNECTION_FAILURE.to_owned(), message: message.into(), is_lost: true, must_close: true }
+        Self {
+            state: CONNECTION_FAILURE.to_owned(),
+            message: message.into(),
+            is_lost: true,
+            must_close: true,
+        }
     }
 
     /// A failure that the server knows nothing of.
     pub(crate) fn local(state: &str, message: impl Into<String>) -> Self {
-        Self { state: state.to_owned(), message: message.into(), is_lost: false, must_close: false }
+        Self {
+            state: state.to_owned(),
+            message: message.into(),
+            is_lost: false,
+            must_close: false,
+        }
     }
 
-    /// Marks the failure of a statement that begins or ends a transaction: the state of the transaction is not known.
+    /// Marks the failure of a statement that begins or ends a transaction: the state of the
+    /// transaction is not known.
     pub(crate) fn at_boundary(self) -> Self {
-        Self { must_close: true, ..self }
+        Self {
+            must_close: true,
+            ..self
+        }
     }
 
-    /// Turns the failure into one of the connection, for a statement that the failed one has nothing to do with.
+    /// Turns the failure into one of the connection, for a statement that the failed one has
+    /// nothing to do with.
     pub(crate) fn of_earlier_transaction(self) -> Self {
-        Self::of_connection(format!("the transaction before could not be ended: {}", self.message))
+        Self::of_connection(format!(
+            "the transaction before could not be ended: {}",
+            self.message
+        ))
     }
 
-    /// Marks the failure of a COMMIT. The outcome is unknown when the connection has ended, or when a pooler says that its
-    /// own has.
+    /// Marks the failure of a COMMIT. The outcome is unknown when the connection has ended, or when
+    /// a pooler says that its own has.
     pub(crate) fn of_commit(self) -> Self {
-        let of_pooler = ["08", "57P"].iter().any(|class| self.state.starts_with(class));
+        let of_pooler = ["08", "57P"]
+            .iter()
+            .any(|class| self.state.starts_with(class));
         if self.is_lost || of_pooler {
-            Self { state: OUTCOME_UNKNOWN.to_owned(), must_close: true, ..self }
+            Self {
+                state: OUTCOME_UNKNOWN.to_owned(),
+                must_close: true,
+                ..self
+            }
         } else {
             self
         }
@@ -150,7 +183,8 @@ impl From<tokio_postgres::Error> for PostgresError {
     }
 }
 
-/// Whether the server ends the connection with this error. A pooler may only say so in the field that a server translates.
+/// Whether the server ends the connection with this error. A pooler may only say so in the field
+/// that a server translates.
 fn is_fatal(reported: &DbError) -> bool {
     match reported.parsed_severity() {
         Some(severity) => matches!(severity, Severity::Fatal | Severity::Panic),
@@ -173,7 +207,13 @@ impl From<PostgresError> for DieselError {
             _ => DatabaseErrorKind::Unknown,
         };
         let message = format!("{} (SQLSTATE {})", failure.message, failure.state);
-        Self::DatabaseError(kind, Box::new(Reported { state: failure.state, message }))
+        Self::DatabaseError(
+            kind,
+            Box::new(Reported {
+                state: failure.state,
+                message,
+            }),
+        )
     }
 }
 
@@ -214,17 +254,25 @@ impl DatabaseErrorInformation for Reported {
     }
 }
 
-/// The SQLSTATE of an error of a [`crate::PostgresConnection`]; nothing for an error of diesel itself, and for those of
-/// SQLite.
+/// The SQLSTATE of an error of a [`crate::PostgresConnection`]; nothing for an error of diesel
+/// itself, and for those of SQLite.
 #[must_use]
 pub fn sqlstate(error: &DieselError) -> Option<&str> {
-    if let DieselError::DatabaseError(_, information) = error { information.details() } else { None }
+    if let DieselError::DatabaseError(_, information) = error {
+        information.details()
+    } else {
+        None
+    }
 }
 
 /// An error with its causes, in one line.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     if let Some(reported) = error.as_db_error() {
-        return format!("{} (SQLSTATE {})", reported.message(), reported.code().code());
+        return format!(
+            "{} (SQLSTATE {})",
+            reported.message(),
+            reported.code().code()
+        );
     }
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -11,28 +11,36 @@ pub(crate) struct Wanted<'a> {
     pub(crate) user: &'a str,
 }
 
-/// The password of the environment, otherwise of the file: the given one, that of `PGPASSFILE`, or `~/.pgpass`.
+/// The password of the environment, otherwise of the file: the given one, that of `PGPASSFILE`, or
+/// `~/.pgpass`.
 pub(crate) fn find(file: Option<&Path>, wanted: &Wanted<'_>) -> Option<String> {
     if let Ok(password) = env::var("PGPASSWORD") {
         return Some(password);
     }
     let of_environment = || env::var_os("PGPASSFILE").map(PathBuf::from);
     let of_home = || env::var_os("HOME").map(|home| Path::new(&home).join(".pgpass"));
-    let path = file.map(Path::to_owned).or_else(of_environment).or_else(of_home)?;
+    let path = file
+        .map(Path::to_owned)
+        .or_else(of_environment)
+        .or_else(of_home)?;
     find_in(&fs::read_to_string(path).ok()?, wanted)
 }
 
-/// The password of the first line that matches: `host:port:database:user:password`, where `*` stands for anything, and a
-/// backslash before a colon or a backslash that is part of a value.
+/// The password of the first line that matches: `host:port:database:user:password`, where `*`
+/// stands for anything, and a backslash before a colon or a backslash that is part of a value.
 fn find_in(lines: &str, wanted: &Wanted<'_>) -> Option<String> {
     let port = wanted.port.to_string();
     let values = [wanted.host, &port, wanted.database, wanted.user];
-    lines.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
-        let fields = fields(line);
-        let (password, patterns) = fields.split_last()?;
-        let matches = |(pattern, value): (&String, &&str)| pattern == "*" || pattern == value;
-        (patterns.len() == values.len() && patterns.iter().zip(&values).all(matches)).then(|| password.clone())
-    })
+    lines
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .find_map(|line| {
+            let fields = fields(line);
+            let (password, patterns) = fields.split_last()?;
+            let matches = |(pattern, value): (&String, &&str)| pattern == "*" || pattern == value;
+            (patterns.len() == values.len() && patterns.iter().zip(&values).all(matches))
+                .then(|| password.clone())
+        })
 }
 
 fn fields(line: &str) -> Vec<String> {
@@ -57,10 +65,24 @@ mod tests {
     #[test]
     fn the_first_line_that_matches_has_the_password() {
         let lines = "# a comment:*:*:*:no\nother:5432:db:me:no\nhost:*:db:me:with\\:colon\\\\\n*:*:*:*:last";
-        let wanted = |host, port, user| Wanted { host, port, database: "db", user };
-        assert_eq!(find_in(lines, &wanted("host", 5433, "me")).unwrap(), "with:colon\\");
-        assert_eq!(find_in(lines, &wanted("host", 5433, "you")).unwrap(), "last");
-        assert_eq!(find_in("host:5432:db:me:x", &wanted("host", 5433, "me")), None);
+        let wanted = |host, port, user| Wanted {
+            host,
+            port,
+            database: "db",
+            user,
+        };
+        assert_eq!(
+            find_in(lines, &wanted("host", 5433, "me")).unwrap(),
+            "with:colon\\"
+        );
+        assert_eq!(
+            find_in(lines, &wanted("host", 5433, "you")).unwrap(),
+            "last"
+        );
+        assert_eq!(
+            find_in("host:5432:db:me:x", &wanted("host", 5433, "me")),
+            None
+        );
         assert_eq!(find_in("too:short", &wanted("host", 5433, "me")), None);
     }
 }

@@ -1,4 +1,5 @@
-//! Queries that are sent together with the next statement, and whose rows are taken once that one is answered.
+//! Queries that are sent together with the next statement, and whose rows are taken once that one
+//! is answered.
 
 use std::sync::{Arc, OnceLock};
 

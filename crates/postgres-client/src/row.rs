@@ -21,10 +21,17 @@ pub struct Rows {
 
 impl Rows {
     pub(crate) fn of(rows: Vec<tokio_postgres::Row>) -> Self {
-        let types =
-            |row: &tokio_postgres::Row| row.columns().iter().map(|column| ColumnType::of(column.type_())).collect();
+        let types = |row: &tokio_postgres::Row| {
+            row.columns()
+                .iter()
+                .map(|column| ColumnType::of(column.type_()))
+                .collect()
+        };
         let columns = rows.first().map(types).unwrap_or_default();
-        Self { rows: rows.into_iter(), columns }
+        Self {
+            rows: rows.into_iter(),
+            columns,
+        }
     }
 }
 
@@ -32,7 +39,10 @@ impl Iterator for Rows {
     type Item = QueryResult<PostgresRow>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        Some(Ok(PostgresRow { row: self.rows.next()?, columns: Arc::clone(&self.columns) }))
+        Some(Ok(PostgresRow {
+            row: self.rows.next()?,
+            columns: Arc::clone(&self.columns),
+        }))
     }
 }
 
@@ -70,7 +80,10 @@ impl RowIndex<usize> for PostgresRow {
 
 impl<'a> RowIndex<&'a str> for PostgresRow {
     fn idx(&self, name: &'a str) -> Option<usize> {
-        self.row.columns().iter().position(|column| column.name() == name)
+        self.row
+            .columns()
+            .iter()
+            .position(|column| column.name() == name)
     }
 }
 
@@ -92,7 +105,11 @@ impl<'a> Row<'a, Pg> for PostgresRow {
         Self: RowIndex<I>,
     {
         let index = self.idx(index)?;
-        Some(PostgresField { row: &self.row, index, column: self.columns.get(index)? })
+        Some(PostgresField {
+            row: &self.row,
+            index,
+            column: self.columns.get(index)?,
+        })
     }
 
     fn partial_row(&self, range: Range<usize>) -> PartialRow<'_, Self::InnerPartialRow> {
@@ -110,7 +127,10 @@ pub struct PostgresField<'a> {
 
 impl<'a> Field<'a, Pg> for PostgresField<'a> {
     fn field_name(&self) -> Option<&str> {
-        self.row.columns().get(self.index).map(tokio_postgres::Column::name)
+        self.row
+            .columns()
+            .get(self.index)
+            .map(tokio_postgres::Column::name)
     }
 
     fn value(&self) -> Option<<Pg as Backend>::RawValue<'_>> {

@@ -15,7 +15,8 @@ use tokio_postgres::types::{IsNull, Kind, ToSql, Type};
 pub(crate) struct Parameter(Option<Vec<u8>>);
 
 impl fmt::Debug for Parameter {
-    /// Without the value: tokio-postgres logs parameters when it is asked to be verbose, and they are personal data.
+    /// Without the value: tokio-postgres logs parameters when it is asked to be verbose, and they
+    /// are personal data.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("_")
     }
@@ -36,7 +37,11 @@ impl ToSql for Parameter {
         true
     }
 
-    fn to_sql_checked(&self, known: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+    fn to_sql_checked(
+        &self,
+        known: &Type,
+        out: &mut BytesMut,
+    ) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         self.to_sql(known, out)
     }
 }
@@ -59,7 +64,10 @@ pub(crate) struct BoundStatement {
 impl BoundStatement {
     /// The parameters next to their types.
     pub(crate) fn typed(&self) -> impl Iterator<Item = (&(dyn ToSql + Sync), Type)> {
-        self.parameters.iter().map(|parameter| parameter as &(dyn ToSql + Sync)).zip(self.types.iter().cloned())
+        self.parameters
+            .iter()
+            .map(|parameter| parameter as &(dyn ToSql + Sync))
+            .zip(self.types.iter().cloned())
     }
 }
 
@@ -73,12 +81,25 @@ where
 {
     let mut collector = RawBytesBindCollector::<Pg>::new();
     query.collect_binds(&mut collector, lookup, &Pg)?;
-    let types = collector.metadata.iter().map(type_of).collect::<QueryResult<_>>()?;
+    let types = collector
+        .metadata
+        .iter()
+        .map(type_of)
+        .collect::<QueryResult<_>>()?;
     Ok((collector.binds.into_iter().map(Parameter).collect(), types))
 }
 
 fn type_of(metadata: &PgTypeMetadata) -> QueryResult<Type> {
-    let oid = metadata.oid().map_err(|error| DieselError::SerializationError(Box::new(error)))?;
-    let unknown = || Type::new(format!("type {oid}"), oid, Kind::Simple, "public".to_owned());
+    let oid = metadata
+        .oid()
+        .map_err(|error| DieselError::SerializationError(Box::new(error)))?;
+    let unknown = || {
+        Type::new(
+            format!("type {oid}"),
+            oid,
+            Kind::Simple,
+            "public".to_owned(),
+        )
+    };
     Ok(Type::from_oid(oid).unwrap_or_else(unknown))
 }

@@ -9,7 +9,9 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
-use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
 use tokio_postgres::config::SslMode;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -58,7 +60,8 @@ impl FromStr for Verification {
 /// The files that an address names, in PEM form.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Files {
-    /// The certificates of the authorities, or `system` for those of the operating system, which is the default.
+    /// The certificates of the authorities, or `system` for those of the operating system, which is
+    /// the default.
     pub(crate) root: Option<String>,
     /// The certificate by which the server knows this program, with those of its authorities.
     pub(crate) certificate: Option<String>,
@@ -71,14 +74,22 @@ pub(crate) struct Files {
 /// # Errors
 ///
 /// The parameter whose file cannot be used, and why.
-pub(crate) fn connector(verification: Verification, files: &Files) -> Result<MakeRustlsConnect, String> {
+pub(crate) fn connector(
+    verification: Verification,
+    files: &Files,
+) -> Result<MakeRustlsConnect, String> {
     let provider = Arc::new(ring::default_provider());
     let verification = if verification == Verification::Require && files.root.is_some() {
         Verification::Authority
     } else {
         verification
     };
-    let lenient = |authority| Arc::new(LenientVerifier { authority, provider: Arc::clone(&provider) });
+    let lenient = |authority| {
+        Arc::new(LenientVerifier {
+            authority,
+            provider: Arc::clone(&provider),
+        })
+    };
     let verifier: Arc<dyn ServerCertVerifier> = match verification {
         Verification::Disable | Verification::Prefer | Verification::Require => lenient(None),
         Verification::Authority => lenient(Some(verifier(&provider, files)?)),
@@ -93,8 +104,11 @@ pub(crate) fn connector(verification: Verification, files: &Files) -> Result<Mak
         (None, None) => builder.with_no_client_auth(),
         (Some(certificate), Some(key)) => {
             let chain = certificates("sslcert", certificate)?;
-            let key = PrivateKeyDer::from_pem_file(key).map_err(|error| format!("sslkey {key}: {error}"))?;
-            builder.with_client_auth_cert(chain, key).map_err(|error| format!("sslcert {certificate}: {error}"))?
+            let key = PrivateKeyDer::from_pem_file(key)
+                .map_err(|error| format!("sslkey {key}: {error}"))?;
+            builder
+                .with_client_auth_cert(chain, key)
+                .map_err(|error| format!("sslcert {certificate}: {error}"))?
         }
         (Some(_), None) => return Err("sslcert needs sslkey".to_owned()),
         (None, Some(_)) => return Err("sslkey needs sslcert".to_owned()),
@@ -105,22 +119,34 @@ pub(crate) fn connector(verification: Verification, files: &Files) -> Result<Mak
 fn certificates(parameter: &str, path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let read = read.map_err(|error| format!("{parameter} {path}: {error}"))?;
-    if read.is_empty() { Err(format!("{parameter} {path} holds no certificate")) } else { Ok(read) }
+    if read.is_empty() {
+        Err(format!("{parameter} {path} holds no certificate"))
+    } else {
+        Ok(read)
+    }
 }
 
-fn verifier(provider: &Arc<CryptoProvider>, files: &Files) -> Result<Arc<WebPkiServerVerifier>, String> {
+fn verifier(
+    provider: &Arc<CryptoProvider>,
+    files: &Files,
+) -> Result<Arc<WebPkiServerVerifier>, String> {
     let mut roots = RootCertStore::empty();
     match files.root.as_deref() {
         None | Some("system") => {
             let found = rustls_native_certs::load_native_certs();
             roots.add_parsable_certificates(found.certs);
             if roots.is_empty() {
-                return Err("the operating system has no root certificates; name them by sslrootcert".to_owned());
+                return Err(
+                    "the operating system has no root certificates; name them by sslrootcert"
+                        .to_owned(),
+                );
             }
         }
         Some(path) => {
             for certificate in certificates("sslrootcert", path)? {
-                roots.add(certificate).map_err(|error| format!("sslrootcert {path}: {error}"))?;
+                roots
+                    .add(certificate)
+                    .map_err(|error| format!("sslrootcert {path}: {error}"))?;
             }
         }
     }
@@ -131,15 +157,18 @@ fn verifier(provider: &Arc<CryptoProvider>, files: &Files) -> Result<Arc<WebPkiS
 
 /// Verifies less than `verify-full` does: what `sslmode` does not ask for.
 struct LenientVerifier {
-    /// What verifies the authority; nothing where any certificate is accepted, as `prefer` and `require` do: they keep out who
-    /// listens, and not who stands between.
+    /// What verifies the authority; nothing where any certificate is accepted, as `prefer` and
+    /// `require` do: they keep out who listens, and not who stands between.
     authority: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
 
 impl fmt::Debug for LenientVerifier {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("LenientVerifier").field("authority", &self.authority).finish_non_exhaustive()
+        formatter
+            .debug_struct("LenientVerifier")
+            .field("authority", &self.authority)
+            .finish_non_exhaustive()
     }
 }
 
@@ -152,7 +181,9 @@ impl ServerCertVerifier for LenientVerifier {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
+        let Some(authority) = &self.authority else {
+            return Ok(ServerCertVerified::assertion());
+        };
         // The name is verified last, when all else was found to be right.
         match authority.verify_server_cert(certificate, intermediates, name, ocsp, now) {
             Err(Error::InvalidCertificate(
@@ -168,7 +199,12 @@ impl ServerCertVerifier for LenientVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+        verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn verify_tls13_signature(
@@ -177,10 +213,17 @@ impl ServerCertVerifier for LenientVerifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.provider.signature_verification_algorithms)
+        verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            &self.provider.signature_verification_algorithms,
+        )
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
     }
 }

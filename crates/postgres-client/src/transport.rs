@@ -1,7 +1,8 @@
 //! Messages to the server and back, on the calling thread.
 //!
-//! tokio-postgres has a half that sends requests and one that drives the socket. Both run here, on a runtime of this
-//! connection, for as long as a request takes: no other thread takes part, so a round trip costs no switch between threads.
+//! tokio-postgres has a half that sends requests and one that drives the socket. Both run here, on
+//! a runtime of this connection, for as long as a request takes: no other thread takes part, so a
+//! round trip costs no switch between threads.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -78,17 +79,26 @@ impl Transport {
     }
 
     /// Leaves a request for later: it is sent with the next one, and before it.
-    pub(crate) fn defer(&mut self, request: impl Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static) {
-        self.deferred.push(Box::pin(async move { request.await.map_err(PostgresError::from) }));
+    pub(crate) fn defer(
+        &mut self,
+        request: impl Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,
+    ) {
+        self.deferred.push(Box::pin(async move {
+            request.await.map_err(PostgresError::from)
+        }));
     }
 
-    /// Like [`Transport::defer`], but for a request that begins or ends a transaction. Its failure closes the connection.
+    /// Like [`Transport::defer`], but for a request that begins or ends a transaction. Its failure
+    /// closes the connection.
     pub(crate) fn defer_boundary(
         &mut self,
         request: impl Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,
     ) {
-        self.deferred
-            .push(Box::pin(async move { request.await.map_err(|error| PostgresError::from(error).at_boundary()) }));
+        self.deferred.push(Box::pin(async move {
+            request
+                .await
+                .map_err(|error| PostgresError::from(error).at_boundary())
+        }));
     }
 
     /// The warnings since the last time, and none from then on.
@@ -100,8 +110,8 @@ impl Transport {
     ///
     /// # Errors
     ///
-    /// The first failure. After one of the connection or of a boundary, or when the deadline has passed, the connection is
-    /// closed.
+    /// The first failure. After one of the connection or of a boundary, or when the deadline has
+    /// passed, the connection is closed.
     pub(crate) fn run<T>(
         &mut self,
         request: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -120,9 +130,12 @@ impl Transport {
         outcome
     }
 
-    /// Sends what was deferred, and waits for no answer. A failure is reported by the next request, as one of the connection.
+    /// Sends what was deferred, and waits for no answer. A failure is reported by the next request,
+    /// as one of the connection.
     pub(crate) fn flush(&mut self) {
-        let (Some(runtime), false) = (&self.runtime, self.is_closed) else { return };
+        let (Some(runtime), false) = (&self.runtime, self.is_closed) else {
+            return;
+        };
         let (driver, deferred) = (&mut self.driver, &mut self.deferred);
         let mut waiting = Vec::new();
         let mut failed = None;
@@ -142,19 +155,32 @@ impl Transport {
         self.is_closed |= failed.is_some();
     }
 
-    fn drive<T>(&mut self, all: impl Future<Output = Result<T, PostgresError>>) -> Result<T, PostgresError> {
+    fn drive<T>(
+        &mut self,
+        all: impl Future<Output = Result<T, PostgresError>>,
+    ) -> Result<T, PostgresError> {
         self.round_trips += 1;
         let lost = || PostgresError::of_connection("the connection was given up before");
-        let runtime = self.runtime.as_ref().filter(|_| !self.is_closed).ok_or_else(lost)?;
+        let runtime = self
+            .runtime
+            .as_ref()
+            .filter(|_| !self.is_closed)
+            .ok_or_else(lost)?;
         let (driver, warnings, deadline) = (&mut self.driver, &mut self.warnings, self.deadline);
         let mut all = pin!(all);
         let answered = poll_fn(|context| poll(all.as_mut(), driver, warnings, context));
         runtime.block_on(async {
             match deadline {
                 None => answered.await,
-                Some(deadline) => timeout_at(deadline.into(), answered)
-                    .await
-                    .unwrap_or_else(|_| Err(PostgresError::of_connection("the server did not answer in time"))),
+                Some(deadline) => {
+                    timeout_at(deadline.into(), answered)
+                        .await
+                        .unwrap_or_else(|_| {
+                            Err(PostgresError::of_connection(
+                                "the server did not answer in time",
+                            ))
+                        })
+                }
             }
         })
     }
@@ -183,9 +209,13 @@ fn poll<T>(
                 }
             }
             Poll::Ready(Some(Ok(_))) => {}
-            Poll::Ready(Some(Err(error))) => return Poll::Ready(Err(PostgresError::of_connection(describe(&error)))),
+            Poll::Ready(Some(Err(error))) => {
+                return Poll::Ready(Err(PostgresError::of_connection(describe(&error))));
+            }
             Poll::Ready(None) => {
-                return Poll::Ready(Err(PostgresError::of_connection("the server closed the connection")));
+                return Poll::Ready(Err(PostgresError::of_connection(
+                    "the server closed the connection",
+                )));
             }
             // The driver may have passed an answer on.
             Poll::Pending => return request.as_mut().poll(context),
@@ -201,7 +231,10 @@ impl Warns for DbError {
     fn severity_is_warning(&self) -> bool {
         use tokio_postgres::error::Severity;
         // A server of before 9.6 does not say it in English alone.
-        !matches!(self.parsed_severity(), Some(Severity::Notice | Severity::Debug | Severity::Info | Severity::Log))
+        !matches!(
+            self.parsed_severity(),
+            Some(Severity::Notice | Severity::Debug | Severity::Info | Severity::Log)
+        )
     }
 }
 

@@ -1,4 +1,5 @@
-//! The connection against real servers: what is sent together, what is not taken for a commit, and what is given up.
+//! The connection against real servers: what is sent together, what is not taken for a commit, and
+//! what is given up.
 //!
 //! They do nothing in a run on SQLite: `scripts/test postgres` runs them.
 
@@ -7,7 +8,9 @@ mod client {
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use diesel::connection::{AnsiTransactionManager, SimpleConnection as _, TransactionManager as _};
+    use diesel::connection::{
+        AnsiTransactionManager, SimpleConnection as _, TransactionManager as _,
+    };
     use diesel::r2d2::R2D2Connection as _;
     use diesel::sql_types::{BigInt, Nullable, Text};
     use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, sql_query};
@@ -44,11 +47,18 @@ mod client {
     }
 
     fn number(connection: &mut PostgresConnection, sql: &str) -> i64 {
-        sql_query(format!("SELECT ({sql})::bigint AS number")).get_result::<Number>(connection).unwrap().number
+        sql_query(format!("SELECT ({sql})::bigint AS number"))
+            .get_result::<Number>(connection)
+            .unwrap()
+            .number
     }
 
     fn begin(connection: &mut PostgresConnection) {
-        connection.deferring(|connection| AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN")).unwrap();
+        connection
+            .deferring(|connection| {
+                AnsiTransactionManager::begin_transaction_sql(connection, "BEGIN")
+            })
+            .unwrap();
     }
 
     fn state_of(outcome: diesel::QueryResult<()>) -> String {
@@ -57,22 +67,41 @@ mod client {
 
     #[test]
     fn values_of_all_types_of_the_register_come_back_as_they_were_sent() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let mut connection = connect(&cluster);
-        for text in [None, Some(String::new()), Some("Zo\u{eb} \0".replace('\0', "x")), Some("x".repeat(100_000))] {
+        for text in [
+            None,
+            Some(String::new()),
+            Some("Zo\u{eb} \0".replace('\0', "x")),
+            Some("x".repeat(100_000)),
+        ] {
             let query = sql_query("SELECT $1 AS value").bind::<Nullable<Text>, _>(&text);
-            assert_eq!(query.get_result::<Value>(&mut connection).unwrap().value, text);
+            assert_eq!(
+                query.get_result::<Value>(&mut connection).unwrap().value,
+                text
+            );
         }
         let query = sql_query("SELECT $1 AS number").bind::<BigInt, _>(i64::MIN);
-        assert_eq!(query.load::<Number>(&mut connection).unwrap(), [Number { number: i64::MIN }]);
+        assert_eq!(
+            query.load::<Number>(&mut connection).unwrap(),
+            [Number { number: i64::MIN }]
+        );
     }
 
     #[test]
     fn failure_has_its_sqlstate_and_no_values_of_rows() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let mut connection = connect(&cluster);
-        connection.batch_execute("CREATE TABLE t (name text PRIMARY KEY); INSERT INTO t VALUES ('Ash')").unwrap();
-        let error = connection.batch_execute("INSERT INTO t VALUES ('Ash')").unwrap_err();
+        connection
+            .batch_execute("CREATE TABLE t (name text PRIMARY KEY); INSERT INTO t VALUES ('Ash')")
+            .unwrap();
+        let error = connection
+            .batch_execute("INSERT INTO t VALUES ('Ash')")
+            .unwrap_err();
         assert_eq!(sqlstate(&error), Some("23505"));
         assert!(!format!("{error:?} {error}").contains("Ash"), "{error:?}");
         assert_eq!(state_of(connection.batch_execute("SELEC")), "42601");
@@ -81,11 +110,15 @@ mod client {
 
     #[test]
     fn queued_queries_are_one_round_trip_with_the_next_one() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let mut connection = connect(&cluster);
         let load = |connection: &mut PostgresConnection, sql: &str| {
             let query = sql_query(format!("SELECT ({sql})::bigint AS number"));
-            query.load::<Number>(connection).map(|rows| rows.into_iter().map(|row| row.number).collect::<Vec<_>>())
+            query
+                .load::<Number>(connection)
+                .map(|rows| rows.into_iter().map(|row| row.number).collect::<Vec<_>>())
         };
         let queue = |connection: &mut PostgresConnection, sql: &str| {
             connection.queue_next();
@@ -109,86 +142,126 @@ mod client {
         assert_eq!(take(&mut connection, four, "4"), Ok(vec![4]));
         assert_eq!(connection.round_trips() - before, 2);
 
-        // The failure of a queued query is that of the next one, and of the query itself where there is none.
+        // The failure of a queued query is that of the next one, and of the query itself where
+        // there is none.
         let (five, failing) = (queue(&mut connection, "5"), queue(&mut connection, "1 / 0"));
         assert_eq!(state_of(load(&mut connection, "6").map(drop)), "22012");
         assert_eq!(take(&mut connection, five, "5"), Ok(vec![5]));
         assert!(take(&mut connection, failing, "1 / 0").is_err());
         let failing = queue(&mut connection, "1 / 0");
-        assert_eq!(state_of(take(&mut connection, failing, "1 / 0").map(drop)), "22012");
+        assert_eq!(
+            state_of(take(&mut connection, failing, "1 / 0").map(drop)),
+            "22012"
+        );
         assert_eq!(load(&mut connection, "7"), Ok(vec![7]));
     }
 
     #[test]
     fn deferred_statements_are_executed_in_order_before_the_next_one() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
-        connection.batch_execute("CREATE TABLE t (n bigint)").unwrap();
+        connection
+            .batch_execute("CREATE TABLE t (n bigint)")
+            .unwrap();
         begin(&mut connection);
         for n in 1..=3_i64 {
-            let insert = sql_query("INSERT INTO t SELECT coalesce(max(n), 0) * 10 + $1 FROM t").bind::<BigInt, _>(n);
-            connection.deferring(|connection| insert.execute(connection)).unwrap();
+            let insert = sql_query("INSERT INTO t SELECT coalesce(max(n), 0) * 10 + $1 FROM t")
+                .bind::<BigInt, _>(n);
+            connection
+                .deferring(|connection| insert.execute(connection))
+                .unwrap();
         }
         assert_eq!(number(&mut connection, "SELECT max(n) FROM t"), 123);
         assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 0);
-        connection.deferring(|connection| sql_query("DELETE FROM t WHERE n = 123").execute(connection)).unwrap();
+        connection
+            .deferring(|connection| sql_query("DELETE FROM t WHERE n = 123").execute(connection))
+            .unwrap();
         AnsiTransactionManager::commit_transaction(&mut connection).unwrap();
         assert_eq!(number(&mut other, "SELECT max(n) FROM t"), 12);
     }
 
     #[test]
     fn deferred_statement_that_fails_fails_the_next_one_or_the_commit() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
-        connection.batch_execute("CREATE TABLE t (n bigint PRIMARY KEY)").unwrap();
+        connection
+            .batch_execute("CREATE TABLE t (n bigint PRIMARY KEY)")
+            .unwrap();
         let insert_twice = |connection: &mut PostgresConnection| {
             begin(connection);
             for _ in 0..2 {
                 let insert = sql_query("INSERT INTO t VALUES (1)");
-                connection.deferring(|connection| insert.execute(connection)).unwrap();
+                connection
+                    .deferring(|connection| insert.execute(connection))
+                    .unwrap();
             }
         };
         insert_twice(&mut connection);
-        assert_eq!(state_of(sql_query("SELECT 1").execute(&mut connection).map(drop)), "23505");
+        assert_eq!(
+            state_of(sql_query("SELECT 1").execute(&mut connection).map(drop)),
+            "23505"
+        );
         AnsiTransactionManager::rollback_transaction(&mut connection).unwrap();
         insert_twice(&mut connection);
         let error = AnsiTransactionManager::commit_transaction(&mut connection).unwrap_err();
         assert_eq!(sqlstate(&error), Some("23505"), "{error:?}");
         assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 0);
         begin(&mut connection);
-        sql_query("INSERT INTO t VALUES (1)").execute(&mut connection).unwrap();
+        sql_query("INSERT INTO t VALUES (1)")
+            .execute(&mut connection)
+            .unwrap();
         AnsiTransactionManager::commit_transaction(&mut connection).unwrap();
         assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 1);
     }
 
     #[test]
     fn nothing_is_written_behind_a_begin_that_fails() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let address: Address = cluster.url("postgres").parse().unwrap();
         let mut other = connect(&cluster);
         other.batch_execute("CREATE TABLE t (n bigint)").unwrap();
         for writes_only_in_transactions in [true, false] {
-            let session = Session { writes_only_in_transactions, ..Session::default() };
-            let connect = || PostgresConnection::connect(&address, &session, Node::Writable).unwrap();
+            let session = Session {
+                writes_only_in_transactions,
+                ..Session::default()
+            };
+            let connect =
+                || PostgresConnection::connect(&address, &session, Node::Writable).unwrap();
             let begin = |connection: &mut PostgresConnection, mode: &str| {
                 let sql = format!("BEGIN ISOLATION LEVEL {mode}");
                 connection
-                    .begin_writing(|connection| AnsiTransactionManager::begin_transaction_sql(connection, &sql))
+                    .begin_writing(|connection| {
+                        AnsiTransactionManager::begin_transaction_sql(connection, &sql)
+                    })
                     .and_then(|()| sql_query("INSERT INTO t VALUES (1)").execute(connection))
             };
             let mut connection = connect();
             assert!(!connection.is_read_only());
-            assert_eq!(state_of(begin(&mut connection, "NONE READ WRITE").map(drop)), "42601");
+            assert_eq!(
+                state_of(begin(&mut connection, "NONE READ WRITE").map(drop)),
+                "42601"
+            );
             assert!(connection.is_closed() && connection.is_broken());
             assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 0);
 
             let mut connection = connect();
             let before = connection.round_trips();
             begin(&mut connection, "READ COMMITTED READ WRITE").unwrap();
-            assert_eq!(connection.round_trips() - before, if writes_only_in_transactions { 1 } else { 2 });
+            assert_eq!(
+                connection.round_trips() - before,
+                if writes_only_in_transactions { 1 } else { 2 }
+            );
             AnsiTransactionManager::commit_transaction(&mut connection).unwrap();
             assert_eq!(number(&mut other, "SELECT count(*) FROM t"), 1);
-            let outside = sql_query("DELETE FROM t").execute(&mut connection).map(drop);
+            let outside = sql_query("DELETE FROM t")
+                .execute(&mut connection)
+                .map(drop);
             assert_eq!(outside.is_err(), writes_only_in_transactions);
             other.batch_execute("DELETE FROM t").unwrap();
         }
@@ -196,9 +269,13 @@ mod client {
 
     #[test]
     fn end_of_a_transaction_that_fails_behind_its_answer_loses_the_connection() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let mut connection = connect(&cluster);
-        connection.deferring(|connection| connection.batch_execute("COMMIT IN ERROR")).unwrap();
+        connection
+            .deferring(|connection| connection.batch_execute("COMMIT IN ERROR"))
+            .unwrap();
         connection.flush();
         assert_eq!(state_of(connection.batch_execute("SELECT 1")), "08006");
         assert!(connection.is_closed());
@@ -206,12 +283,20 @@ mod client {
 
     #[test]
     fn commit_of_a_failed_or_ended_transaction_is_an_error() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let mut connection = connect(&cluster);
-        connection.batch_execute("CREATE TABLE t (n bigint)").unwrap();
+        connection
+            .batch_execute("CREATE TABLE t (n bigint)")
+            .unwrap();
         begin(&mut connection);
-        sql_query("INSERT INTO t VALUES (1)").execute(&mut connection).unwrap();
-        sql_query("SELECT 1 / 0").execute(&mut connection).unwrap_err();
+        sql_query("INSERT INTO t VALUES (1)")
+            .execute(&mut connection)
+            .unwrap();
+        sql_query("SELECT 1 / 0")
+            .execute(&mut connection)
+            .unwrap_err();
         // The failure is swallowed.
         let error = AnsiTransactionManager::commit_transaction(&mut connection).unwrap_err();
         assert_eq!(sqlstate(&error), Some("25P02"), "{error:?}");
@@ -225,21 +310,38 @@ mod client {
 
     #[test]
     fn commit_whose_wait_for_a_standby_is_cancelled_has_an_unknown_outcome() {
-        let Some(cluster) = start(Settings::Durable) else { return };
+        let Some(cluster) = start(Settings::Durable) else {
+            return;
+        };
         let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
-        other.batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'").unwrap();
+        other
+            .batch_execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
+            .unwrap();
         other.batch_execute("SELECT pg_reload_conf()").unwrap();
-        while number(&mut connection, "SELECT (current_setting('synchronous_standby_names') = 'absent')::int") == 0 {
+        while number(
+            &mut connection,
+            "SELECT (current_setting('synchronous_standby_names') = 'absent')::int",
+        ) == 0
+        {
             thread::sleep(Duration::from_millis(20));
         }
         let process = number(&mut connection, "SELECT pg_backend_pid()");
         begin(&mut connection);
-        sql_query("CREATE TABLE t (n bigint)").execute(&mut connection).unwrap();
+        sql_query("CREATE TABLE t (n bigint)")
+            .execute(&mut connection)
+            .unwrap();
         let canceller = thread::spawn(move || {
-            while number(&mut other, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 0 {
+            while number(
+                &mut other,
+                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+            ) == 0
+            {
                 thread::sleep(Duration::from_millis(20));
             }
-            number(&mut other, &format!("SELECT pg_cancel_backend({process})::int"))
+            number(
+                &mut other,
+                &format!("SELECT pg_cancel_backend({process})::int"),
+            )
         });
         let error = AnsiTransactionManager::commit_transaction(&mut connection).unwrap_err();
         assert_eq!(sqlstate(&error), Some(OUTCOME_UNKNOWN), "{error:?}");
@@ -248,11 +350,16 @@ mod client {
 
     #[test]
     fn statement_beyond_the_deadline_gives_the_connection_up() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let mut connection = connect(&cluster);
         let begun = Instant::now();
         connection.set_deadline(Some(begun + Duration::from_millis(300)));
-        assert_eq!(state_of(connection.batch_execute("SELECT pg_sleep(60)")), "08006");
+        assert_eq!(
+            state_of(connection.batch_execute("SELECT pg_sleep(60)")),
+            "08006"
+        );
         assert!(begun.elapsed() < Duration::from_secs(10));
         assert!(connection.is_closed() && connection.is_broken());
         assert_eq!(state_of(connection.batch_execute("SELECT 1")), "08006");
@@ -260,10 +367,14 @@ mod client {
 
     #[test]
     fn connection_that_the_server_ends_is_lost() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let (mut connection, mut other) = (connect(&cluster), connect(&cluster));
         let process = number(&mut connection, "SELECT pg_backend_pid()");
-        other.batch_execute(&format!("SELECT pg_terminate_backend({process}, 5000)")).unwrap();
+        other
+            .batch_execute(&format!("SELECT pg_terminate_backend({process}, 5000)"))
+            .unwrap();
         let state = state_of(connection.batch_execute("SELECT 1"));
         assert!(["08006", "57P01"].contains(&state.as_str()), "{state}");
         assert!(connection.is_closed());
@@ -274,49 +385,79 @@ mod client {
         if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
-        let (primary, standby) = (Cluster::start(Settings::Fast), Cluster::start(Settings::Fast));
-        connect(&standby).batch_execute("ALTER SYSTEM SET default_transaction_read_only = on").unwrap();
-        connect(&standby).batch_execute("SELECT pg_reload_conf()").unwrap();
+        let (primary, standby) = (
+            Cluster::start(Settings::Fast),
+            Cluster::start(Settings::Fast),
+        );
+        connect(&standby)
+            .batch_execute("ALTER SYSTEM SET default_transaction_read_only = on")
+            .unwrap();
+        connect(&standby)
+            .batch_execute("SELECT pg_reload_conf()")
+            .unwrap();
         while !connect(&standby).is_read_only() {
             thread::sleep(Duration::from_millis(20));
         }
         let host = |cluster: &Cluster| {
             let url = cluster.url("postgres");
-            url.split_once('@').unwrap().1.split_once('/').unwrap().0.to_owned()
+            url.split_once('@')
+                .unwrap()
+                .1
+                .split_once('/')
+                .unwrap()
+                .0
+                .to_owned()
         };
         // Nobody answers at the last one.
         let (primary, standby, dead) = (host(&primary), host(&standby), "127.0.0.1:1");
         let reached = |hosts: &[&str], node| {
             let url = format!("postgres://postgres@{}/postgres", hosts.join(","));
             let address: Address = url.parse().unwrap();
-            PostgresConnection::connect(&address, &Session::default(), node).map(|connection| connection.is_read_only())
+            PostgresConnection::connect(&address, &Session::default(), node)
+                .map(|connection| connection.is_read_only())
         };
-        for hosts in [[&*standby, dead, &primary], [dead, &standby, &primary], [&primary, dead, &standby]] {
+        for hosts in [
+            [&*standby, dead, &primary],
+            [dead, &standby, &primary],
+            [&primary, dead, &standby],
+        ] {
             assert!(!reached(&hosts, Node::Writable).unwrap(), "{hosts:?}");
             assert!(!reached(&hosts, Node::PreferWritable).unwrap(), "{hosts:?}");
         }
         assert!(reached(&[dead, &standby], Node::PreferWritable).unwrap());
         let error = reached(&[dead, &standby], Node::Writable).unwrap_err();
-        assert!(error.is_read_only() && error.to_string().contains("read-only"), "{error}");
+        assert!(
+            error.is_read_only() && error.to_string().contains("read-only"),
+            "{error}"
+        );
     }
 
     #[test]
     fn pooler_is_recognised_and_settings_are_made_in_each_transaction() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Pgbouncer]) {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Pgbouncer])
+        {
             return;
         }
-        let session = Session { lock_timeout: Some(Duration::from_millis(1_234)), ..Session::default() };
+        let session = Session {
+            lock_timeout: Some(Duration::from_millis(1_234)),
+            ..Session::default()
+        };
         for mode in ["transaction", "session"] {
             let cluster = Cluster::start_as(Settings::Fast, &Variant::PgBouncer(mode.to_owned()));
             let address: Address = cluster.url("postgres").parse().unwrap();
-            let mut connections: Vec<_> =
-                (0..3).map(|_| PostgresConnection::connect(&address, &session, Node::Writable).unwrap()).collect();
+            let mut connections: Vec<_> = (0..3)
+                .map(|_| PostgresConnection::connect(&address, &session, Node::Writable).unwrap())
+                .collect();
             for round in 0..3 {
                 for connection in &mut connections {
                     assert!(connection.is_pooled(), "{mode}");
-                    let timeout = sql_query("SELECT current_setting('lock_timeout') AS value, $1 AS round");
+                    let timeout =
+                        sql_query("SELECT current_setting('lock_timeout') AS value, $1 AS round");
                     begin(connection);
-                    let timeout = timeout.bind::<BigInt, _>(round).get_result::<Value>(connection).unwrap();
+                    let timeout = timeout
+                        .bind::<BigInt, _>(round)
+                        .get_result::<Value>(connection)
+                        .unwrap();
                     assert_eq!(timeout.value.as_deref(), Some("1234ms"), "{mode} {round}");
                     AnsiTransactionManager::commit_transaction(connection).unwrap();
                 }
@@ -326,45 +467,82 @@ mod client {
 
     #[test]
     fn settings_of_a_session_are_made_as_it_begins() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let address: Address = cluster.url("postgres").parse().unwrap();
-        let session = Session { lock_timeout: Some(Duration::from_millis(1_234)), ..Session::default() };
-        let mut connection = PostgresConnection::connect(&address, &session, Node::Writable).unwrap();
+        let session = Session {
+            lock_timeout: Some(Duration::from_millis(1_234)),
+            ..Session::default()
+        };
+        let mut connection =
+            PostgresConnection::connect(&address, &session, Node::Writable).unwrap();
         assert!(!connection.is_pooled());
-        for (name, expected) in [("lock_timeout", "1234ms"), ("TimeZone", "UTC"), ("synchronous_commit", "on")] {
+        for (name, expected) in [
+            ("lock_timeout", "1234ms"),
+            ("TimeZone", "UTC"),
+            ("synchronous_commit", "on"),
+        ] {
             let query = sql_query(format!("SELECT current_setting('{name}') AS value"));
-            assert_eq!(query.get_result::<Value>(&mut connection).unwrap().value.as_deref(), Some(expected), "{name}");
+            assert_eq!(
+                query
+                    .get_result::<Value>(&mut connection)
+                    .unwrap()
+                    .value
+                    .as_deref(),
+                Some(expected),
+                "{name}"
+            );
         }
     }
 
     #[test]
     fn a_statement_that_was_prepared_for_an_empty_table_goes_along_its_index_when_it_is_full() {
-        let Some(cluster) = start(Settings::Fast) else { return };
+        let Some(cluster) = start(Settings::Fast) else {
+            return;
+        };
         let mut connection = connect(&cluster);
         // Of a table that was vacuumed, PostgreSQL knows that it is empty.
         let table = "CREATE TABLE t (n bigint PRIMARY KEY) WITH (autovacuum_enabled = off)";
         connection.batch_execute(table).unwrap();
         connection.batch_execute("VACUUM t").unwrap();
-        connection.batch_execute("PREPARE one AS SELECT n FROM t WHERE n = $1; EXECUTE one(1)").unwrap();
-        connection.batch_execute("INSERT INTO t SELECT generate_series(1, 10000)").unwrap();
-        let plan = sql_query("EXPLAIN (COSTS OFF) EXECUTE one(1)").load::<Line>(&mut connection).unwrap();
+        connection
+            .batch_execute("PREPARE one AS SELECT n FROM t WHERE n = $1; EXECUTE one(1)")
+            .unwrap();
+        connection
+            .batch_execute("INSERT INTO t SELECT generate_series(1, 10000)")
+            .unwrap();
+        let plan = sql_query("EXPLAIN (COSTS OFF) EXECUTE one(1)")
+            .load::<Line>(&mut connection)
+            .unwrap();
         let plan: Vec<_> = plan.into_iter().map(|line| line.line).collect();
-        assert_eq!(plan, ["Index Only Scan using t_pkey on t", "  Index Cond: (n = $1)"]);
+        assert_eq!(
+            plan,
+            [
+                "Index Only Scan using t_pkey on t",
+                "  Index Cond: (n = $1)"
+            ]
+        );
     }
 
     #[test]
     fn error_in_another_language_has_the_same_sqlstate() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Localedef]) {
+        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Localedef])
+        {
             return;
         }
         let cluster = Cluster::start_as(Settings::Fast, &Variant::Messages("de_DE".to_owned()));
         let (mut one, mut other) = (connect(&cluster), connect(&cluster));
-        one.batch_execute("CREATE TABLE t (n bigint); INSERT INTO t VALUES (1)").unwrap();
+        one.batch_execute("CREATE TABLE t (n bigint); INSERT INTO t VALUES (1)")
+            .unwrap();
         begin(&mut one);
         sql_query("UPDATE t SET n = 2").execute(&mut one).unwrap();
         other.batch_execute("SET lock_timeout = 50").unwrap();
         let error = other.batch_execute("UPDATE t SET n = 3").unwrap_err();
         assert_eq!(sqlstate(&error), Some("55P03"));
-        assert!(!error.to_string().contains("canceling"), "the messages are not German: {error}");
+        assert!(
+            !error.to_string().contains("canceling"),
+            "the messages are not German: {error}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The registry's part in a trainee's life, and what only an operator does: each action finds the trainee of whatever
-//! provider, has the domain decide, and saves, in one transaction.
+//! The registry's part in a trainee's life, and what only an operator does: each action finds the
+//! trainee of whatever provider, has the domain decide, and saves, in one transaction.
 
 use domain::commands::{Decision, registry};
 use domain::values::trn::{Holder, Trn};
@@ -15,12 +15,14 @@ use storage::store::Store;
 use crate::retries::write_blocking_with_retries;
 
 /// What is said of dates that were given for a trainee who missed nothing.
-const DATES_ARE_LEFT: &str = "; no date was stored, because the course or the deferral has not begun";
+const DATES_ARE_LEFT: &str =
+    "; no date was stored, because the course or the deferral has not begun";
 
 /// What can be done to a trainee outside the API.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RegistryAction {
-    /// The registry issues a teacher reference number: this one, or, in a sandbox, one that nobody has.
+    /// The registry issues a teacher reference number: this one, or, in a sandbox, one that nobody
+    /// has.
     IssueTrn(Option<Trn>),
     /// The registry confirms the award.
     Award,
@@ -80,7 +82,11 @@ pub enum RegistryActionError {
 
 impl JobError for RegistryActionError {
     fn of_the_store(&self) -> Option<&StorageError> {
-        if let Self::Storage(error) = self { Some(error) } else { None }
+        if let Self::Storage(error) = self {
+            Some(error)
+        } else {
+            None
+        }
     }
 }
 
@@ -99,7 +105,13 @@ pub fn perform(
         RegistryAction::IssueTrn(trn) => {
             let (trn, holders) = number(session, trainee_id, trn.as_ref(), cause)?;
             apply(session, trainee_id, cause, |provider, trainee| {
-                Ok(registry::issue_trn(&trainee.record, &trn, &holders, provider.today(), provider.change_date())?)
+                Ok(registry::issue_trn(
+                    &trainee.record,
+                    &trn,
+                    &holders,
+                    provider.today(),
+                    provider.change_date(),
+                )?)
             })
         }
         RegistryAction::Award => apply(session, trainee_id, cause, |provider, trainee| {
@@ -109,19 +121,36 @@ pub fn perform(
             let mut dates_are_left = false;
             let outcome = apply(session, trainee_id, cause, |provider, trainee| {
                 let today = provider.today();
-                dates_are_left =
-                    *back != registry::Reinstatement::default() && registry::missed_no_training(&trainee.record, today);
-                Ok(registry::reinstate(&trainee.record, *back, today, provider.change_date())?)
+                dates_are_left = *back != registry::Reinstatement::default()
+                    && registry::missed_no_training(&trainee.record, today);
+                Ok(registry::reinstate(
+                    &trainee.record,
+                    *back,
+                    today,
+                    provider.change_date(),
+                )?)
             })?;
             let left = if dates_are_left { DATES_ARE_LEFT } else { "" };
-            Ok(Outcome { standing: outcome.standing + left, ..outcome })
+            Ok(Outcome {
+                standing: outcome.standing + left,
+                ..outcome
+            })
         }
-        RegistryAction::ReturnRecommendation => apply(session, trainee_id, cause, |provider, trainee| {
-            Ok(registry::return_recommendation(&trainee.record, provider.change_date())?)
-        }),
+        RegistryAction::ReturnRecommendation => {
+            apply(session, trainee_id, cause, |provider, trainee| {
+                Ok(registry::return_recommendation(
+                    &trainee.record,
+                    provider.change_date(),
+                )?)
+            })
+        }
         RegistryAction::UndoWithdrawal => apply(session, trainee_id, cause, |provider, trainee| {
             let last = trainee.last_withdrawal()?;
-            Ok(registry::undo_withdrawal(&trainee.record, last, provider.change_date())?)
+            Ok(registry::undo_withdrawal(
+                &trainee.record,
+                last,
+                provider.change_date(),
+            )?)
         }),
         RegistryAction::Discard => apply(session, trainee_id, cause, |provider, trainee| {
             Ok(registry::discard(&trainee.record, provider.change_date())?)
@@ -129,8 +158,8 @@ pub fn perform(
     }
 }
 
-/// The number to be issued to a trainee, and who else has it: the one that is requested, otherwise the one that the trainee
-/// has, otherwise one that nobody has.
+/// The number to be issued to a trainee, and who else has it: the one that is requested, otherwise
+/// the one that the trainee has, otherwise one that nobody has.
 fn number(
     session: &mut Session<'_>,
     trainee_id: &str,
@@ -151,8 +180,9 @@ fn number(
     Ok((trn, Vec::new()))
 }
 
-/// A trainee of a sandbox after what the registry does next: it issues a TRN, confirms the award, and issues a TRN first
-/// where there is none, or a deferred trainee is back since today. `None` in a state after which nothing follows.
+/// A trainee of a sandbox after what the registry does next: it issues a TRN, confirms the award,
+/// and issues a TRN first where there is none, or a deferred trainee is back since today. `None` in
+/// a state after which nothing follows.
 ///
 /// # Errors
 ///
@@ -168,10 +198,15 @@ pub fn advance(
     };
     Ok(Some(match trainee.state_or_draft() {
         State::SubmittedForTrn => with_trn(trainee)?,
-        State::RecommendedForAward if trainee.trn.is_none() => registry::award(&with_trn(trainee)?.record, now)?,
+        State::RecommendedForAward if trainee.trn.is_none() => {
+            registry::award(&with_trn(trainee)?.record, now)?
+        }
         State::RecommendedForAward => registry::award(trainee, now)?,
         State::Deferred => {
-            let back = registry::Reinstatement { date: Some(today), itt_end_date: None };
+            let back = registry::Reinstatement {
+                date: Some(today),
+                itt_end_date: None,
+            };
             registry::reinstate(trainee, back, today, now)?
         }
         State::Draft | State::TrnReceived | State::Withdrawn | State::Awarded => return Ok(None),
@@ -183,24 +218,35 @@ fn open<'a>(
     trainee_id: &str,
     cause: Cause<'a>,
 ) -> Result<ProviderSession<'a>, RegistryActionError> {
-    session.open_trainee(trainee_id, cause)?.ok_or(RegistryActionError::UnknownTrainee)
+    session
+        .open_trainee(trainee_id, cause)?
+        .ok_or(RegistryActionError::UnknownTrainee)
 }
 
-fn find(provider: &mut ProviderSession<'_>, trainee_id: &str) -> Result<StoredTrainee, RegistryActionError> {
-    let trainee = provider.find_hidden_trainee(trainee_id)?.ok_or(RegistryActionError::UnknownTrainee)?;
+fn find(
+    provider: &mut ProviderSession<'_>,
+    trainee_id: &str,
+) -> Result<StoredTrainee, RegistryActionError> {
+    let trainee = provider
+        .find_hidden_trainee(trainee_id)?
+        .ok_or(RegistryActionError::UnknownTrainee)?;
     if trainee.record.discarded_at.is_some() && provider.erasure_of(trainee_id)?.is_some() {
         return Err(RegistryActionError::Erased);
     }
     Ok(trainee)
 }
 
-/// Saves what is decided of a trainee, when it is a change. Only when the trainee was found is it known when the change is
-/// made: nobody else changes it any more, and the provider's `now` comes after its last change.
+/// Saves what is decided of a trainee, when it is a change. Only when the trainee was found is it
+/// known when the change is made: nobody else changes it any more, and the provider's `now` comes
+/// after its last change.
 fn apply(
     session: &mut Session<'_>,
     trainee_id: &str,
     cause: Cause<'_>,
-    decide: impl FnOnce(&mut ProviderSession<'_>, &StoredTrainee) -> Result<Decision<Trainee>, RegistryActionError>,
+    decide: impl FnOnce(
+        &mut ProviderSession<'_>,
+        &StoredTrainee,
+    ) -> Result<Decision<Trainee>, RegistryActionError>,
 ) -> Result<Outcome, RegistryActionError> {
     let mut provider = open(session, trainee_id, cause)?;
     let trainee = find(&mut provider, trainee_id)?;
@@ -208,7 +254,10 @@ fn apply(
     if decision.changed {
         provider.update_trainee(&trainee, &decision.record)?;
     }
-    Ok(Outcome { changed: decision.changed, standing: registry::status_summary(&decision.record) })
+    Ok(Outcome {
+        changed: decision.changed,
+        standing: registry::status_summary(&decision.record),
+    })
 }
 
 /// As [`perform`] for an operator: a change stands in the activity log too.
@@ -223,14 +272,20 @@ pub fn perform_for_operator(
     by: Actor<'_>,
 ) -> Result<Outcome, RegistryActionError> {
     let name = by.to_string();
-    let outcome = perform(session, trainee_id, action, Cause::of(action.operation()).by(&name))?;
+    let outcome = perform(
+        session,
+        trainee_id,
+        action,
+        Cause::of(action.operation()).by(&name),
+    )?;
     if outcome.changed {
         session.record_registry_action(by, trainee_id, action.operation())?;
     }
     Ok(outcome)
 }
 
-/// As [`perform_for_operator`] for a command that somebody runs, in a transaction of its own, with retries. Blocks.
+/// As [`perform_for_operator`] for a command that somebody runs, in a transaction of its own, with
+/// retries. Blocks.
 ///
 /// # Errors
 ///

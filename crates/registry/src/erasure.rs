@@ -54,31 +54,51 @@ pub enum ErasureError {
 
 impl JobError for ErasureError {
     fn of_the_store(&self) -> Option<&StorageError> {
-        if let Self::Storage(error) = self { Some(error) } else { None }
+        if let Self::Storage(error) = self {
+            Some(error)
+        } else {
+            None
+        }
     }
 }
 
-/// What an erasure of a trainee of that provider would remove, and what else there may be of the person. Fails when the ground
-/// names the person, by a present or a former value.
+/// What an erasure of a trainee of that provider would remove, and what else there may be of the
+/// person. Fails when the ground names the person, by a present or a former value.
 ///
 /// # Errors
 ///
 /// [`ErasureError`].
-pub fn plan(session: &mut Session<'_>, ukprn: &str, trainee_id: &str, ground: &str) -> Result<Planned, ErasureError> {
-    let history = session.history_of(trainee_id)?.filter(|history| history.ukprn == ukprn);
+pub fn plan(
+    session: &mut Session<'_>,
+    ukprn: &str,
+    trainee_id: &str,
+    ground: &str,
+) -> Result<Planned, ErasureError> {
+    let history = session
+        .history_of(trainee_id)?
+        .filter(|history| history.ukprn == ukprn);
     let history = history.ok_or(ErasureError::UnknownTrainee)?;
     if history.erasure.is_none() {
         require_impersonal(ground, &history.identifying_values())?;
     }
-    let related = if history.erasure.is_none() { session.records_of_person(trainee_id)? } else { Vec::new() };
-    Ok(Planned { trainee_id: trainee_id.to_owned(), erasure: history.erasure, entries: history.entries.len(), related })
+    let related = if history.erasure.is_none() {
+        session.records_of_person(trainee_id)?
+    } else {
+        Vec::new()
+    };
+    Ok(Planned {
+        trainee_id: trainee_id.to_owned(),
+        erasure: history.erasure,
+        entries: history.entries.len(),
+        related,
+    })
 }
 
-/// Erases a trainee of that provider. `by` runs the command, for the history; who ordered the erasure is a part of the order.
-/// Blocks.
+/// Erases a trainee of that provider. `by` runs the command, for the history; who ordered the
+/// erasure is a part of the order. Blocks.
 ///
-/// A trainee that the register does not know, because it is restored from an older backup, is recorded as erased when the
-/// order says that it was.
+/// A trainee that the register does not know, because it is restored from an older backup, is
+/// recorded as erased when the order says that it was.
 ///
 /// # Errors
 ///
@@ -90,8 +110,15 @@ pub fn erase_blocking(
     order: &ErasureOrder,
     by: &str,
 ) -> Result<Outcome, ErasureError> {
-    let (ukprn, trainee_id, order, by) = (ukprn.to_owned(), trainee_id.to_owned(), order.clone(), by.to_owned());
-    write_blocking_with_retries(store, move |session| erase(session, &ukprn, &trainee_id, &order, &by))
+    let (ukprn, trainee_id, order, by) = (
+        ukprn.to_owned(),
+        trainee_id.to_owned(),
+        order.clone(),
+        by.to_owned(),
+    );
+    write_blocking_with_retries(store, move |session| {
+        erase(session, &ukprn, &trainee_id, &order, &by)
+    })
 }
 
 fn erase(
@@ -102,26 +129,41 @@ fn erase(
     by: &str,
 ) -> Result<Outcome, ErasureError> {
     let cause = Cause::of(OPERATION).by(by);
-    let owner = session.open_trainee(trainee_id, cause)?.map(|owner| owner.provider().ukprn.clone());
+    let owner = session
+        .open_trainee(trainee_id, cause)?
+        .map(|owner| owner.provider().ukprn.clone());
     if owner.is_some_and(|owner| owner != ukprn) {
         return Err(ErasureError::UnknownTrainee);
     }
-    let mut provider = session.open_provider(ukprn, cause)?.ok_or(ErasureError::UnknownTrainee)?;
+    let mut provider = session
+        .open_provider(ukprn, cause)?
+        .ok_or(ErasureError::UnknownTrainee)?;
     // Nobody else erases the trainee from here on.
     let found = provider.find_hidden_trainee(trainee_id)?;
     if let Some(erasure) = provider.erasure_of(trainee_id)? {
-        return if erasure.ukprn == ukprn { Ok(Outcome::Before(erasure)) } else { Err(ErasureError::UnknownTrainee) };
+        return if erasure.ukprn == ukprn {
+            Ok(Outcome::Before(erasure))
+        } else {
+            Err(ErasureError::UnknownTrainee)
+        };
     }
     let Some(trainee) = found.filter(|trainee| !is_tombstone(&trainee.record)) else {
         if order.erased_at.is_none() {
             return Err(ErasureError::UnknownTrainee);
         }
-        return Ok(Outcome::Recorded(provider.record_erasure(trainee_id, order, 0)?));
+        return Ok(Outcome::Recorded(
+            provider.record_erasure(trainee_id, order, 0)?,
+        ));
     };
-    // The ground of an erasure that is made again is kept already; to refuse it would leave the person in the register.
+    // The ground of an erasure that is made again is kept already; to refuse it would leave the
+    // person in the register.
     if order.erased_at.is_none() {
-        let history = provider.history_of(trainee_id)?.ok_or(ErasureError::UnknownTrainee)?;
+        let history = provider
+            .history_of(trainee_id)?
+            .ok_or(ErasureError::UnknownTrainee)?;
         require_impersonal(&order.ground, &history.identifying_values())?;
     }
-    Ok(Outcome::Erased(provider.erase_trainee(trainee_id, &trainee, order)?))
+    Ok(Outcome::Erased(
+        provider.erase_trainee(trainee_id, &trainee, order)?,
+    ))
 }

@@ -1,6 +1,7 @@
 //! What became of the rows of a file, each of which asks for an action.
 //!
-//! Whoever prints or shows it gets the words of a refusal whole; what is stored of an import has no value of a record.
+//! Whoever prints or shows it gets the words of a refusal whole; what is stored of an import has no
+//! value of a record.
 
 use domain::commands::registry::RegistryError;
 use storage::error::{Refusal, StorageError};
@@ -55,7 +56,11 @@ impl FileReport {
 
     /// Adds a row that asks for nothing that can be done.
     pub fn add_unreadable(&mut self, line: u64, problem: &RowProblem) {
-        self.refused.push(RefusedOrder { line, problem: problem.to_string(), stored: problem.without_values() });
+        self.refused.push(RefusedOrder {
+            line,
+            problem: problem.to_string(),
+            stored: problem.without_values(),
+        });
     }
 
     /// Adds what became of a row.
@@ -74,7 +79,14 @@ impl FileReport {
             Ok(_) => self.unchanged += 1,
             Err(RegistryActionError::Storage(error)) => {
                 let is_refused = matches!(error, StorageError::Refused(Refusal::NotPermitted));
-                self.stop(line, if is_refused { StopReason::NotPermitted } else { StopReason::NoAnswer });
+                self.stop(
+                    line,
+                    if is_refused {
+                        StopReason::NotPermitted
+                    } else {
+                        StopReason::NoAnswer
+                    },
+                );
                 return Err(error);
             }
             Err(
@@ -84,7 +96,11 @@ impl FileReport {
                 | RegistryActionError::Refused(_)),
             ) => {
                 let stored = without_values(&error).to_owned();
-                self.refused.push(RefusedOrder { line, problem: format!("trainee {trainee_id}: {error}"), stored });
+                self.refused.push(RefusedOrder {
+                    line,
+                    problem: format!("trainee {trainee_id}: {error}"),
+                    stored,
+                });
             }
         }
         Ok(())
@@ -98,11 +114,18 @@ impl FileReport {
     /// The rows as they are stored of an import.
     #[must_use]
     pub fn import(&self, action: &RegistryAction) -> NewImport {
-        let refused = self.refused.iter().map(|row| RefusedLine { line: row.line, problem: row.stored.clone() });
+        let refused = self.refused.iter().map(|row| RefusedLine {
+            line: row.line,
+            problem: row.stored.clone(),
+        });
         NewImport {
             kind: ImportKind::Trainees,
             operation: action.operation().to_owned(),
-            counts: ImportCounts { added: 0, changed: self.done, unchanged: self.unchanged },
+            counts: ImportCounts {
+                added: 0,
+                changed: self.done,
+                unchanged: self.unchanged,
+            },
             refused: refused.collect(),
             stopped_at_line: self.stopped.map(|stopped| stopped.line),
         }

@@ -1,8 +1,9 @@
-//! Reads files of comma-separated values, and brings schools and training partners from them into the register.
+//! Reads files of comma-separated values, and brings schools and training partners from them into
+//! the register.
 //!
-//! A file is read row by row. What a row says is checked here; what differs from the register, and how it gets there
-//! next to a running server, is for [`storage::records::organisations::merge`]. A row that cannot be used is reported and
-//! keeps no other row back.
+//! A file is read row by row. What a row says is checked here; what differs from the register, and
+//! how it gets there next to a running server, is for [`storage::records::organisations::merge`]. A
+//! row that cannot be used is reported and keeps no other row back.
 
 mod file_format;
 mod organisations;
@@ -94,7 +95,8 @@ pub enum RowProblem {
         /// Columns of the header row.
         expected: usize,
     },
-    /// A quote is opened in the row and closed nowhere, so the rest of the file is taken for a part of the row.
+    /// A quote is opened in the row and closed nowhere, so the rest of the file is taken for a part
+    /// of the row.
     #[error("a quote is opened and never closed; no row after this one was read")]
     Unclosed,
     /// The URN is missing or has another form.
@@ -194,16 +196,25 @@ pub enum ImportError {
 }
 
 fn list(columns: &[&str]) -> String {
-    columns.iter().map(|column| format!("{column:?}")).collect::<Vec<_>>().join(", ")
+    columns
+        .iter()
+        .map(|column| format!("{column:?}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-/// Brings the organisations of a file into the register, and stores what it came to. Blocks. Where the file or the
-/// store fails on the way, the report says so: what was written before stays, and the same import can be made again.
+/// Brings the organisations of a file into the register, and stores what it came to. Blocks. Where
+/// the file or the store fails on the way, the report says so: what was written before stays, and
+/// the same import can be made again.
 ///
 /// # Errors
 ///
 /// Why nothing of the file was imported.
-pub fn import<O: ImportableOrganisation>(store: &Store, file: impl Read, by: &str) -> Result<Report, ImportError> {
+pub fn import<O: ImportableOrganisation>(
+    store: &Store,
+    file: impl Read,
+    by: &str,
+) -> Result<Report, ImportError> {
     let mut table = Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?;
     let mut merge = Merge::<O>::begin(store)?.by(by);
     // The first line behind those that are done.
@@ -227,11 +238,21 @@ pub fn import<O: ImportableOrganisation>(store: &Store, file: impl Read, by: &st
         Ok(())
     });
     let written = read.and_then(|()| Ok(merge.finish()?));
-    let stopped = written.err().map(|reason| Stopped { line: not_done, reason });
-    let mut report = Report { merged: merge.merged(), refused, stopped, stored: Ok(()) };
+    let stopped = written.err().map(|reason| Stopped {
+        line: not_done,
+        reason,
+    });
+    let mut report = Report {
+        merged: merge.merged(),
+        refused,
+        stopped,
+        stored: Ok(()),
+    };
     let (import, by) = (report.import::<O>(), by.to_owned());
     report.stored = write_blocking_with_retries(store, move |session| {
-        session.record_import(Actor::operator(&by), &import).map(drop)
+        session
+            .record_import(Actor::operator(&by), &import)
+            .map(drop)
     });
     Ok(report)
 }
@@ -245,20 +266,31 @@ impl Report {
 
     /// The report as it is stored.
     fn import<O: ImportableOrganisation>(&self) -> NewImport {
-        let Merged { added, changed, unchanged } = self.merged;
-        let refused =
-            self.refused.iter().map(|row| RefusedLine { line: row.line, problem: row.problem.without_values() });
+        let Merged {
+            added,
+            changed,
+            unchanged,
+        } = self.merged;
+        let refused = self.refused.iter().map(|row| RefusedLine {
+            line: row.line,
+            problem: row.problem.without_values(),
+        });
         NewImport {
             kind: O::KIND,
             operation: O::OPERATION.to_owned(),
-            counts: ImportCounts { added: added as u64, changed: changed as u64, unchanged: unchanged as u64 },
+            counts: ImportCounts {
+                added: added as u64,
+                changed: changed as u64,
+                unchanged: unchanged as u64,
+            },
             refused: refused.collect(),
             stopped_at_line: self.stopped.as_ref().map(|stopped| stopped.line),
         }
     }
 }
 
-/// Reads all rows of a file, and gives each with the line on which it begins. Stops when one is not taken.
+/// Reads all rows of a file, and gives each with the line on which it begins. Stops when one is not
+/// taken.
 ///
 /// # Errors
 ///
@@ -267,7 +299,10 @@ pub fn each_row<R: Importable>(
     file: impl Read,
     take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
-    rest(&mut Table::open(file, R::COLUMNS, R::OPTIONAL_COLUMNS)?, take)
+    rest(
+        &mut Table::open(file, R::COLUMNS, R::OPTIONAL_COLUMNS)?,
+        take,
+    )
 }
 
 fn rest<R: Importable>(
@@ -275,7 +310,10 @@ fn rest<R: Importable>(
     mut take: impl FnMut(u64, Result<R, RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
     while let Some((line, cells)) = table.next()? {
-        take(line, cells.and_then(|cells| R::from_row(&Row::new(R::COLUMNS, R::OPTIONAL_COLUMNS, &cells))))?;
+        take(
+            line,
+            cells.and_then(|cells| R::from_row(&Row::new(R::COLUMNS, R::OPTIONAL_COLUMNS, &cells))),
+        )?;
     }
     Ok(())
 }
@@ -290,10 +328,17 @@ fn read<O: Importable + Organisation>(
         let row = row.and_then(|organisation| {
             for number in organisation.numbers() {
                 if let Some(first) = lines.get(number) {
-                    return Err(RowProblem::Repeated { number: number.to_owned(), line: *first });
+                    return Err(RowProblem::Repeated {
+                        number: number.to_owned(),
+                        line: *first,
+                    });
                 }
             }
-            lines.extend(organisation.numbers().map(|number| (number.to_owned(), line)));
+            lines.extend(
+                organisation
+                    .numbers()
+                    .map(|number| (number.to_owned(), line)),
+            );
             Ok(organisation)
         });
         take(line, row)

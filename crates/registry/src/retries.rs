@@ -1,5 +1,5 @@
-//! Writes that are tried again while that may help: nothing of the last attempt was kept, and what was in its way may
-//! be gone.
+//! Writes that are tried again while that may help: nothing of the last attempt was kept, and what
+//! was in its way may be gone.
 //!
 //! Knows nothing of what is written.
 
@@ -27,7 +27,11 @@ struct Attempts {
 
 impl Attempts {
     fn begin(max_date_wait: Duration) -> Self {
-        Self { made: 1, begun: Instant::now(), max_date_wait }
+        Self {
+            made: 1,
+            begun: Instant::now(),
+            max_date_wait,
+        }
     }
 
     /// How long to wait before the next attempt; `None` where there is no other.
@@ -51,8 +55,9 @@ impl Attempts {
     }
 }
 
-/// Runs a job of a command, and runs it again a few times while another process keeps the database busy, when what the
-/// job had read was changed meanwhile, and when the date of the change is due. Blocks.
+/// Runs a job of a command, and runs it again a few times while another process keeps the database
+/// busy, when what the job had read was changed meanwhile, and when the date of the change is due.
+/// Blocks.
 ///
 /// # Errors
 ///
@@ -93,7 +98,10 @@ where
     let mut attempts = Attempts::begin(MAX_DATE_WAIT_OF_PAGES);
     loop {
         let job = Arc::clone(&job);
-        match store.write(move |session: &mut Session<'_>| job(session)).await {
+        match store
+            .write(move |session: &mut Session<'_>| job(session))
+            .await
+        {
             Ok(outcome) => return Ok(outcome),
             Err(error) => tokio::time::sleep(attempts.wait_after(&error).ok_or(error)?).await,
         }
@@ -119,7 +127,10 @@ mod tests {
     fn failing(
         error: fn() -> StorageError,
         times: usize,
-    ) -> (Arc<AtomicUsize>, impl Fn(&mut Session<'_>) -> Result<(), StorageError> + Send + Sync + 'static) {
+    ) -> (
+        Arc<AtomicUsize>,
+        impl Fn(&mut Session<'_>) -> Result<(), StorageError> + Send + Sync + 'static,
+    ) {
         let runs = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&runs);
         let job = move |_: &mut Session<'_>| match counted.fetch_add(1, Ordering::SeqCst) < times {
@@ -133,7 +144,11 @@ mod tests {
     fn a_write_is_tried_again_a_few_times_where_that_may_help() {
         let database = Database::fresh();
         let store = store(&database);
-        let due = || StorageError::Database(DatabaseError::DateNotDue { wait: Duration::from_millis(1) });
+        let due = || {
+            StorageError::Database(DatabaseError::DateNotDue {
+                wait: Duration::from_millis(1),
+            })
+        };
         let errors: [fn() -> StorageError; 4] = [
             || StorageError::Database(DatabaseError::Busy),
             || StorageError::Database(DatabaseError::Collided),
@@ -142,17 +157,28 @@ mod tests {
         ];
         for error in errors {
             let (runs, job) = failing(error, ATTEMPTS - 1);
-            actix_web::rt::System::new().block_on(write_with_retries(&store, job)).unwrap();
+            actix_web::rt::System::new()
+                .block_on(write_with_retries(&store, job))
+                .unwrap();
             assert_eq!(runs.load(Ordering::SeqCst), ATTEMPTS, "{}", error());
         }
         let given_up: [(fn() -> StorageError, usize); 3] = [
             (|| StorageError::Stale, ATTEMPTS),
             (|| StorageError::Database(DatabaseError::Closed), 1),
-            (|| StorageError::Database(DatabaseError::DateNotDue { wait: Duration::from_secs(6) }), 1),
+            (
+                || {
+                    StorageError::Database(DatabaseError::DateNotDue {
+                        wait: Duration::from_secs(6),
+                    })
+                },
+                1,
+            ),
         ];
         for (error, expected) in given_up {
             let (runs, job) = failing(error, usize::MAX);
-            actix_web::rt::System::new().block_on(write_with_retries(&store, job)).unwrap_err();
+            actix_web::rt::System::new()
+                .block_on(write_with_retries(&store, job))
+                .unwrap_err();
             assert_eq!(runs.load(Ordering::SeqCst), expected, "{}", error());
         }
     }

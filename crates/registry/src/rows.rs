@@ -16,7 +16,8 @@ const ITT_END_DATE: &str = "itt_end_date";
 
 /// A row that asks for an action.
 pub trait Order: Importable {
-    /// The identifier of the trainee, and the action: that of the command, with what the row says of it.
+    /// The identifier of the trainee, and the action: that of the command, with what the row says
+    /// of it.
     fn order(self, action: &RegistryAction) -> (String, RegistryAction);
 }
 
@@ -32,8 +33,9 @@ pub struct NumberRow(String, Option<Trn>);
 #[derive(Debug)]
 pub struct ReturnRow(String, Reinstatement);
 
-/// Reads all rows of a file that asks for an action, and gives each with the line on which it begins: the identifier of the
-/// trainee, and the action with what the row says of it. Stops when one is not taken.
+/// Reads all rows of a file that asks for an action, and gives each with the line on which it
+/// begins: the identifier of the trainee, and the action with what the row says of it. Stops when
+/// one is not taken.
 ///
 /// # Errors
 ///
@@ -58,7 +60,9 @@ fn each_order_of<R: Order>(
     file: impl Read,
     mut take: impl FnMut(u64, Result<(String, RegistryAction), RowProblem>) -> Result<(), ImportError>,
 ) -> Result<(), ImportError> {
-    each_row(file, |line, row: Result<R, RowProblem>| take(line, row.map(|row| row.order(action))))
+    each_row(file, |line, row: Result<R, RowProblem>| {
+        take(line, row.map(|row| row.order(action)))
+    })
 }
 
 fn trainee_id(row: &Row<'_>) -> Result<String, RowProblem> {
@@ -91,7 +95,10 @@ impl Importable for ReturnRow {
             let read = |text: String| read_date(&text).ok_or(RowProblem::BadDate(column));
             row.text(column).map(read).transpose()
         };
-        let back = Reinstatement { date: day(DATE)?, itt_end_date: day(ITT_END_DATE)? };
+        let back = Reinstatement {
+            date: day(DATE)?,
+            itt_end_date: day(ITT_END_DATE)?,
+        };
         Ok(Self(trainee_id(row)?, back))
     }
 }

@@ -1,8 +1,8 @@
-//! Plays the registry in a sandbox: issues a number some time after the submission, and confirms an award as long after the
-//! recommendation.
+//! Plays the registry in a sandbox: issues a number some time after the submission, and confirms an
+//! award as long after the recommendation.
 //!
-//! What is due is asked of the store and decided on the trainee in the transaction of the change, so that it happens once,
-//! also after a restart and with several servers over one database.
+//! What is due is asked of the store and decided on the trainee in the transaction of the change,
+//! so that it happens once, also after a restart and with several servers over one database.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ use crate::actions::{RegistryAction, RegistryActionError, perform};
 const OPERATION: &str = "sandbox registry";
 /// How often a server looks for what is due.
 const PAUSE: Duration = Duration::from_secs(1);
-/// Trainees that are looked for at once. Each is changed in a transaction of its own, so that no request waits for many.
+/// Trainees that are looked for at once. Each is changed in a transaction of its own, so that no
+/// request waits for many.
 const BATCH: u16 = 50;
 
 /// What the registry did.
@@ -44,7 +45,8 @@ pub fn start(store: Store, delay: TimeDelta) {
     });
 }
 
-/// Does everything that is due: for trainees who were submitted, or recommended, that long ago by the store's clock.
+/// Does everything that is due: for trainees who were submitted, or recommended, that long ago by
+/// the store's clock.
 ///
 /// # Errors
 ///
@@ -58,19 +60,37 @@ pub async fn simulate_once(store: &Store, delay: TimeDelta) -> Result<Simulated,
 }
 
 /// Finds those who have waited since a time, behind one of them, so many at most.
-type Find = fn(&mut Session<'_>, DateTime<Utc>, Option<&Waiting>, i64) -> Result<Vec<Waiting>, StorageError>;
+type Find = fn(
+    &mut Session<'_>,
+    DateTime<Utc>,
+    Option<&Waiting>,
+    i64,
+) -> Result<Vec<Waiting>, StorageError>;
 
 /// Does something to a trainee, and says whether that was a change.
 type Change = fn(&mut Session<'_>, &str) -> Result<bool, RegistryActionError>;
 
 /// Issues a number.
 fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
-    Ok(perform(session, trainee_id, &RegistryAction::IssueTrn(None), Cause::of(OPERATION))?.changed)
+    Ok(perform(
+        session,
+        trainee_id,
+        &RegistryAction::IssueTrn(None),
+        Cause::of(OPERATION),
+    )?
+    .changed)
 }
 
 /// Confirms an award. A trainee who has no number gets one first.
 fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryActionError> {
-    let award = |session: &mut Session<'_>| perform(session, trainee_id, &RegistryAction::Award, Cause::of(OPERATION));
+    let award = |session: &mut Session<'_>| {
+        perform(
+            session,
+            trainee_id,
+            &RegistryAction::Award,
+            Cause::of(OPERATION),
+        )
+    };
     let outcome = match award(session) {
         Err(RegistryActionError::Refused(RegistryError::NoTrn)) => {
             number(session, trainee_id)?;
@@ -82,7 +102,12 @@ fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryAc
 }
 
 /// Does something to all who have waited long enough, and says how many were changed by it.
-async fn do_all(store: &Store, delay: TimeDelta, find: Find, change: Change) -> Result<usize, StorageError> {
+async fn do_all(
+    store: &Store,
+    delay: TimeDelta,
+    find: Find,
+    change: Change,
+) -> Result<usize, StorageError> {
     let mut changed = 0;
     let mut last: Option<Waiting> = None;
     loop {
@@ -95,7 +120,10 @@ async fn do_all(store: &Store, delay: TimeDelta, find: Find, change: Change) -> 
         let is_all = waiting.len() < usize::from(BATCH);
         for one in &waiting {
             let trainee_id = one.trainee_id.clone();
-            match store.write(move |session| change(session, &trainee_id)).await {
+            match store
+                .write(move |session| change(session, &trainee_id))
+                .await
+            {
                 Ok(true) => changed += 1,
                 // Another server, or the provider, was faster.
                 Ok(false)
@@ -105,7 +133,9 @@ async fn do_all(store: &Store, delay: TimeDelta, find: Find, change: Change) -> 
                     | RegistryActionError::Erased
                     | RegistryActionError::Refused(_),
                 ) => {}
-                Err(RegistryActionError::Storage(error)) if error.is_temporary() => return Err(error),
+                Err(RegistryActionError::Storage(error)) if error.is_temporary() => {
+                    return Err(error);
+                }
                 // A record that cannot be changed keeps no other back.
                 Err(RegistryActionError::Storage(error)) => {
                     log::warn!("the registry passed over {}: {error}", one.trainee_id)

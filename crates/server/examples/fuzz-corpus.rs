@@ -1,7 +1,9 @@
-//! Writes what the targets in `fuzz/` begin with into a folder, and says what there is to run (scripts/fuzz).
+//! Writes what the targets in `fuzz/` begin with into a folder, and says what there is to run
+//! (scripts/fuzz).
 //!
-//! Each line of its output is a run: the name of the run, which is the folder of its inputs, the target, and the place
-//! of the version in the list, or `-` where there is none. All of it follows from the versions and the dictionary.
+//! Each line of its output is a run: the name of the run, which is the folder of its inputs, the
+//! target, and the place of the version in the list, or `-` where there is none. All of it follows
+//! from the versions and the dictionary.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -21,7 +23,8 @@ const LONGEST_LIST: usize = 60;
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("the folder is not given")?;
     let folder = Path::new(&folder);
-    let sample = Bodies::sample(adapter_kit::date(2026, 10, 5)).map_err(|problems| format!("{problems:?}"))?;
+    let sample = Bodies::sample(adapter_kit::date(2026, 10, 5))
+        .map_err(|problems| format!("{problems:?}"))?;
     let mut words = BTreeSet::new();
     for (place, served) in versions::all().iter().enumerate() {
         let bodies = Bodies::new(versions::all(), served, &sample);
@@ -42,26 +45,48 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn write(folder: &Path, inputs: Vec<Vec<u8>>) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
-    (0..).zip(inputs).try_for_each(|(number, input)| fs::write(folder.join(format!("seed-{number:03}")), input))
+    (0..)
+        .zip(inputs)
+        .try_for_each(|(number, input)| fs::write(folder.join(format!("seed-{number:03}")), input))
 }
 
 fn queries() -> Vec<Vec<u8>> {
     let plain = "academic_cycle=2026&since=2026-03-01T09:30:00.123Z&has_trn=true&sort_order=asc&page=2&per_page=100";
-    let statuses = Status::ALL.iter().map(|status| format!("status={}", status.name()));
-    let moments = ["2026-03-01", "2026-03-01T09:30", "2026-03-01T10%3A30%3A00%2B01:00", "0000-01-01T00:00:00-23:59"];
+    let statuses = Status::ALL
+        .iter()
+        .map(|status| format!("status={}", status.name()));
+    let moments = [
+        "2026-03-01",
+        "2026-03-01T09:30",
+        "2026-03-01T10%3A30%3A00%2B01:00",
+        "0000-01-01T00:00:00-23:59",
+    ];
     let moments = moments.map(|moment| format!("since={moment}"));
-    statuses.chain(moments).chain([plain.to_owned()]).map(String::into_bytes).collect()
+    statuses
+        .chain(moments)
+        .chain([plain.to_owned()])
+        .map(String::into_bytes)
+        .collect()
 }
 
 fn labels() -> Vec<Vec<u8>> {
-    let labels = versions::SERVED.iter().map(|version| version.label.to_string());
-    labels.flat_map(|label| ["", "-rc", "-pre"].map(|stage| format!("{label}{stage}").into_bytes())).collect()
+    let labels = versions::SERVED
+        .iter()
+        .map(|version| version.label.to_string());
+    labels
+        .flat_map(|label| ["", "-rc", "-pre"].map(|stage| format!("{label}{stage}").into_bytes()))
+        .collect()
 }
 
 /// A file of each kind, behind the byte that chooses it.
 fn files() -> Vec<Vec<u8>> {
-    let headers =
-        [SchoolDetails::COLUMNS, PartnerDetails::COLUMNS, PlainRow::COLUMNS, NumberRow::COLUMNS, ReturnRow::COLUMNS];
+    let headers = [
+        SchoolDetails::COLUMNS,
+        PartnerDetails::COLUMNS,
+        PlainRow::COLUMNS,
+        NumberRow::COLUMNS,
+        ReturnRow::COLUMNS,
+    ];
     let rows: [&[u8]; 5] = [
         b"100000,\"Ash, the \"\"old\"\" School\",ZZ1 1AA,Open\r\n100001,St Zo\xeb\x92s,,Closed\n",
         b"100000,10000001,Beech\n,10000002,\"Elm\nand Fir\"\n\n100001,,St Zo\xc3\xab\n",
@@ -70,19 +95,52 @@ fn files() -> Vec<Vec<u8>> {
         b"AbCdEfGhIjKlMnOpQrStUvWx,2026-01-31\n",
     ];
     let files = (0..).zip(headers.iter().zip(rows));
-    files.map(|(kind, (header, rows))| [&[kind], header.join(",").as_bytes(), b"\n", rows].concat()).collect()
+    files
+        .map(|(kind, (header, rows))| [&[kind], header.join(",").as_bytes(), b"\n", rows].concat())
+        .collect()
 }
 
-/// The names and the codes, with and without what stands around them in JSON, and the columns of files, as libFuzzer
-/// wants them.
+/// The names and the codes, with and without what stands around them in JSON, and the columns of
+/// files, as libFuzzer wants them.
 fn dictionary(names: &BTreeSet<&str>) -> String {
     let keys = names.iter().map(|name| format!(r#""\"{name}\":""#));
-    let codes = List::ALL.iter().filter(|list| Lists::embedded().codes(**list).count() <= LONGEST_LIST);
-    let codes = codes.flat_map(|list| Lists::embedded().codes(*list)).map(|code| format!(r#""\"{code}\"""#));
-    let json = ["null", "true", "[]", "{}", r#"\"2025-09-01\""#, r#"\"1999-01-31T00:00:00Z\""#, r"\\u0000", r"\\ud800"];
-    let parameters = ["academic_cycle=", "status=", "since=", "has_trn=", "sort_order=", "page=", "per_page="];
-    let columns = [SchoolDetails::COLUMNS, PartnerDetails::COLUMNS, ReturnRow::COLUMNS, NumberRow::COLUMNS].concat();
-    let others = json.into_iter().chain(parameters).chain(columns).map(|word| format!("\"{word}\""));
+    let codes = List::ALL
+        .iter()
+        .filter(|list| Lists::embedded().codes(**list).count() <= LONGEST_LIST);
+    let codes = codes
+        .flat_map(|list| Lists::embedded().codes(*list))
+        .map(|code| format!(r#""\"{code}\"""#));
+    let json = [
+        "null",
+        "true",
+        "[]",
+        "{}",
+        r#"\"2025-09-01\""#,
+        r#"\"1999-01-31T00:00:00Z\""#,
+        r"\\u0000",
+        r"\\ud800",
+    ];
+    let parameters = [
+        "academic_cycle=",
+        "status=",
+        "since=",
+        "has_trn=",
+        "sort_order=",
+        "page=",
+        "per_page=",
+    ];
+    let columns = [
+        SchoolDetails::COLUMNS,
+        PartnerDetails::COLUMNS,
+        ReturnRow::COLUMNS,
+        NumberRow::COLUMNS,
+    ]
+    .concat();
+    let others = json
+        .into_iter()
+        .chain(parameters)
+        .chain(columns)
+        .map(|word| format!("\"{word}\""));
     let lines: BTreeSet<String> = keys.chain(codes).chain(others).collect();
     lines.into_iter().map(|line| line + "\n").collect()
 }

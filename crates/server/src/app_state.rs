@@ -9,7 +9,8 @@ use settings_pages::SettingsPages;
 use storage::base::token::Environment;
 use storage::store::Store;
 
-/// What the parts of one server share. Cheap to clone; all clones share the same store, counts and caches.
+/// What the parts of one server share. Cheap to clone; all clones share the same store, counts and
+/// caches.
 #[derive(Debug, Clone)]
 pub struct AppState {
     /// What requests for the API share; the pages use it too.
@@ -23,8 +24,8 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// The state to serve a store with all versions and the code lists of the program, without a rate limit for tokens. In the
-    /// sandbox, the pages of the settings are served.
+    /// The state to serve a store with all versions and the code lists of the program, without a
+    /// rate limit for tokens. In the sandbox, the pages of the settings are served.
     #[must_use]
     pub fn of(store: Store, environment: Environment) -> Self {
         Self {
@@ -38,7 +39,13 @@ impl AppState {
     /// The same behind reverse proxies that are trusted to name the client.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
-        let settings = self.settings.map(|settings| settings.behind(proxies.clone()));
-        Self { gateway: self.gateway.behind(proxies), settings, ..self }
+        let settings = self
+            .settings
+            .map(|settings| settings.behind(proxies.clone()));
+        Self {
+            gateway: self.gateway.behind(proxies),
+            settings,
+            ..self
+        }
     }
 }

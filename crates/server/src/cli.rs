@@ -1,8 +1,9 @@
 //! The command line: what an operator can ask of the register.
 //!
-//! Each option can also be given as an environment variable; the option wins. The variable is `REGISTER_` and the name
-//! of the option; where options of several commands have the same name, the words of the command stand between the two.
-//! What a command prints goes to standard output, everything else to standard error.
+//! Each option can also be given as an environment variable; the option wins. The variable is
+//! `REGISTER_` and the name of the option; where options of several commands have the same name,
+//! the words of the command stand between the two. What a command prints goes to standard output,
+//! everything else to standard error.
 
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use http_kit::logging::{LogFormat, Writing};
@@ -24,12 +25,19 @@ mod serve;
 mod values;
 mod version;
 
-/// A register of trainee teachers, which their providers keep up to date through a versioned JSON API.
+/// A register of trainee teachers, which their providers keep up to date through a versioned JSON
+/// API.
 #[derive(Debug, Parser)]
 #[command(name = "trainee-register", version, about, max_term_width = 100)]
 pub struct CommandLine {
     /// How the log is written to standard error
-    #[arg(long, global = true, env = "REGISTER_LOG_FORMAT", value_enum, default_value_t)]
+    #[arg(
+        long,
+        global = true,
+        env = "REGISTER_LOG_FORMAT",
+        value_enum,
+        default_value_t
+    )]
     log_format: LogFormat,
     #[command(flatten)]
     by: accounts::actor::By,
@@ -48,30 +56,31 @@ enum Command {
     Migrate(maintenance::migrate::Migrate),
     /// Write a backup of a SQLite database to a file; a running server goes on meanwhile
     ///
-    /// The backup is one consistent snapshot of the register, is checked, and is on the disk when the command has ended. For
-    /// a PostgreSQL database the command to use is named.
+    /// The backup is one consistent snapshot of the register, is checked, and is on the disk when
+    /// the command has ended. For a PostgreSQL database the command to use is named.
     Backup(maintenance::backups::Backup),
     /// Put a backup in the place of a SQLite database; no server may run on it
     ///
-    /// The backup is checked first and stays as it is; the restored database is brought up to date. For a PostgreSQL
-    /// database the command to use is named.
+    /// The backup is checked first and stays as it is; the restored database is brought up to date.
+    /// For a PostgreSQL database the command to use is named.
     Restore(maintenance::backups::Restore),
     /// Look for what is wrong with the data; a running server goes on meanwhile
     ///
-    /// The database is sound, nothing refers to what is not there, every record can be read and shown in every version,
-    /// its values fit their fields, and its state goes with its dates. Each problem is one line, with the identifier of
-    /// the trainee and nothing else of a person. The exit status is 1 when there is any. Trainees are read some hundred at a
-    /// time, each time as they are then, so no transaction is open for long; --part and --pause spread the work.
+    /// The database is sound, nothing refers to what is not there, every record can be read and
+    /// shown in every version, its values fit their fields, and its state goes with its dates. Each
+    /// problem is one line, with the identifier of the trainee and nothing else of a person. The
+    /// exit status is 1 when there is any. Trainees are read some hundred at a time, each time as
+    /// they are then, so no transaction is open for long; --part and --pause spread the work.
     Check(maintenance::check::Check),
     /// Copy a register into another database, of the same kind or the other
     ///
-    /// Everything goes over with its keys, and every row is compared at the end; the exit status is 1 when any is not the
-    /// same. Nothing else opens the database that is copied to until then; a copy that was interrupted begins again with an
-    /// empty database.
+    /// Everything goes over with its keys, and every row is compared at the end; the exit status is
+    /// 1 when any is not the same. Nothing else opens the database that is copied to until then; a
+    /// copy that was interrupted begins again with an empty database.
     ///
-    /// No server may write to the database that is copied from. What was written to it meanwhile is reported as a
-    /// difference. It stays as it is, and its schema must be up to date; that of the other one is brought up to date.
-    /// The copy is of the same environment.
+    /// No server may write to the database that is copied from. What was written to it meanwhile is
+    /// reported as a difference. It stays as it is, and its schema must be up to date; that of the
+    /// other one is brought up to date. The copy is of the same environment.
     Copy(maintenance::copy::Copy),
     /// Add and list the providers that register trainees
     #[command(subcommand)]
@@ -118,8 +127,8 @@ enum Command {
     /// Look at the versions of the API: what they are, and how they differ
     #[command(subcommand)]
     Version(version::VersionCommand),
-    /// Write the documents that follow from the code: the codes of problems, the rules, and what changed in
-    /// each version
+    /// Write the documents that follow from the code: the codes of problems, the rules, and what
+    /// changed in each version
     Docs(maintenance::documents::Docs),
 }
 
@@ -155,12 +164,16 @@ fn full_name(matches: &ArgMatches) -> String {
 }
 
 impl CommandLine {
-    /// What the process was started with. Ends the process where that is no command, or asks for help.
+    /// What the process was started with. Ends the process where that is no command, or asks for
+    /// help.
     #[must_use]
     pub fn from_environment() -> Self {
         let matches = Self::command().get_matches();
         let line = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-        Self { name: full_name(&matches), ..line }
+        Self {
+            name: full_name(&matches),
+            ..line
+        }
     }
 
     /// How the log is to be written.
@@ -172,7 +185,11 @@ impl CommandLine {
     /// Who is to write the log: a server must not wait for that.
     #[must_use]
     pub fn log_writing(&self) -> Writing {
-        if let Command::Serve(_) = self.command { Writing::Queued } else { Writing::Direct }
+        if let Command::Serve(_) = self.command {
+            Writing::Queued
+        } else {
+            Writing::Direct
+        }
     }
 
     /// Does what was asked.
@@ -181,7 +198,9 @@ impl CommandLine {
     ///
     /// Why it could not be done.
     pub fn run(self) -> Result<(), CommandError> {
-        let Self { by, name, command, .. } = self;
+        let Self {
+            by, name, command, ..
+        } = self;
         let by = by.resolve();
         let is_recorded = !UNRECORDED.contains(&name.as_str()) && !command.only_checks();
         let outcome = command.run(&by);

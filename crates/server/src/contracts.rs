@@ -13,7 +13,8 @@ use version_tools::difference::Change;
 use gateway::endpoints::openapi;
 use http_kit::paths::OpenApiDocument;
 
-/// The file of a contract that says what its OpenAPI document does not, in a folder that has the name of the version.
+/// The file of a contract that says what its OpenAPI document does not, in a folder that has the
+/// name of the version.
 const SHAPE: &str = "shape.json";
 
 /// Why contracts cannot be compared.
@@ -49,13 +50,18 @@ pub enum ContractError {
 ///
 /// [`ContractError::Unwritable`]
 pub fn files(served: &Served, lists: &Lists) -> Result<Vec<(&'static str, String)>, ContractError> {
-    let written = |document| openapi::written(served, document, lists).map_err(ContractError::Unwritable);
-    let mut shape =
-        serde_json::to_string_pretty(&shape::of(served.version, lists)).map_err(ContractError::Unwritable)?;
+    let written =
+        |document| openapi::written(served, document, lists).map_err(ContractError::Unwritable);
+    let mut shape = serde_json::to_string_pretty(&shape::of(served.version, lists))
+        .map_err(ContractError::Unwritable)?;
     shape.push('\n');
     // The one in OpenAPI 3.0 follows from that for clients.
     let (complete, client) = (OpenApiDocument::Complete, OpenApiDocument::Client);
-    Ok(vec![(complete.file(), written(complete)?), (client.file(), written(client)?), (SHAPE, shape)])
+    Ok(vec![
+        (complete.file(), written(complete)?),
+        (client.file(), written(client)?),
+        (SHAPE, shape),
+    ])
 }
 
 /// What became of the contracts that were promised.
@@ -79,22 +85,31 @@ impl Report {
         self.outcomes.values().map(broken).sum()
     }
 
-    /// The broken promises that the change log announces: an entry below a heading that begins with "Breaking" names the
-    /// version and what the change is about. That a version is lost is none of them.
+    /// The broken promises that the change log announces: an entry below a heading that begins with
+    /// "Breaking" names the version and what the change is about. That a version is lost is none of
+    /// them.
     #[must_use]
     pub fn announced(&self, change_log: &str) -> Vec<(Label, &Change)> {
         let entries = breaking_entries(change_log);
         let is_announced = |label: &Label, change: &Change| {
             let label = label.to_string();
-            entries.iter().any(|entry| mentions(entry, &label) && mentions(entry, change.subject()))
+            entries
+                .iter()
+                .any(|entry| mentions(entry, &label) && mentions(entry, change.subject()))
         };
-        let served = self.outcomes.iter().filter_map(|(label, outcome)| match outcome {
-            Outcome::Served(changes) => Some((*label, changes)),
-            Outcome::Removed | Outcome::Lost => None,
-        });
-        let changes = served.flat_map(|(label, changes)| changes.iter().map(move |change| (label, change)));
+        let served = self
+            .outcomes
+            .iter()
+            .filter_map(|(label, outcome)| match outcome {
+                Outcome::Served(changes) => Some((*label, changes)),
+                Outcome::Removed | Outcome::Lost => None,
+            });
+        let changes =
+            served.flat_map(|(label, changes)| changes.iter().map(move |change| (label, change)));
         let breaking = changes.filter(|(_, change)| change.breaking);
-        breaking.filter(|(label, change)| is_announced(label, change)).collect()
+        breaking
+            .filter(|(label, change)| is_announced(label, change))
+            .collect()
     }
 
     /// What was added and is not mentioned in the change log, by version.
@@ -124,7 +139,10 @@ fn breaking_entries(change_log: &str) -> Vec<String> {
     for line in change_log.lines() {
         let text = line.trim();
         if line.starts_with('#') {
-            is_breaking = text.trim_start_matches('#').trim_start().starts_with("Breaking");
+            is_breaking = text
+                .trim_start_matches('#')
+                .trim_start()
+                .starts_with("Breaking");
             is_open = false;
         } else if is_breaking && (line.starts_with("- ") || line.starts_with("* ")) {
             entries.push(text.to_owned());
@@ -144,7 +162,9 @@ fn mentions(text: &str, name: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     text.match_indices(name).any(|(at, _)| {
         let before = text.get(..at).and_then(|before| before.chars().next_back());
-        let after = text.get(at + name.len()..).and_then(|after| after.chars().next());
+        let after = text
+            .get(at + name.len()..)
+            .and_then(|after| after.chars().next());
         !before.is_some_and(is_part) && !after.is_some_and(is_part)
     })
 }
@@ -154,28 +174,51 @@ fn mentions(text: &str, name: &str) -> bool {
 /// # Errors
 ///
 /// When the folder holds no contracts, or one that cannot be read.
-pub fn check(folder: &Path, versions: &Versions, removed: &[Label], lists: &Lists) -> Result<Report, ContractError> {
-    let unreadable = |source| ContractError::Unreadable { path: folder.to_owned(), source };
+pub fn check(
+    folder: &Path,
+    versions: &Versions,
+    removed: &[Label],
+    lists: &Lists,
+) -> Result<Report, ContractError> {
+    let unreadable = |source| ContractError::Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
     let mut report = Report::default();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        let label = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<Label>().ok());
-        let Some(label) = label.filter(|_| path.join(OpenApiDocument::Complete.file()).is_file()) else { continue };
-        let promised =
-            Contract { openapi: read(path.join(OpenApiDocument::Complete.file()))?, shape: read(path.join(SHAPE))? };
+        let label = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.parse::<Label>().ok());
+        let Some(label) = label.filter(|_| path.join(OpenApiDocument::Complete.file()).is_file())
+        else {
+            continue;
+        };
+        let promised = Contract {
+            openapi: read(path.join(OpenApiDocument::Complete.file()))?,
+            shape: read(path.join(SHAPE))?,
+        };
         let outcome = outcome(label, &promised, versions.find(label), removed, lists);
-        report.outcomes.insert(label, outcome.map_err(ContractError::Unwritable)?);
+        report
+            .outcomes
+            .insert(label, outcome.map_err(ContractError::Unwritable)?);
     }
     if report.outcomes.is_empty() {
         return Err(ContractError::Empty(folder.to_owned()));
     }
     let labels = versions.iter().map(|served| served.version.label);
-    report.new = labels.filter(|label| !report.outcomes.contains_key(label)).collect();
+    report.new = labels
+        .filter(|label| !report.outcomes.contains_key(label))
+        .collect();
     Ok(report)
 }
 
 fn read(path: PathBuf) -> Result<Value, ContractError> {
-    let text = fs::read(&path).map_err(|source| ContractError::Unreadable { path: path.clone(), source })?;
+    let text = fs::read(&path).map_err(|source| ContractError::Unreadable {
+        path: path.clone(),
+        source,
+    })?;
     serde_json::from_slice(&text).map_err(|source| ContractError::Malformed { path, source })
 }
 
@@ -186,7 +229,10 @@ mod tests {
     #[test]
     fn a_name_is_mentioned_as_a_word_of_its_own() {
         assert!(mentions("- `course_title` is new.", "course_title"));
-        assert!(mentions("POST /trainees/{trainee_id}/defer", "POST /trainees/{trainee_id}/defer"));
+        assert!(mentions(
+            "POST /trainees/{trainee_id}/defer",
+            "POST /trainees/{trainee_id}/defer"
+        ));
         assert!(!mentions("- `course_title_long` is new.", "course_title"));
         assert!(!mentions("", "course_title"));
     }

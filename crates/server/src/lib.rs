@@ -22,7 +22,8 @@
 //!   middleware and limits in `operations/serve.rs`; the end in `operations/shutdown.rs`. Test it
 //!   in `tests/program/observing/health.rs` and `tests/browser/resources.rs`.
 
-// What a command prints goes through `cli/output.rs`, where it is an error when nobody reads it, and no panic.
+// What a command prints goes through `cli/output.rs`, where it is an error when nobody reads it,
+// and no panic.
 #![warn(clippy::print_stdout)]
 
 pub mod app_state;

@@ -1,4 +1,5 @@
-//! Running the program as a server: startup, listeners, TLS, logging, metrics, health, maintenance and shutdown.
+//! Running the program as a server: startup, listeners, TLS, logging, metrics, health, maintenance
+//! and shutdown.
 
 pub mod inspection;
 pub mod maintenance;

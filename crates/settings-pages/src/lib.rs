@@ -52,18 +52,27 @@ pub use self::state::{Audience, SettingsPages};
 pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &SettingsPages) {
     let shared = Rc::new((state.clone(), settings.clone()));
     let mut scope = web::scope(paths::SETTINGS);
-    let routes: Vec<&'static Route> = ROUTES.iter().filter(|route| route.access().is_for(settings.audience)).collect();
+    let routes: Vec<&'static Route> = ROUTES
+        .iter()
+        .filter(|route| route.access().is_for(settings.audience))
+        .collect();
     let mut paths: Vec<&'static str> = routes.iter().map(|route| route.path).collect();
     paths.dedup();
     for path in paths {
         let mut resource = web::resource(path);
         let mut allowed: Vec<HttpMethod> = Vec::new();
         for route in routes.iter().copied().filter(|route| route.path == path) {
-            for method in methods(route.method).iter().filter(|method| route.takes(method)) {
+            for method in methods(route.method)
+                .iter()
+                .filter(|method| route.takes(method))
+            {
                 let shared = Rc::clone(&shared);
                 let answer = move |request: HttpRequest, payload: Payload| {
                     let shared = Rc::clone(&shared);
-                    async move { request::receive::answer(&shared.0, &shared.1, route, request, payload).await }
+                    async move {
+                        request::receive::answer(&shared.0, &shared.1, route, request, payload)
+                            .await
+                    }
                 };
                 resource = resource.route(web::method(method.clone()).to(answer));
                 allowed.push(method.clone());
@@ -71,6 +80,11 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState, settings: &Se
         }
         scope = scope.service(closed(resource, &allowed));
     }
-    let around = Surroundings { environment: state.environment, audience: settings.audience };
-    config.service(scope.default_service(web::to(move || std::future::ready(request::receive::not_found(around)))));
+    let around = Surroundings {
+        environment: state.environment,
+        audience: settings.audience,
+    };
+    config.service(scope.default_service(web::to(move || {
+        std::future::ready(request::receive::not_found(around))
+    })));
 }

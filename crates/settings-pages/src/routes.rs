@@ -2,7 +2,9 @@
 
 use adapter_kit::Method;
 
-use crate::operators::{history, imports, organisations, registry_actions, registry_file, registry_queue, versions};
+use crate::operators::{
+    history, imports, organisations, registry_actions, registry_file, registry_queue, versions,
+};
 use crate::organisation::{activity, overview, people, readiness, requests, tokens, usage};
 use crate::request::context::{Handler, Route};
 use crate::signing_in::openid::{self, Step};
@@ -12,16 +14,31 @@ use crate::signing_in::{sessions, sign_in};
 const MAX_FORM_BYTES: usize = 16_384;
 
 const fn get(path: &'static str, handler: Handler) -> Route {
-    Route { method: Method::Get, path, handler, max_form_bytes: 0 }
+    Route {
+        method: Method::Get,
+        path,
+        handler,
+        max_form_bytes: 0,
+    }
 }
 
 const fn post(path: &'static str, handler: Handler) -> Route {
-    Route { method: Method::Post, path, handler, max_form_bytes: MAX_FORM_BYTES }
+    Route {
+        method: Method::Post,
+        path,
+        handler,
+        max_form_bytes: MAX_FORM_BYTES,
+    }
 }
 
 /// A form into which a file is pasted.
 const fn post_file(path: &'static str, handler: Handler) -> Route {
-    Route { method: Method::Post, path, handler, max_form_bytes: registry_file::MAX_FORM_BYTES }
+    Route {
+        method: Method::Post,
+        path,
+        handler,
+        max_form_bytes: registry_file::MAX_FORM_BYTES,
+    }
 }
 
 /// All routes. Those of one path stand together.
@@ -35,7 +52,10 @@ pub static ROUTES: &[Route] = &[
     post("/sign-in/oidc/organisation", Handler::OpenId(Step::Choose)),
     get("/sign-in/{secret}", Handler::Public(sign_in::show_link)),
     post("/sign-out", Handler::SignedIn(sign_in::sign_out)),
-    post("/sign-out-everywhere", Handler::SignedIn(sign_in::sign_out_everywhere)),
+    post(
+        "/sign-out-everywhere",
+        Handler::SignedIn(sign_in::sign_out_everywhere),
+    ),
     get("/sessions", Handler::SignedIn(sessions::list)),
     post("/sessions/{id}/end", Handler::SignedIn(sessions::end)),
     get("/tokens", Handler::Organisation(tokens::list)),
@@ -52,31 +72,94 @@ pub static ROUTES: &[Route] = &[
     post("/people", Handler::Admin(people::invite)),
     get("/people/{id}", Handler::Admin(people::show)),
     post("/people/{id}/role", Handler::Admin(people::change_role)),
-    post("/people/{id}/sign-out", Handler::Admin(sessions::sign_out_person)),
+    post(
+        "/people/{id}/sign-out",
+        Handler::Admin(sessions::sign_out_person),
+    ),
     post("/people/{id}/remove", Handler::Admin(people::remove)),
     get("/organisations", Handler::Operator(organisations::list)),
-    get("/organisations/add", Handler::Operator(organisations::ask_to_add)),
+    get(
+        "/organisations/add",
+        Handler::Operator(organisations::ask_to_add),
+    ),
     post("/organisations/add", Handler::Operator(organisations::add)),
-    get("/organisations/{ukprn}", Handler::OperatorAdmin(organisations::show)),
-    post("/organisations/{ukprn}/rename", Handler::OperatorAdmin(organisations::rename)),
-    get("/organisations/{ukprn}/close", Handler::OperatorAdmin(organisations::ask_to_close)),
-    post("/organisations/{ukprn}/close", Handler::OperatorAdmin(organisations::close)),
-    post("/organisations/{ukprn}/reopen", Handler::OperatorAdmin(organisations::reopen)),
-    get("/organisations/{ukprn}/tokens", Handler::OperatorOrganisation(tokens::list)),
-    post("/organisations/{ukprn}/tokens", Handler::OperatorAdmin(tokens::issue)),
-    get("/organisations/{ukprn}/tokens/{id}/rotate", Handler::OperatorAdmin(tokens::ask_to_rotate)),
-    post("/organisations/{ukprn}/tokens/{id}/rotate", Handler::OperatorAdmin(tokens::rotate)),
-    get("/organisations/{ukprn}/tokens/{id}/revoke", Handler::OperatorAdmin(tokens::ask_to_revoke)),
-    post("/organisations/{ukprn}/tokens/{id}/revoke", Handler::OperatorAdmin(tokens::revoke)),
-    get("/organisations/{ukprn}/people", Handler::OperatorOrganisation(people::list)),
-    post("/organisations/{ukprn}/people", Handler::OperatorAdmin(people::invite)),
-    get("/organisations/{ukprn}/people/{id}", Handler::OperatorAdmin(people::show)),
-    post("/organisations/{ukprn}/people/{id}/role", Handler::OperatorAdmin(people::change_role)),
-    post("/organisations/{ukprn}/people/{id}/sign-out", Handler::OperatorAdmin(sessions::sign_out_person)),
-    post("/organisations/{ukprn}/people/{id}/remove", Handler::OperatorAdmin(people::remove)),
+    get(
+        "/organisations/{ukprn}",
+        Handler::OperatorAdmin(organisations::show),
+    ),
+    post(
+        "/organisations/{ukprn}/rename",
+        Handler::OperatorAdmin(organisations::rename),
+    ),
+    get(
+        "/organisations/{ukprn}/close",
+        Handler::OperatorAdmin(organisations::ask_to_close),
+    ),
+    post(
+        "/organisations/{ukprn}/close",
+        Handler::OperatorAdmin(organisations::close),
+    ),
+    post(
+        "/organisations/{ukprn}/reopen",
+        Handler::OperatorAdmin(organisations::reopen),
+    ),
+    get(
+        "/organisations/{ukprn}/tokens",
+        Handler::OperatorOrganisation(tokens::list),
+    ),
+    post(
+        "/organisations/{ukprn}/tokens",
+        Handler::OperatorAdmin(tokens::issue),
+    ),
+    get(
+        "/organisations/{ukprn}/tokens/{id}/rotate",
+        Handler::OperatorAdmin(tokens::ask_to_rotate),
+    ),
+    post(
+        "/organisations/{ukprn}/tokens/{id}/rotate",
+        Handler::OperatorAdmin(tokens::rotate),
+    ),
+    get(
+        "/organisations/{ukprn}/tokens/{id}/revoke",
+        Handler::OperatorAdmin(tokens::ask_to_revoke),
+    ),
+    post(
+        "/organisations/{ukprn}/tokens/{id}/revoke",
+        Handler::OperatorAdmin(tokens::revoke),
+    ),
+    get(
+        "/organisations/{ukprn}/people",
+        Handler::OperatorOrganisation(people::list),
+    ),
+    post(
+        "/organisations/{ukprn}/people",
+        Handler::OperatorAdmin(people::invite),
+    ),
+    get(
+        "/organisations/{ukprn}/people/{id}",
+        Handler::OperatorAdmin(people::show),
+    ),
+    post(
+        "/organisations/{ukprn}/people/{id}/role",
+        Handler::OperatorAdmin(people::change_role),
+    ),
+    post(
+        "/organisations/{ukprn}/people/{id}/sign-out",
+        Handler::OperatorAdmin(sessions::sign_out_person),
+    ),
+    post(
+        "/organisations/{ukprn}/people/{id}/remove",
+        Handler::OperatorAdmin(people::remove),
+    ),
     get("/registry", Handler::Operator(registry_queue::list)),
-    get("/registry/trainee", Handler::Operator(registry_actions::ask)),
-    post("/registry/trainee", Handler::Operator(registry_actions::act)),
+    get(
+        "/registry/trainee",
+        Handler::Operator(registry_actions::ask),
+    ),
+    post(
+        "/registry/trainee",
+        Handler::Operator(registry_actions::act),
+    ),
     get("/registry/file", Handler::Operator(registry_file::ask)),
     post_file("/registry/file", Handler::Operator(registry_file::act)),
     get("/history", Handler::Operator(history::ask)),

@@ -26,10 +26,13 @@ const FETCHES: (usize, usize) = (4, 16);
 /// The most sessions that are remembered.
 const MAX_SESSIONS: usize = 10_000;
 /// The forms that a session can send.
-const FORMS: RateLimit = RateLimit { requests: NonZeroU32::new(30).unwrap(), window: Duration::from_secs(60) };
+const FORMS: RateLimit = RateLimit {
+    requests: NonZeroU32::new(30).unwrap(),
+    window: Duration::from_secs(60),
+};
 
-/// Whom the pages of a listener are for. Whoever else has a session is not signed in there, and a link that is not for them is
-/// of no use.
+/// Whom the pages of a listener are for. Whoever else has a session is not signed in there, and a
+/// link that is not for them is of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Audience {
     /// Organisations and operators.
@@ -74,7 +77,8 @@ pub struct SettingsPages {
     /// Whatever is fetched from the issuer: one that is slow keeps no other page waiting.
     pub(crate) fetches: ConcurrencyLimit,
     pub(crate) audience: Audience,
-    /// Scheme and host at which organisations have their settings, where it is not that of the request.
+    /// Scheme and host at which organisations have their settings, where it is not that of the
+    /// request.
     pub(crate) organisations_site: Option<Arc<str>>,
     /// Whether the API has the scheme and the host of the organisations' settings.
     pub(crate) is_site_of_api: bool,
@@ -120,7 +124,10 @@ impl SettingsPages {
     /// The same for clients that may come through these proxies.
     #[must_use]
     pub fn behind(self, proxies: TrustedProxies) -> Self {
-        Self { by_address: self.by_address.with_proxies(proxies), ..self }
+        Self {
+            by_address: self.by_address.with_proxies(proxies),
+            ..self
+        }
     }
 
     /// The same with an issuer of identities, or with links alone.
@@ -141,19 +148,28 @@ impl SettingsPages {
         Self { audience, ..self }
     }
 
-    /// The same with links for organisations that begin with this address, such as `https://register.example`.
+    /// The same with links for organisations that begin with this address, such as
+    /// `https://register.example`.
     #[must_use]
     pub fn with_organisations_at(self, site: &str) -> Self {
-        Self { organisations_site: Some(site.trim_end_matches('/').into()), ..self }
+        Self {
+            organisations_site: Some(site.trim_end_matches('/').into()),
+            ..self
+        }
     }
 
-    /// The same where the settings of organisations have a listener of their own, and perhaps a host.
+    /// The same where the settings of organisations have a listener of their own, and perhaps a
+    /// host.
     #[must_use]
     pub fn apart_from_api(self) -> Self {
-        Self { is_site_of_api: false, ..self }
+        Self {
+            is_site_of_api: false,
+            ..self
+        }
     }
 
-    /// Whether a session was valid when it was last used. Whether it still is, is asked again in any case.
+    /// Whether a session was valid when it was last used. Whether it still is, is asked again in
+    /// any case.
     pub(crate) fn is_known(&self, session: &SecretDigest) -> bool {
         self.sessions(|known| known.contains_key(session))
     }
@@ -170,22 +186,37 @@ impl SettingsPages {
             let of_user = known.values().find(|other| other.user_id == user_id);
             let concurrency_limit = of_user.map(|other| other.concurrency_limit.clone());
             let (running, waiting) = PAGES_OF_USER;
-            let concurrency_limit =
-                concurrency_limit.unwrap_or_else(|| ConcurrencyLimit::new(running, waiting, MAX_WAIT));
-            known.insert(session, KnownSession { user_id, concurrency_limit });
+            let concurrency_limit = concurrency_limit
+                .unwrap_or_else(|| ConcurrencyLimit::new(running, waiting, MAX_WAIT));
+            known.insert(
+                session,
+                KnownSession {
+                    user_id,
+                    concurrency_limit,
+                },
+            );
         });
     }
 
-    /// Waits for a place for a page: among those of the user first, where the session is known, so that whoever waits there
-    /// takes no place from others. Nothing when too many wait already, or none comes in time.
+    /// Waits for a place for a page: among those of the user first, where the session is known, so
+    /// that whoever waits there takes no place from others. Nothing when too many wait already, or
+    /// none comes in time.
     pub(crate) async fn acquire(&self, session: Option<&SecretDigest>) -> Option<PagePermit> {
-        let of_user = session
-            .and_then(|session| self.sessions(|known| known.get(session).map(|known| known.concurrency_limit.clone())));
+        let of_user = session.and_then(|session| {
+            self.sessions(|known| {
+                known
+                    .get(session)
+                    .map(|known| known.concurrency_limit.clone())
+            })
+        });
         let of_user = match of_user {
             Some(limit) => Some(limit.acquire().await?),
             None => None,
         };
-        Some(PagePermit { _of_all: self.concurrency_limit.acquire().await?, _of_user: of_user })
+        Some(PagePermit {
+            _of_all: self.concurrency_limit.acquire().await?,
+            _of_user: of_user,
+        })
     }
 
     pub(crate) fn forget(&self, session: &SecretDigest) {
@@ -218,7 +249,10 @@ mod tests {
         let second = settings.acquire(Some(another)).await.unwrap();
         let mut third = pin!(settings.acquire(Some(one)));
         assert!(poll_immediate(third.as_mut()).await.is_none());
-        let of_others = (settings.acquire(Some(of_somebody_else)).await, settings.acquire(None).await);
+        let of_others = (
+            settings.acquire(Some(of_somebody_else)).await,
+            settings.acquire(None).await,
+        );
         assert!(of_others.0.is_some() && of_others.1.is_some());
         drop((first, of_others));
         assert!(third.await.is_some());

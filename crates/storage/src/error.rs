@@ -1,7 +1,8 @@
-//! What can go wrong in storage, grouped by who can act: the operator, the user at the command line or on a page of the
-//! settings, the caller of the API, or us.
+//! What can go wrong in storage, grouped by who can act: the operator, the user at the command line
+//! or on a page of the settings, the caller of the API, or us.
 //!
-//! Knows nothing of HTTP. No variant holds a person's data, a token or the address of a database server.
+//! Knows nothing of HTTP. No variant holds a person's data, a token or the address of a database
+//! server.
 
 use diesel::result::Error as DieselError;
 
@@ -20,7 +21,8 @@ pub enum StorageError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
 
-    /// The database server is a standby, whose timeline is not known: a cursor may have outlived its generation.
+    /// The database server is a standby, whose timeline is not known: a cursor may have outlived
+    /// its generation.
     #[error("the database server is a standby, where no cursor can be continued")]
     CursorOnStandby,
     /// The database schema cannot be brought up to date.
@@ -84,7 +86,9 @@ pub enum StorageError {
         migration: String,
     },
     /// The database has tables of a register that no released program has made.
-    #[error("{database} has a layout from before the first release and cannot be used: start with an empty database")]
+    #[error(
+        "{database} has a layout from before the first release and cannot be used: start with an empty database"
+    )]
     LayoutBeforeRelease {
         /// What to call the database.
         database: String,
@@ -184,7 +188,8 @@ impl StorageError {
         matches!(self, Self::Database(error) if error.is_unique_violation())
     }
 
-    /// Whether the job was not done and may succeed when it is tried again: to repeat it does nothing twice.
+    /// Whether the job was not done and may succeed when it is tried again: to repeat it does
+    /// nothing twice.
     pub fn is_repeatable(&self) -> bool {
         self.is_temporary() && !matches!(self, Self::Database(DatabaseError::OutcomeUnknown(_)))
     }

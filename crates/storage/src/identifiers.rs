@@ -37,8 +37,8 @@ impl Identifiers {
     }
 }
 
-/// Whether somebody may look for a trainee by this text. No identifier has the character NUL, and PostgreSQL refuses a query
-/// that has it.
+/// Whether somebody may look for a trainee by this text. No identifier has the character NUL, and
+/// PostgreSQL refuses a query that has it.
 pub(crate) fn can_be_identifier(text: &str) -> bool {
     !text.contains('\0')
 }
@@ -48,11 +48,13 @@ fn random_characters(count: usize) -> Result<String, StorageError> {
     let mut text = String::with_capacity(count);
     while text.len() < count {
         let missing = count - text.len();
-        // Six bits give 64 numbers, of which 58 have a character: the others are drawn again, so that all characters
-        // are equally likely.
+        // Six bits give 64 numbers, of which 58 have a character: the others are drawn again, so
+        // that all characters are equally likely.
         let mut bytes = vec![0; missing + missing / 4 + IDENTIFIER_LENGTH];
         getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
-        let drawn = bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 63)));
+        let drawn = bytes
+            .iter()
+            .filter_map(|byte| ALPHABET.get(usize::from(byte & 63)));
         text.extend(drawn.take(missing).map(|byte| char::from(*byte)));
     }
     Ok(text)

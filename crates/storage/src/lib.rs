@@ -11,8 +11,8 @@
 //!
 //! A query:
 //!
-//! 1. Choose the folder of its tables: `records/`, `accounts/`, `observations/` or `maintenance/`. Each
-//!    uses only `base/` and the folders before it in this order (`cargo xtask imports`).
+//! 1. Choose the folder of its tables: `records/`, `accounts/`, `observations/` or `maintenance/`.
+//!    Each uses only `base/` and the folders before it in this order (`cargo xtask imports`).
 //! 2. Add a method to `ProviderSession`, filtered by its provider, or to `Session` for what belongs
 //!    to no provider. A change of users or tokens takes an `Actor` and writes the activity log.
 //! 3. Run a static query by `with_inner!`, and a write whose result is not needed by

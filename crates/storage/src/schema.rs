@@ -1,10 +1,11 @@
 //! The tables as diesel sees them; `migrations/` makes them.
 //!
-//! Columns are text, integer, bool, date and timestamp: what both databases know; timestamps are UTC. The record of a trainee
-//! is a JSON document.
+//! Columns are text, integer, bool, date and timestamp: what both databases know; timestamps are
+//! UTC. The record of a trainee is a JSON document.
 //!
-//! Whatever is `Insertable` binds its nulls (`treat_none_as_default_value = false`). Otherwise diesel leaves their columns out
-//! of the statement, and each connection would keep a prepared statement for every set of columns for ever.
+//! Whatever is `Insertable` binds its nulls (`treat_none_as_default_value = false`). Otherwise
+//! diesel leaves their columns out of the statement, and each connection would keep a prepared
+//! statement for every set of columns for ever.
 
 diesel::table! {
     providers (id) {

@@ -1,4 +1,5 @@
-//! The store: takes jobs over sessions from any thread and runs each in one transaction of the database.
+//! The store: takes jobs over sessions from any thread and runs each in one transaction of the
+//! database.
 
 #[cfg(test)]
 mod database_file_tests;
@@ -68,9 +69,11 @@ fn take_job_error<T, E>(answer: Result<T, SessionError<E>>) -> Result<T, E> {
 }
 
 impl Store {
-    /// Opens the database that `url` names: `sqlite://PATH`, `postgres://...` or `postgresql://...`.
+    /// Opens the database that `url` names: `sqlite://PATH`, `postgres://...` or
+    /// `postgresql://...`.
     ///
-    /// A SQLite file and its folder are made when they are absent. The schema is not touched: see [`Store::set_up`].
+    /// A SQLite file and its folder are made when they are absent. The schema is not touched: see
+    /// [`Store::set_up`].
     ///
     /// # Errors
     ///
@@ -78,12 +81,16 @@ impl Store {
     /// [`DatabaseError::Unavailable`].
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::from_url(url)?;
-        Ok(Self { database: Database::open(&connections, options, timestamps::latest_change)? })
+        Ok(Self {
+            database: Database::open(&connections, options, timestamps::latest_change)?,
+        })
     }
 
     /// A connection apart from those of jobs.
     #[cfg(test)]
-    pub(crate) fn own_connection(&self) -> Result<database::connection::DatabaseConnection, StorageError> {
+    pub(crate) fn own_connection(
+        &self,
+    ) -> Result<database::connection::DatabaseConnection, StorageError> {
         Ok(self.database.connections().establish()?)
     }
 
@@ -98,7 +105,10 @@ impl Store {
     /// # Errors
     ///
     /// What the job returns, or why it could not run. Must be called within a tokio runtime.
-    pub async fn read<T, E>(&self, job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    pub async fn read<T, E>(
+        &self,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
@@ -126,8 +136,12 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// What the job returns, or why it could not run or be kept. Must be called within a tokio runtime.
-    pub async fn write<T, E>(&self, job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static) -> Result<T, E>
+    /// What the job returns, or why it could not run or be kept. Must be called within a tokio
+    /// runtime.
+    pub async fn write<T, E>(
+        &self,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E> + Send + 'static,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: JobError,
@@ -156,7 +170,10 @@ impl Store {
     /// # Errors
     ///
     /// Like [`Store::read`].
-    pub fn read_blocking<T, E>(&self, job: impl FnMut(&mut Session<'_>) -> Result<T, E>) -> Result<T, E>
+    pub fn read_blocking<T, E>(
+        &self,
+        job: impl FnMut(&mut Session<'_>) -> Result<T, E>,
+    ) -> Result<T, E>
     where
         E: JobError,
     {

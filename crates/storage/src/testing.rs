@@ -57,7 +57,9 @@ impl SetClock {
 
     fn clock(&self) -> Clock {
         let millis = Arc::clone(&self.0);
-        Clock::from_fn(move || DateTime::<Utc>::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap())
+        Clock::from_fn(move || {
+            DateTime::<Utc>::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap()
+        })
     }
 }
 
@@ -79,10 +81,19 @@ impl Register {
     fn set_up(database: Database, queue: usize) -> Self {
         let clock = SetClock(Arc::new(AtomicI64::new(0)));
         clock.set("2026-03-02");
-        let options = StoreOptions { readers: 2, queue, clock: clock.clock(), ..StoreOptions::default() };
+        let options = StoreOptions {
+            readers: 2,
+            queue,
+            clock: clock.clock(),
+            ..StoreOptions::default()
+        };
         let store = Store::open(database.url(), options).unwrap();
         store.migrate().unwrap();
-        Self { store, clock, database }
+        Self {
+            store,
+            clock,
+            database,
+        }
     }
 
     /// A register that holds the provider [`UKPRN`].
@@ -94,7 +105,8 @@ impl Register {
 
     /// Adds the provider [`UKPRN`].
     pub(crate) fn add_provider(&self) {
-        self.write(|session| session.add_provider(UKPRN, "Ashdown University")).unwrap();
+        self.write(|session| session.add_provider(UKPRN, "Ashdown University"))
+            .unwrap();
     }
 
     /// Registers a trainee of the provider [`UKPRN`], with nothing but the identifier.
@@ -103,24 +115,41 @@ impl Register {
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
             let now = Some(provider.change_date());
             let (id, state) = (Some(trainee_id.to_owned()), Some(State::SubmittedForTrn));
-            let trainee = Trainee { trainee_id: id, state, created_at: now, updated_at: now, ..Trainee::default() };
+            let trainee = Trainee {
+                trainee_id: id,
+                state,
+                created_at: now,
+                updated_at: now,
+                ..Trainee::default()
+            };
             provider.insert_trainee(&trainee)
         };
         self.write(create).unwrap();
     }
 
-    pub(crate) fn issue_token(&self, request: NewToken<'static>) -> Result<(Token, TokenRecord), StorageError> {
+    pub(crate) fn issue_token(
+        &self,
+        request: NewToken<'static>,
+    ) -> Result<(Token, TokenRecord), StorageError> {
         self.write(move |session| session.issue_token(&request))
     }
 
     pub(crate) fn accepts(&self, token: &Token) -> bool {
         let digest = TokenDigest::of(token.reveal());
-        self.read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())).unwrap()
+        self.read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some()))
+            .unwrap()
     }
 
     /// Another store over the same database with the same clock, as another process has it.
     pub(crate) fn another_store(&self) -> Store {
-        Store::open(self.url(), StoreOptions { clock: self.clock.clock(), ..StoreOptions::default() }).unwrap()
+        Store::open(
+            self.url(),
+            StoreOptions {
+                clock: self.clock.clock(),
+                ..StoreOptions::default()
+            },
+        )
+        .unwrap()
     }
 
     pub(crate) fn url(&self) -> &str {
@@ -129,7 +158,10 @@ impl Register {
 
     /// A connection that the store knows nothing of.
     pub(crate) fn second_connection(&self) -> DatabaseConnection {
-        Connections::from_url(self.url()).unwrap().establish().unwrap()
+        Connections::from_url(self.url())
+            .unwrap()
+            .establish()
+            .unwrap()
     }
 
     pub(crate) fn write<T: Send + 'static>(
@@ -154,12 +186,22 @@ impl<T> Queued<T> {
     /// Sends the write; it must not be answered at once.
     pub(crate) fn new(write: impl Future<Output = T> + 'static) -> Self {
         let mut write = Box::pin(write);
-        assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(
+            write
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
         Self(write)
     }
 
     pub(crate) fn is_answered(&mut self) -> bool {
-        matches!(self.0.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(_))
+        matches!(
+            self.0
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop())),
+            Poll::Ready(_)
+        )
     }
 
     pub(crate) fn answer(self) -> T {
@@ -168,5 +210,9 @@ impl<T> Queued<T> {
 }
 
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap()
+        .block_on(future)
 }

@@ -43,8 +43,9 @@ use self::scan::ScannedTrainee;
 pub use self::scan::calendar_day;
 pub use self::sql::JsonText;
 
-/// The number of the set of fields that documents hold. A program that adds, removes or renames a stored field raises it, and
-/// a program with a lower one refuses the register: it would show and check records without the field.
+/// The number of the set of fields that documents hold. A program that adds, removes or renames a
+/// stored field raises it, and a program with a lower one refuses the register: it would show and
+/// check records without the field.
 pub const SCHEMA: i64 = 1;
 
 /// The key of the list of withdrawals.
@@ -74,7 +75,8 @@ pub struct Extra {
     nested: Vec<(String, Vec<UnknownKey>)>,
 }
 
-/// A withdrawal: the state before it, and its fields once it was undone. Until then the trainee has them.
+/// A withdrawal: the state before it, and its fields once it was undone. Until then the trainee has
+/// them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Withdrawal {
     /// The state that the trainee was in.
@@ -97,8 +99,8 @@ impl Withdrawal {
 }
 
 impl Extra {
-    /// The same after a change of the trainee: a withdrawal more when the change is one; the last one marked as undone when
-    /// the change undoes it.
+    /// The same after a change of the trainee: a withdrawal more when the change is one; the last
+    /// one marked as undone when the change undoes it.
     pub fn after(&self, before: &Trainee, after: &Trainee, now: DateTime<Utc>) -> Self {
         let mut extra = self.clone();
         let withdrawn = |trainee: &Trainee| trainee.state == Some(State::Withdrawn);
@@ -110,11 +112,20 @@ impl Extra {
                 fields: serde_json::Map::new(),
             }),
             (true, false) => {
-                if let Some(last) = extra.withdrawals.last_mut().filter(|last| !last.is_undone()) {
+                if let Some(last) = extra
+                    .withdrawals
+                    .last_mut()
+                    .filter(|last| !last.is_undone())
+                {
                     last.undone_at = Some(iso_8601::timestamp(now));
-                    let fields = WITHDRAWAL_FIELDS.map(|field| (field.info().name, before.stored(field)));
-                    let set = fields.into_iter().filter(|(_, value)| *value != Value::Null);
-                    last.fields.extend(set.map(|(name, value)| (name.to_owned(), values::to_json(&value))));
+                    let fields =
+                        WITHDRAWAL_FIELDS.map(|field| (field.info().name, before.stored(field)));
+                    let set = fields
+                        .into_iter()
+                        .filter(|(_, value)| *value != Value::Null);
+                    last.fields.extend(
+                        set.map(|(name, value)| (name.to_owned(), values::to_json(&value))),
+                    );
                 }
             }
             (true, true) | (false, false) => {}
@@ -174,19 +185,26 @@ impl Stored<Trainee> for ReadTrainee<'_> {
 impl JsonText {
     /// The document of a trainee.
     pub fn of(trainee: &Trainee, extra: &Extra) -> QueryResult<Self> {
-        write::document(trainee, extra).map(Self).map_err(DieselError::SerializationError)
+        write::document(trainee, extra)
+            .map(Self)
+            .map_err(DieselError::SerializationError)
     }
 
     /// The fields of the trainee; `None` when the document is not that of a trainee.
     pub fn fields(&self, nested: Nested) -> Option<ReadTrainee<'_>> {
         match scan::scan(&self.0, nested) {
             Some(scanned) => Some(ReadTrainee(Fields::Scanned(scanned))),
-            None => parse(&self.0).map(|parsed| ReadTrainee(Fields::Parsed(Box::new(parsed.trainee)))),
+            None => {
+                parse(&self.0).map(|parsed| ReadTrainee(Fields::Parsed(Box::new(parsed.trainee))))
+            }
         }
     }
 
-    /// The trainee to be changed, with what else the document holds; `None` when it is not that of a trainee.
+    /// The trainee to be changed, with what else the document holds; `None` when it is not that of
+    /// a trainee.
     pub fn parsed(&self) -> Option<Parsed> {
-        scan::scan(&self.0, Nested::With).and_then(|scanned| scanned.to_parsed()).or_else(|| parse(&self.0))
+        scan::scan(&self.0, Nested::With)
+            .and_then(|scanned| scanned.to_parsed())
+            .or_else(|| parse(&self.0))
     }
 }

@@ -36,7 +36,9 @@ fn list<R: NestedRecord>(
     trainee: &mut Trainee,
     unknown: &mut Vec<(String, Vec<UnknownKey>)>,
 ) -> Option<()> {
-    let Some(items) = document.shift_remove(R::LIST.info().name) else { return Some(()) };
+    let Some(items) = document.shift_remove(R::LIST.info().name) else {
+        return Some(());
+    };
     let items: Vec<Map<String, Json>> = serde_json::from_value(items).ok()?;
     for item in items {
         let mut record = R::default();

@@ -1,8 +1,9 @@
-//! Reads a document that this program wrote, in one pass: it finds where each value stands, and that it is one of its kind.
-//! What a field holds is read from there when somebody asks for it; a reply takes most values as they stand.
+//! Reads a document that this program wrote, in one pass: it finds where each value stands, and
+//! that it is one of its kind. What a field holds is read from there when somebody asks for it; a
+//! reply takes most values as they stand.
 //!
-//! It takes keys in the order of the dictionary, no white space, and nothing unknown. Whatever else it meets ends the scan,
-//! and the document is read in the other way.
+//! It takes keys in the order of the dictionary, no white space, and nothing unknown. Whatever else
+//! it meets ends the scan, and the document is read in the other way.
 
 use std::marker::PhantomData;
 
@@ -10,7 +11,8 @@ use domain::fields::field_set::FieldSet;
 use domain::records::record::{Record, StoredJson};
 use domain::records::trainee::{Borrowed, NestedForm};
 use domain::{
-    Kind, NestedRecord, NestedRecords, RecordField as _, Stored, Trainee, TraineeField, Value, for_each_nested,
+    Kind, NestedRecord, NestedRecords, RecordField as _, Stored, Trainee, TraineeField, Value,
+    for_each_nested,
 };
 
 pub use self::values::calendar_day;
@@ -35,7 +37,8 @@ pub(crate) struct Scanned<'a, R: Record> {
     as_shown: FieldSet<R::Field>,
 }
 
-/// Where a value stands in the document, in bytes; an empty place is that of a field in which nothing is stored.
+/// Where a value stands in the document, in bytes; an empty place is that of a field in which
+/// nothing is stored.
 #[derive(Debug, Clone, Copy)]
 struct Place {
     start: u32,
@@ -64,32 +67,47 @@ impl<'a> NestedForm for InDocument<'a> {
 enum Form {
     /// As replies show it.
     AsShown,
-    /// Perhaps otherwise: with escapes, of which JSON has several for the same character, or with white space.
+    /// Perhaps otherwise: with escapes, of which JSON has several for the same character, or with
+    /// white space.
     Other,
 }
 
 impl<'a, R: Record> Scanned<'a, R> {
     fn empty(document: &'a str) -> Self {
-        Self { document, places: vec![Place { start: 0, end: 0 }; R::Field::ALL.len()], as_shown: FieldSet::new() }
+        Self {
+            document,
+            places: vec![Place { start: 0, end: 0 }; R::Field::ALL.len()],
+            as_shown: FieldSet::new(),
+        }
     }
 
     /// What stands in the document for the field; `None` where nothing is stored.
     fn written(&self, field: R::Field) -> Option<&'a str> {
         let Place { start, end } = *self.places.get(field.index())?;
-        self.document.get(start as usize..end as usize).filter(|value| !value.is_empty())
+        self.document
+            .get(start as usize..end as usize)
+            .filter(|value| !value.is_empty())
     }
 }
 
 impl<R: Record> Stored<R> for Scanned<'_, R> {
     fn stored(&self, field: R::Field) -> Value<'_> {
-        self.written(field).and_then(|value| read(field.info().kind, value)).unwrap_or(Value::Null)
+        self.written(field)
+            .and_then(|value| read(field.info().kind, value))
+            .unwrap_or(Value::Null)
     }
 
     fn json(&self, field: R::Field) -> StoredJson<'_> {
         match self.written(field) {
             Some(value) if self.as_shown.contains(field) => StoredJson::Text(value),
             // These show that there is nothing by something else than null.
-            None if !matches!(field.info().kind, Kind::Boolean | Kind::TextList | Kind::Records) => StoredJson::Null,
+            None if !matches!(
+                field.info().kind,
+                Kind::Boolean | Kind::TextList | Kind::Records
+            ) =>
+            {
+                StoredJson::Null
+            }
             Some(_) | None => StoredJson::Unavailable,
         }
     }
@@ -125,7 +143,8 @@ impl<R: Record> Scanned<'_, R> {
 }
 
 impl ScannedTrainee<'_> {
-    /// The trainee as a struct; `None` when the withdrawals are not of the form in which they are written.
+    /// The trainee as a struct; `None` when the withdrawals are not of the form in which they are
+    /// written.
     pub(crate) fn to_parsed(&self) -> Option<Parsed> {
         let mut extra = Extra::default();
         if let Some(withdrawals) = self.withdrawals {
@@ -140,17 +159,27 @@ impl ScannedTrainee<'_> {
 }
 
 /// Borrows the records of a kind.
-fn borrow<'a, R: NestedRecord>(from: &'a NestedRecords<InDocument<'_>>, to: &mut NestedRecords<Borrowed<'a>>) {
-    *R::in_nested_mut(to) = R::in_nested(from).iter().map(|record| record as _).collect();
+fn borrow<'a, R: NestedRecord>(
+    from: &'a NestedRecords<InDocument<'_>>,
+    to: &mut NestedRecords<Borrowed<'a>>,
+) {
+    *R::in_nested_mut(to) = R::in_nested(from)
+        .iter()
+        .map(|record| record as _)
+        .collect();
 }
 
 /// Copies the records of a kind into the trainee; `None` when a field holds what it cannot hold.
 fn copy<R: NestedRecord>(from: &NestedRecords<InDocument<'_>>, to: &mut Trainee) -> Option<()> {
-    *R::of_mut(to) = R::in_nested(from).iter().map(Scanned::to_record).collect::<Option<_>>()?;
+    *R::of_mut(to) = R::in_nested(from)
+        .iter()
+        .map(Scanned::to_record)
+        .collect::<Option<_>>()?;
     Some(())
 }
 
-/// Reads the records of a kind, if their key is the one that was read last; then it becomes the key behind them.
+/// Reads the records of a kind, if their key is the one that was read last; then it becomes the key
+/// behind them.
 fn read_kind<'a, R: NestedRecord>(
     input: &mut Input<'a>,
     key: &mut Option<&'a str>,
@@ -166,9 +195,16 @@ fn read_kind<'a, R: NestedRecord>(
 
 /// Reads a document; `None` when it is not one that this program wrote.
 pub(crate) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
-    let mut input = Input { document: text, rest: text };
+    let mut input = Input {
+        document: text,
+        rest: text,
+    };
     let fields = Scanned::empty(text);
-    let mut trainee = ScannedTrainee { fields, nested: NestedRecords::default(), withdrawals: None };
+    let mut trainee = ScannedTrainee {
+        fields,
+        nested: NestedRecords::default(),
+        withdrawals: None,
+    };
     let mut key = input.fields(&mut trainee.fields)?;
     if key == Some(WITHDRAWALS) {
         trainee.withdrawals = Some(input.array()?);
@@ -216,12 +252,18 @@ impl<'a> Input<'a> {
 
     /// The key behind a value; `None` inside when the object ends there.
     fn next_key(&mut self) -> Option<Option<&'a str>> {
-        if self.has_next_entry()? { self.key().map(Some) } else { Some(None) }
+        if self.has_next_entry()? {
+            self.key().map(Some)
+        } else {
+            Some(None)
+        }
     }
 
     /// Whether the entry that begins here has this key.
     fn begins_with_key(&self, name: &str) -> bool {
-        let Some((b'"', rest)) = self.rest.as_bytes().split_first() else { return false };
+        let Some((b'"', rest)) = self.rest.as_bytes().split_first() else {
+            return false;
+        };
         // Most other keys end elsewhere.
         rest.get(name.len()) == Some(&b'"') && rest.starts_with(name.as_bytes())
     }
@@ -238,13 +280,16 @@ impl<'a> Input<'a> {
         u32::try_from(self.document.len() - self.rest.len()).ok()
     }
 
-    /// Finds the fields of an object, up to its end or to a key that is no field or holds other records: that is returned.
+    /// Finds the fields of an object, up to its end or to a key that is no field or holds other
+    /// records: that is returned.
     fn fields<R: Record>(&mut self, record: &mut Scanned<'a, R>) -> Option<Option<&'a str>> {
         let mut fields = R::Field::ALL.iter();
         let mut has_entry = self.has_first_entry()?;
         while has_entry {
             let field = fields.find(|field| self.begins_with_key(field.info().name));
-            let Some(field) = field.filter(|field| field.is_stored() && field.info().kind != Kind::Records) else {
+            let Some(field) =
+                field.filter(|field| field.is_stored() && field.info().kind != Kind::Records)
+            else {
                 return self.key().map(Some);
             };
             // With its quotes.
@@ -254,7 +299,10 @@ impl<'a> Input<'a> {
             if self.value(field.info().kind)? == Form::AsShown {
                 record.as_shown.insert(*field);
             }
-            *record.places.get_mut(field.index())? = Place { start, end: self.place()? };
+            *record.places.get_mut(field.index())? = Place {
+                start,
+                end: self.place()?,
+            };
             has_entry = self.has_next_entry()?;
         }
         Some(None)
@@ -294,7 +342,10 @@ impl<'a> Input<'a> {
                 return Some(Form::Other);
             }
             Kind::Integer | Kind::Year => {
-                let length = self.rest.bytes().position(|byte| !byte.is_ascii_digit() && byte != b'-')?;
+                let length = self
+                    .rest
+                    .bytes()
+                    .position(|byte| !byte.is_ascii_digit() && byte != b'-')?;
                 integer(self.split(length)?)?;
             }
             Kind::Boolean => self.take("true").or_else(|| self.take("false"))?,
@@ -355,14 +406,15 @@ fn quoted(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// How many bytes there are before the first quote, backslash or control character. Eight are looked at together: texts are most
-/// of a document.
+/// How many bytes there are before the first quote, backslash or control character. Eight are
+/// looked at together: texts are most of a document.
 fn plain_length(bytes: &[u8]) -> usize {
     /// A byte eight times over.
     const fn eight(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
-    /// Sets the highest bit of each byte that is below the bound, and perhaps of some behind the first of them.
+    /// Sets the highest bit of each byte that is below the bound, and perhaps of some behind the
+    /// first of them.
     const fn below(word: u64, bound: u8) -> u64 {
         word.wrapping_sub(eight(bound)) & !word & eight(0x80)
     }
@@ -370,7 +422,8 @@ fn plain_length(bytes: &[u8]) -> usize {
     while let Some((chunk, behind)) = rest.split_first_chunk() {
         let word = u64::from_le_bytes(*chunk);
         // A byte that is equal to another becomes zero.
-        let found = below(word, 0x20) | below(word ^ eight(b'"'), 1) | below(word ^ eight(b'\\'), 1);
+        let found =
+            below(word, 0x20) | below(word ^ eight(b'"'), 1) | below(word ^ eight(b'\\'), 1);
         if found != 0 {
             return bytes.len() - rest.len() + (found.trailing_zeros() / u8::BITS) as usize;
         }

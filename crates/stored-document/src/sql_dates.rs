@@ -1,5 +1,5 @@
-//! Dates and timestamps in the database. SQLite has them as text: what each request reads and writes is read and written here
-//! without a format that must be interpreted.
+//! Dates and timestamps in the database. SQLite has them as text: what each request reads and
+//! writes is read and written here without a format that must be interpreted.
 
 use chrono::{NaiveDate, NaiveDateTime, Timelike as _};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -102,12 +102,19 @@ mod tests {
     #[test]
     fn a_day_is_in_the_database_what_a_date_is() {
         let database = Database::fresh();
-        let mut connection = Connections::from_url(database.url()).unwrap().establish().unwrap();
+        let mut connection = Connections::from_url(database.url())
+            .unwrap()
+            .establish()
+            .unwrap();
         for text in ["0001-01-01", "2024-02-29", "2026-12-31", "9999-12-31"] {
             let date: NaiveDate = text.parse().unwrap();
-            let (of_day, of_date) = (Day(date).into_sql::<sql_types::Date>(), date.into_sql::<sql_types::Date>());
+            let (of_day, of_date) = (
+                Day(date).into_sql::<sql_types::Date>(),
+                date.into_sql::<sql_types::Date>(),
+            );
             let query = select((of_day.eq(of_date), of_day, of_date.cast::<Text>()));
-            let found = with_inner!(&mut connection, |inner| query.get_result::<(bool, Day, String)>(inner));
+            let found = with_inner!(&mut connection, |inner| query
+                .get_result::<(bool, Day, String)>(inner));
             assert_eq!(found.unwrap(), (true, Day(date), text.to_owned()));
         }
     }
@@ -115,7 +122,10 @@ mod tests {
     #[test]
     fn a_timestamp_is_in_the_database_what_diesel_makes_of_it() {
         let database = Database::fresh();
-        let mut connection = Connections::from_url(database.url()).unwrap().establish().unwrap();
+        let mut connection = Connections::from_url(database.url())
+            .unwrap()
+            .establish()
+            .unwrap();
         for text in [
             "0001-01-01T00:00:00",
             "2024-02-29T08:05:09.050",
@@ -127,7 +137,8 @@ mod tests {
             let ours = Timestamp(timestamp).into_sql::<sql_types::Timestamp>();
             let of_diesel = timestamp.into_sql::<sql_types::Timestamp>();
             let query = select((ours.eq(of_diesel), ours));
-            let found = with_inner!(&mut connection, |inner| query.get_result::<(bool, Timestamp)>(inner));
+            let found = with_inner!(&mut connection, |inner| query
+                .get_result::<(bool, Timestamp)>(inner));
             assert_eq!(found.unwrap(), (true, Timestamp(timestamp)), "{text}");
         }
     }
@@ -135,11 +146,17 @@ mod tests {
     #[test]
     fn what_is_no_day_is_an_error() {
         let database = Database::fresh_on(Kind::Sqlite);
-        let mut connection = Connections::from_url(database.url()).unwrap().establish().unwrap();
+        let mut connection = Connections::from_url(database.url())
+            .unwrap()
+            .establish()
+            .unwrap();
         for text in ["2026-02-30", "2026-2-3", "today", ""] {
             let query = diesel::sql_query(format!("SELECT '{text}' AS day"));
             let read = with_inner!(&mut connection, |inner| query.get_result::<Row>(inner));
-            assert!(matches!(read, Err(diesel::result::Error::DeserializationError(_))), "{text}");
+            assert!(
+                matches!(read, Err(diesel::result::Error::DeserializationError(_))),
+                "{text}"
+            );
         }
     }
 

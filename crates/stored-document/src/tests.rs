@@ -26,14 +26,20 @@ fn matches(name: &str, text: &str) {
 /// Values that a field of that kind can hold, and none.
 fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
     let value = match kind {
-        Kind::Text | Kind::Document => any::<String>().prop_map(|text| Value::Text(Cow::Owned(text))).boxed(),
+        Kind::Text | Kind::Document => any::<String>()
+            .prop_map(|text| Value::Text(Cow::Owned(text)))
+            .boxed(),
         Kind::Integer | Kind::Year => any::<i64>().prop_map(Value::Integer).boxed(),
         Kind::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
         Kind::Date => (0..3_652_059_i32)
-            .prop_filter_map("no day", |day| NaiveDate::from_num_days_from_ce_opt(day).map(Value::Date))
+            .prop_filter_map("no day", |day| {
+                NaiveDate::from_num_days_from_ce_opt(day).map(Value::Date)
+            })
             .boxed(),
         Kind::Timestamp => (-62_135_596_800_000..253_402_300_799_999_i64)
-            .prop_filter_map("no time", |time| DateTime::from_timestamp_millis(time).map(Value::Timestamp))
+            .prop_filter_map("no time", |time| {
+                DateTime::from_timestamp_millis(time).map(Value::Timestamp)
+            })
             .boxed(),
         Kind::TextList => prop::collection::vec(any::<String>(), 0..3)
             .prop_map(|texts| Value::TextList(texts.into_iter().map(Cow::Owned).collect()))
@@ -45,7 +51,10 @@ fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
 
 /// Records with any values; a state is one of the states.
 fn record<R: Record>() -> BoxedStrategy<R> {
-    let values: Vec<_> = R::Field::ALL.iter().map(|field| value(field.info().kind)).collect();
+    let values: Vec<_> = R::Field::ALL
+        .iter()
+        .map(|field| value(field.info().kind))
+        .collect();
     let record = |values: Vec<Value<'static>>| {
         let mut record = R::default();
         for (field, value) in R::Field::ALL.iter().zip(values) {
@@ -64,22 +73,36 @@ fn record<R: Record>() -> BoxedStrategy<R> {
 fn trainee() -> impl Strategy<Value = Trainee> {
     let placements = prop::collection::vec(record::<Placement>(), 0..3);
     let degrees = prop::collection::vec(record::<Degree>(), 0..3);
-    (record::<Trainee>(), placements, degrees, prop::sample::select(State::ALL)).prop_map(
-        |(trainee, placements, degrees, state)| {
-            let mut trainee = Trainee { placements, degrees, state: Some(state), ..trainee };
+    (
+        record::<Trainee>(),
+        placements,
+        degrees,
+        prop::sample::select(State::ALL),
+    )
+        .prop_map(|(trainee, placements, degrees, state)| {
+            let mut trainee = Trainee {
+                placements,
+                degrees,
+                state: Some(state),
+                ..trainee
+            };
             sort_nested(&mut trainee);
             trainee
-        },
-    )
+        })
 }
 
-/// What is given as JSON is the stored value as a reply shows it, in the one form that replies have.
+/// What is given as JSON is the stored value as a reply shows it, in the one form that replies
+/// have.
 fn gives_json_of_values<R: Record>(record: &dyn Stored<R>) {
     for field in R::Field::ALL {
         let value = record.stored(*field);
         match record.json(*field) {
             StoredJson::Text(json) => {
-                assert_eq!(json, serde_json::to_string(&values::StoredJson(&value)).unwrap(), "{field:?}");
+                assert_eq!(
+                    json,
+                    serde_json::to_string(&values::StoredJson(&value)).unwrap(),
+                    "{field:?}"
+                );
             }
             StoredJson::Null => assert_eq!(value, Value::Null, "{field:?}"),
             StoredJson::Unavailable => {}
@@ -149,10 +172,20 @@ proptest! {
 
 #[test]
 fn escapes_that_replies_do_not_have_are_read() {
-    let scanned = scan::scan("{\"last_name\":\"\\u0041\\/\",\"sex\":\"10\"}", Nested::With).unwrap();
+    let scanned = scan::scan(
+        "{\"last_name\":\"\\u0041\\/\",\"sex\":\"10\"}",
+        Nested::With,
+    )
+    .unwrap();
     let [escaped, plain] = [TraineeField::last_name, TraineeField::sex];
-    assert_eq!((scanned.json(escaped), scanned.stored(escaped)), (StoredJson::Unavailable, Value::text("A/")));
-    assert_eq!((scanned.json(plain), scanned.stored(plain)), (StoredJson::Text("\"10\""), Value::text("10")));
+    assert_eq!(
+        (scanned.json(escaped), scanned.stored(escaped)),
+        (StoredJson::Unavailable, Value::text("A/"))
+    );
+    assert_eq!(
+        (scanned.json(plain), scanned.stored(plain)),
+        (StoredJson::Text("\"10\""), Value::text("10"))
+    );
 }
 
 #[test]
@@ -171,12 +204,20 @@ fn documents_in_another_order_are_shown_with_all_their_fields() {
     let last_first = format!("{{{},{first}}}", rest.strip_suffix('}').unwrap());
     let unknown_first = format!("{{\"shoe_size\":41,{first},{rest}");
     for text in [last_first, unknown_first] {
-        assert!(scan::scan(&text, Nested::With).is_none() && scan::scan(&text, Nested::Without).is_none(), "{text}");
+        assert!(
+            scan::scan(&text, Nested::With).is_none()
+                && scan::scan(&text, Nested::Without).is_none(),
+            "{text}"
+        );
         for nested in [Nested::With, Nested::Without] {
             let document = JsonText(text.clone());
             let shown = document.fields(nested).unwrap();
             for field in TraineeField::ALL {
-                assert_eq!(shown.stored(*field), trainee.stored(*field), "{field:?} of {text}");
+                assert_eq!(
+                    shown.stored(*field),
+                    trainee.stored(*field),
+                    "{field:?} of {text}"
+                );
             }
         }
     }
@@ -184,9 +225,12 @@ fn documents_in_another_order_are_shown_with_all_their_fields() {
 
 #[test]
 fn numbers_and_strings_that_are_no_json_are_not_read() {
-    for value in
-        ["\"course_min_age\":011", "\"course_min_age\":-0", "\"course_min_age\":+1", "\"last_name\":\"a\u{1}\""]
-    {
+    for value in [
+        "\"course_min_age\":011",
+        "\"course_min_age\":-0",
+        "\"course_min_age\":+1",
+        "\"last_name\":\"a\u{1}\"",
+    ] {
         let text = format!("{{{value}}}");
         assert!(scan::scan(&text, Nested::With).is_none(), "{text}");
         assert!(parse(&text).is_none(), "{text}");
@@ -199,15 +243,24 @@ fn unknown_keys_and_another_order_are_kept_through_a_change() {
     let text = text_of(&trainee);
     let id = trainee.degrees[0].degree_id.clone().unwrap();
     let text = text.replacen('{', "{\"shoe_size\":{\"eu\":[41.5,null]},", 1);
-    let text = text.replace(&format!("\"degree_id\":\"{id}\""), &format!("\"seal\":true,\"degree_id\":\"{id}\""));
+    let text = text.replace(
+        &format!("\"degree_id\":\"{id}\""),
+        &format!("\"seal\":true,\"degree_id\":\"{id}\""),
+    );
     let document = JsonText(text);
-    let Parsed { trainee: mut read, extra } = document.parsed().unwrap();
+    let Parsed {
+        trainee: mut read,
+        extra,
+    } = document.parsed().unwrap();
     assert_eq!(read, trainee);
     let shown = document.fields(Nested::With).unwrap();
     assert!((&shown as &dyn Stored<Trainee>) == (&trainee as &dyn Stored<Trainee>));
     read.email = None;
     let written = JsonText::of(&read, &extra).unwrap().0;
-    assert!(written.contains("\"shoe_size\":{\"eu\":[41.5,null]}") && written.contains("\"seal\":true"), "{written}");
+    assert!(
+        written.contains("\"shoe_size\":{\"eu\":[41.5,null]}") && written.contains("\"seal\":true"),
+        "{written}"
+    );
     assert_eq!(parse(&written).unwrap().trainee, read);
 }
 
@@ -222,17 +275,28 @@ fn what_is_no_trainee_is_no_document() {
         "{\"course_level\":\"x\"}",
     ] {
         assert!(JsonText(text.to_owned()).parsed().is_none(), "{text}");
-        assert!(JsonText(text.to_owned()).fields(Nested::With).is_none(), "{text}");
+        assert!(
+            JsonText(text.to_owned()).fields(Nested::With).is_none(),
+            "{text}"
+        );
     }
-    assert_eq!(JsonText("{}".to_owned()).parsed().unwrap().trainee, Trainee::default());
+    assert_eq!(
+        JsonText("{}".to_owned()).parsed().unwrap().trainee,
+        Trainee::default()
+    );
 }
 
 /// A field that is added, removed or renamed is one that programs of before do not know.
 #[test]
 fn the_number_of_the_schema_is_raised_with_the_fields() {
     fn names<R: Record>() -> Vec<&'static str> {
-        R::Field::ALL.iter().filter(|field| field.is_stored()).map(|field| field.info().name).collect()
+        R::Field::ALL
+            .iter()
+            .filter(|field| field.is_stored())
+            .map(|field| field.info().name)
+            .collect()
     }
-    let records = [names::<Trainee>(), names::<Placement>(), names::<Degree>()].map(|names| names.join("\n"));
+    let records =
+        [names::<Trainee>(), names::<Placement>(), names::<Degree>()].map(|names| names.join("\n"));
     matches(&format!("stored_fields_{SCHEMA}"), &records.join("\n\n"));
 }

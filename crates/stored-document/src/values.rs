@@ -20,7 +20,9 @@ impl Serialize for StoredJson<'_> {
             Value::Integer(number) => serializer.serialize_i64(*number),
             Value::Boolean(flag) => serializer.serialize_bool(*flag),
             Value::Date(day) => serializer.serialize_str(&iso_8601::date(*day)),
-            Value::Timestamp(timestamp) => serializer.serialize_str(&iso_8601::timestamp(*timestamp)),
+            Value::Timestamp(timestamp) => {
+                serializer.serialize_str(&iso_8601::timestamp(*timestamp))
+            }
             Value::Uuid(uuid) => serializer.collect_str(uuid),
             Value::TextList(texts) => texts.serialize(serializer),
             Value::Document(text) => serializer.serialize_str(text),
@@ -33,9 +35,12 @@ pub fn to_json(value: &Value<'_>) -> Json {
     serde_json::to_value(StoredJson(value)).unwrap_or_default()
 }
 
-/// Sets the field of that name to a value that was stored; nothing when there is no such field, or it cannot hold the value.
+/// Sets the field of that name to a value that was stored; nothing when there is no such field, or
+/// it cannot hold the value.
 pub fn set<R: Record>(record: &mut R, name: &str, json: &Json) -> Option<()> {
-    let field = *R::Field::ALL.iter().find(|field| field.info().name == name)?;
+    let field = *R::Field::ALL
+        .iter()
+        .find(|field| field.info().name == name)?;
     let value = match (field.info().kind, json) {
         (_, Json::Null) => Value::Null,
         (Kind::Text, Json::String(text)) => Value::Text(Cow::Borrowed(text)),
@@ -43,10 +48,15 @@ pub fn set<R: Record>(record: &mut R, name: &str, json: &Json) -> Option<()> {
         (Kind::Integer | Kind::Year, Json::Number(number)) => Value::Integer(number.as_i64()?),
         (Kind::Boolean, Json::Bool(flag)) => Value::Boolean(*flag),
         (Kind::Date, Json::String(text)) => Value::Date(text.parse::<NaiveDate>().ok()?),
-        (Kind::Timestamp, Json::String(text)) => Value::Timestamp(text.parse::<DateTime<Utc>>().ok()?),
-        (Kind::TextList, Json::Array(items)) => {
-            Value::TextList(items.iter().map(|item| item.as_str().map(Cow::Borrowed)).collect::<Option<_>>()?)
+        (Kind::Timestamp, Json::String(text)) => {
+            Value::Timestamp(text.parse::<DateTime<Utc>>().ok()?)
         }
+        (Kind::TextList, Json::Array(items)) => Value::TextList(
+            items
+                .iter()
+                .map(|item| item.as_str().map(Cow::Borrowed))
+                .collect::<Option<_>>()?,
+        ),
         _ => return None,
     };
     record.set_stored(field, value).then_some(())

@@ -15,7 +15,10 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// The document of a trainee. Nested records are in the order in which they are shown.
 pub(crate) fn document(trainee: &Trainee, extra: &Extra) -> Result<String, Failure> {
-    let mut object = Object { text: Vec::with_capacity(USUAL_LENGTH), is_empty: true };
+    let mut object = Object {
+        text: Vec::with_capacity(USUAL_LENGTH),
+        is_empty: true,
+    };
     object.text.push(b'{');
     object.fields(trainee, &extra.trainee)?;
     if !extra.withdrawals.is_empty() {
@@ -29,13 +32,19 @@ pub(crate) fn document(trainee: &Trainee, extra: &Extra) -> Result<String, Failu
 }
 
 /// Writes the nested records of a kind, if there are any.
-fn nested_list<R: NestedRecord>(object: &mut Object, trainee: &Trainee, extra: &Extra) -> Result<(), Failure> {
+fn nested_list<R: NestedRecord>(
+    object: &mut Object,
+    trainee: &Trainee,
+    extra: &Extra,
+) -> Result<(), Failure> {
     if R::of(trainee).is_empty() {
         return Ok(());
     }
     let mut records: Vec<&R> = R::of(trainee).iter().collect();
     records.sort_by(|one, other| one.compare(other));
-    object.list(R::LIST.info().name, records.into_iter(), |record| extra.of_nested(record.id()))
+    object.list(R::LIST.info().name, records.into_iter(), |record| {
+        extra.of_nested(record.id())
+    })
 }
 
 /// An object that is being written.
@@ -60,7 +69,11 @@ impl Object {
         self.text.extend_from_slice(b"\":");
     }
 
-    fn entry(&mut self, name: &'static str, value: &(impl Serialize + ?Sized)) -> Result<(), Failure> {
+    fn entry(
+        &mut self,
+        name: &'static str,
+        value: &(impl Serialize + ?Sized),
+    ) -> Result<(), Failure> {
         self.key(name);
         Ok(serde_json::to_writer(&mut self.text, value)?)
     }
@@ -83,7 +96,9 @@ impl Object {
                 self.entry(info.name, &StoredJson(&value))?;
             }
         }
-        unknown.iter().try_for_each(|entry| self.unknown_entry(entry))
+        unknown
+            .iter()
+            .try_for_each(|entry| self.unknown_entry(entry))
     }
 
     fn list<'a, 'b, R: Record>(

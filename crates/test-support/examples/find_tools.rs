@@ -1,5 +1,5 @@
-//! Tells scripts about the tools of tests: without arguments, lists their names; with names, prints those that are missing,
-//! and exits with the status 1 if there are any.
+//! Tells scripts about the tools of tests: without arguments, lists their names; with names, prints
+//! those that are missing, and exits with the status 1 if there are any.
 //!
 //! A PostgreSQL server that the environment names counts as the tool `postgresql`.
 
@@ -10,7 +10,9 @@ use test_support::{Tool, has_postgres_server, missing_tools};
 fn main() -> ExitCode {
     let names: Vec<String> = std::env::args().skip(1).collect();
     if names.is_empty() {
-        Tool::ALL.iter().for_each(|tool| println!("{}", tool.name()));
+        Tool::ALL
+            .iter()
+            .for_each(|tool| println!("{}", tool.name()));
         return ExitCode::SUCCESS;
     }
     let mut tools = Vec::new();

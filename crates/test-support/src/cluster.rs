@@ -1,12 +1,14 @@
-//! A PostgreSQL server of one's own: made in a temporary folder, and gone with the process that made it.
+//! A PostgreSQL server of one's own: made in a temporary folder, and gone with the process that
+//! made it.
 //!
-//! A shell stands between the test and the server. It starts and stops the server on order, and when its orders end, it
-//! stops the server and removes the folder. Its orders come through a pipe, which the operating system closes when the
-//! test's process ends in any way, be it killed. The shell is in a process group of its own, so what is typed at a
-//! terminal to end the tests does not end it.
+//! A shell stands between the test and the server. It starts and stops the server on order, and
+//! when its orders end, it stops the server and removes the folder. Its orders come through a pipe,
+//! which the operating system closes when the test's process ends in any way, be it killed. The
+//! shell is in a process group of its own, so what is typed at a terminal to end the tests does not
+//! end it.
 //!
-//! The server listens on a socket in its folder only: no port can be taken, and nobody else can reach it. Only one with TLS
-//! listens on a port of this machine too.
+//! The server listens on a socket in its folder only: no port can be taken, and nobody else can
+//! reach it. Only one with TLS listens on a port of this machine too.
 
 mod variant;
 
@@ -22,7 +24,8 @@ pub use variant::{VARIANT_VARIABLE, Variant};
 
 use self::variant::Reached;
 
-/// The shell's task. Its arguments are the folder, the folder of the programs, and the server's options.
+/// The shell's task. Its arguments are the folder, the folder of the programs, and the server's
+/// options.
 const KEEPER: &str = include_str!("cluster/keeper.sh");
 
 /// Where Linux has files in memory.
@@ -31,9 +34,11 @@ const MEMORY: &str = "/dev/shm";
 const ROOM_IN_KIB: u64 = 2 * 1024 * 1024;
 
 /// What is said where there is no PostgreSQL.
-const ABSENT: &str = "PostgreSQL is missing: install the package postgresql, or set TEST_DATABASE_URL";
+const ABSENT: &str =
+    "PostgreSQL is missing: install the package postgresql, or set TEST_DATABASE_URL";
 
-/// What a server says whose port another process took after it was found to be free, which one with TLS may meet.
+/// What a server says whose port another process took after it was found to be free, which one with
+/// TLS may meet.
 const PORT_TAKEN: &str = "Address already in use";
 /// How often a server is started, each time at another port.
 const ATTEMPTS: usize = 5;
@@ -87,14 +92,16 @@ impl Cluster {
         Self::try_start(settings, &Variant::Plain).unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// Starts a server whose files stay in a folder below the caller's, with the databases of the time before.
+    /// Starts a server whose files stay in a folder below the caller's, with the databases of the
+    /// time before.
     ///
     /// # Panics
     ///
     /// When PostgreSQL is not installed, or does not start.
     pub fn start_in(folder: &Path, settings: Settings) -> Self {
         let own = folder.join("server");
-        let made = std::fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()));
+        let made =
+            std::fs::create_dir_all(&own).map_err(|error| format!("{}: {error}", own.display()));
         made.and_then(|()| Self::launch(own, folder, settings, &Variant::Plain, "keep"))
             .unwrap_or_else(|reason| panic!("{reason}"))
     }
@@ -123,8 +130,8 @@ impl Cluster {
         launch()
     }
 
-    /// Starts a server in a folder. `callers` is one of the caller's own; what happens to the other `at_end`, the keeper
-    /// knows.
+    /// Starts a server in a folder. `callers` is one of the caller's own; what happens to the other
+    /// `at_end`, the keeper knows.
     fn launch(
         folder: PathBuf,
         callers: &Path,
@@ -135,20 +142,44 @@ impl Cluster {
         let programs = Programs::find().ok_or(ABSENT)?;
         let set_up = variant.set_up(&folder)?;
         let mut command = Command::new("sh");
-        command.args(["-c", KEEPER, "keeper"]).arg(&folder).arg(&programs.folder);
-        let options = format!("-k '{}' {} {}", folder.display(), set_up.options, settings.options());
+        command
+            .args(["-c", KEEPER, "keeper"])
+            .arg(&folder)
+            .arg(&programs.folder);
+        let options = format!(
+            "-k '{}' {} {}",
+            folder.display(),
+            set_up.options,
+            settings.options()
+        );
         command.arg(options).arg(at_end).envs(set_up.environment);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0).current_dir(&folder);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .current_dir(&folder);
         if let Some((user, group)) = programs::servant(callers)? {
             // The server runs as this user, and the keeper removes the folder as it.
             for path in set_up.files.iter().chain([&folder]) {
-                chown(path, Some(user), Some(group)).map_err(|error| format!("the folder stays root's: {error}"))?;
+                chown(path, Some(user), Some(group))
+                    .map_err(|error| format!("the folder stays root's: {error}"))?;
             }
             command.uid(user).gid(group);
         }
-        let mut keeper = command.spawn().map_err(|error| format!("sh does not run: {error}"))?;
-        let (orders, answers) = (keeper.stdin.take(), keeper.stdout.take().ok_or("sh has no standard output")?);
-        let mut cluster = Self { keeper, orders, answers: BufReader::new(answers), folder, reached: set_up.reached };
+        let mut keeper = command
+            .spawn()
+            .map_err(|error| format!("sh does not run: {error}"))?;
+        let (orders, answers) = (
+            keeper.stdin.take(),
+            keeper.stdout.take().ok_or("sh has no standard output")?,
+        );
+        let mut cluster = Self {
+            keeper,
+            orders,
+            answers: BufReader::new(answers),
+            folder,
+            reached: set_up.reached,
+        };
         cluster.order("init")?;
         cluster.order("start")?;
         Ok(cluster)
@@ -160,7 +191,8 @@ impl Cluster {
     ///
     /// When it cannot be made, or does not start.
     pub fn standby(&self) -> Self {
-        self.try_standby().unwrap_or_else(|reason| panic!("{reason}"))
+        self.try_standby()
+            .unwrap_or_else(|reason| panic!("{reason}"))
     }
 
     fn try_standby(&self) -> Result<Self, String> {
@@ -168,7 +200,11 @@ impl Cluster {
         let programs = Programs::find().ok_or(ABSENT)?;
         // It is one of the programs of clients, which may be elsewhere in `PATH`.
         let with_others = programs.folder.join("pg_basebackup");
-        let mut command = Command::new(if with_others.is_file() { with_others } else { "pg_basebackup".into() });
+        let mut command = Command::new(if with_others.is_file() {
+            with_others
+        } else {
+            "pg_basebackup".into()
+        });
         command
             .arg("--pgdata")
             .arg(folder.join("data"))
@@ -176,22 +212,37 @@ impl Cluster {
             .arg(&self.folder)
             .arg("--username")
             .arg(SUPERUSER);
-        command.args(["--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"]);
+        command.args([
+            "--write-recovery-conf",
+            "--wal-method=stream",
+            "--checkpoint=fast",
+            "--no-sync",
+        ]);
         command.current_dir(&folder).stdout(Stdio::null());
         let servant = programs::servant(&folder)?;
         if let Some((user, group)) = servant {
-            chown(&folder, Some(user), Some(group)).map_err(|error| format!("the folder stays root's: {error}"))?;
+            chown(&folder, Some(user), Some(group))
+                .map_err(|error| format!("the folder stays root's: {error}"))?;
             command.uid(user).gid(group);
         }
-        let copied = command.output().map_err(|error| format!("pg_basebackup does not run: {error}"))?;
+        let copied = command
+            .output()
+            .map_err(|error| format!("pg_basebackup does not run: {error}"))?;
         if !copied.status.success() {
             return Err(String::from_utf8_lossy(&copied.stderr).into_owned());
         }
         if servant.is_some() {
             // By its owner it is seen as whom the server must run.
-            chown(&folder, Some(0), Some(0)).map_err(|error| format!("the folder is not root's again: {error}"))?;
+            chown(&folder, Some(0), Some(0))
+                .map_err(|error| format!("the folder is not root's again: {error}"))?;
         }
-        Self::launch(folder.clone(), &folder, Settings::Durable, &Variant::Plain, "remove")
+        Self::launch(
+            folder.clone(),
+            &folder,
+            Settings::Durable,
+            &Variant::Plain,
+            "remove",
+        )
     }
 
     /// The URL of a database of this server, which need not be there.
@@ -221,7 +272,8 @@ impl Cluster {
     ///
     /// When it does not stop, for instance because it is stopped already.
     pub fn stop_immediately(&mut self) {
-        self.order("stop").unwrap_or_else(|reason| panic!("{reason}"));
+        self.order("stop")
+            .unwrap_or_else(|reason| panic!("{reason}"));
     }
 
     /// Starts the server again where it was, and waits until it has recovered.
@@ -230,18 +282,24 @@ impl Cluster {
     ///
     /// When it does not start.
     pub fn start_again(&mut self) {
-        self.order("start").unwrap_or_else(|reason| panic!("{reason}"));
+        self.order("start")
+            .unwrap_or_else(|reason| panic!("{reason}"));
     }
 
     /// Gives the keeper an order and waits until it is done.
     fn order(&mut self, order: &str) -> Result<(), String> {
         let mut answer = String::new();
-        let sent = self.orders.as_mut().is_some_and(|orders| writeln!(orders, "{order}").is_ok());
+        let sent = self
+            .orders
+            .as_mut()
+            .is_some_and(|orders| writeln!(orders, "{order}").is_ok());
         if sent && self.answers.read_line(&mut answer).is_ok() && answer == "done\n" {
             return Ok(());
         }
         let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        Err(format!("the order to {order} a PostgreSQL server has failed:\n{log}"))
+        Err(format!(
+            "the order to {order} a PostgreSQL server has failed:\n{log}"
+        ))
     }
 }
 
@@ -262,14 +320,26 @@ fn new_folder(settings: Settings) -> Result<PathBuf, String> {
         Settings::Fast if has_room(MEMORY) => builder.tempdir_in(MEMORY),
         Settings::Fast | Settings::Durable | Settings::Large => builder.tempdir(),
     };
-    Ok(folder.map_err(|error| format!("no temporary folder can be made: {error}"))?.path().to_owned())
+    Ok(folder
+        .map_err(|error| format!("no temporary folder can be made: {error}"))?
+        .path()
+        .to_owned())
 }
 
-/// Whether there is a folder with room for a server. In containers the one in memory is often too small.
+/// Whether there is a folder with room for a server. In containers the one in memory is often too
+/// small.
 fn has_room(folder: &str) -> bool {
-    let answer = Command::new("df").args(["-Pk", folder]).stderr(Stdio::null()).output();
-    let text = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned()).unwrap_or_default();
-    let free = text.lines().nth(1).and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
+    let answer = Command::new("df")
+        .args(["-Pk", folder])
+        .stderr(Stdio::null())
+        .output();
+    let text = answer
+        .map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned())
+        .unwrap_or_default();
+    let free = text
+        .lines()
+        .nth(1)
+        .and_then(|line| line.split_whitespace().nth(3)?.parse::<u64>().ok());
     free.is_some_and(|kibibytes| kibibytes >= ROOM_IN_KIB)
 }
 

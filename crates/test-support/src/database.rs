@@ -56,12 +56,15 @@ impl Database {
     /// When there is none to be had.
     pub fn fresh_on(kind: Kind) -> Self {
         match kind {
-            Kind::Sqlite => Self::in_folder(tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}"))),
+            Kind::Sqlite => Self::in_folder(
+                tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}")),
+            ),
             Kind::Postgres => Self::on_server(Server::of_this_process().create(None)),
         }
     }
 
-    /// A database of the kind on which this run tests, with all that `prepare` put into one at the URL that it is given.
+    /// A database of the kind on which this run tests, with all that `prepare` put into one at the
+    /// URL that it is given.
     ///
     /// Preparing is done once in a process for each `name`, and then copied.
     ///
@@ -78,7 +81,10 @@ impl Database {
         }
         // A poisoned lock is no harm: a template is there or not.
         let mut templates = TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner);
-        let template = templates.get_or_insert_default().entry(name).or_insert_with(|| Template::new(kind, prepare));
+        let template = templates
+            .get_or_insert_default()
+            .entry(name)
+            .or_insert_with(|| Template::new(kind, prepare));
         match template {
             Template::Sqlite(bytes) => {
                 let database = Self::fresh_on(Kind::Sqlite);
@@ -109,7 +115,8 @@ impl Database {
         }
     }
 
-    /// The socket of its server and its name there; `None` on SQLite and where the environment names a server.
+    /// The socket of its server and its name there; `None` on SQLite and where the environment
+    /// names a server.
     pub(crate) fn socket(&self) -> Option<(PathBuf, String)> {
         match &self.place {
             Place::Sqlite(_) => None,
@@ -118,11 +125,17 @@ impl Database {
     }
 
     fn in_folder(folder: TempDir) -> Self {
-        Self { url: format!("sqlite://{}", folder.path().join(FILE).display()), place: Place::Sqlite(folder) }
+        Self {
+            url: format!("sqlite://{}", folder.path().join(FILE).display()),
+            place: Place::Sqlite(folder),
+        }
     }
 
     fn on_server(name: String) -> Self {
-        Self { url: Server::of_this_process().url(&name), place: Place::Postgres(name) }
+        Self {
+            url: Server::of_this_process().url(&name),
+            place: Place::Postgres(name),
+        }
     }
 }
 
@@ -144,7 +157,8 @@ impl Template {
             Place::Sqlite(folder) => Self::Sqlite(snapshot(folder.path())),
             Place::Postgres(name) => {
                 let server = Server::of_this_process();
-                // Only what nobody is connected to can be copied, and connections may take a while to end.
+                // Only what nobody is connected to can be copied, and connections may take a while
+                // to end.
                 server.disconnect(name);
                 Self::Postgres(server.create(Some(name)))
             }
@@ -159,7 +173,10 @@ fn snapshot(folder: &Path) -> Vec<u8> {
         .unwrap_or_else(|error| panic!("what was prepared cannot be opened: {error}"));
     connection
         // The last connection to close has the file to itself briefly.
-        .batch_execute(&format!("PRAGMA busy_timeout = 5000; VACUUM INTO '{}'", copy.display()))
+        .batch_execute(&format!(
+            "PRAGMA busy_timeout = 5000; VACUUM INTO '{}'",
+            copy.display()
+        ))
         .unwrap_or_else(|error| panic!("what was prepared cannot be copied: {error}"));
     std::fs::read(copy).unwrap_or_else(|error| panic!("what was prepared cannot be read: {error}"))
 }

@@ -1,6 +1,7 @@
 //! The two databases, and which of them the tests of this run are to use.
 
-/// The environment variable that names the database of a run: `sqlite`, which is also meant without it, or `postgres`.
+/// The environment variable that names the database of a run: `sqlite`, which is also meant without
+/// it, or `postgres`.
 pub const KIND_VARIABLE: &str = "TEST_DATABASE";
 
 /// One of the two databases that the register runs on.

@@ -1,9 +1,10 @@
-//! Databases for tests: an empty one for each test, on SQLite or PostgreSQL, that goes away with the test; and processes
-//! that do, among them a provider of OpenID Connect.
+//! Databases for tests: an empty one for each test, on SQLite or PostgreSQL, that goes away with
+//! the test; and processes that do, among them a provider of OpenID Connect.
 //!
-//! The same tests run on either database; which one it is, the environment variable [`KIND_VARIABLE`] says. Knows
-//! nothing of the schema or of the register: the test migrates its database. A test that needs a program of
-//! another package asks [`has_tools`] first; afterwards, whatever fails here panics with a line that says what to do.
+//! The same tests run on either database; which one it is, the environment variable
+//! [`KIND_VARIABLE`] says. Knows nothing of the schema or of the register: the test migrates its
+//! database. A test that needs a program of another package asks [`has_tools`] first; afterwards,
+//! whatever fails here panics with a line that says what to do.
 
 mod cluster;
 mod database;
@@ -38,21 +39,33 @@ pub use tools::{SKIPPED_VARIABLE, Tool, has_tools, missing_tools, report_skipped
 #[must_use]
 pub fn server_program() -> PathBuf {
     let test = std::env::current_exe().unwrap_or_default();
-    let program = test.ancestors().nth(2).unwrap_or(&test).join("trainee-register");
+    let program = test
+        .ancestors()
+        .nth(2)
+        .unwrap_or(&test)
+        .join("trainee-register");
     let shown = program.display();
-    assert!(program.exists(), "{shown} is not built: run `cargo build --workspace` with the profile of this test");
+    assert!(
+        program.exists(),
+        "{shown} is not built: run `cargo build --workspace` with the profile of this test"
+    );
     program
 }
 
-/// The folder with all programs of PostgreSQL, where it is installed. In `PATH` there may be links to some of them.
+/// The folder with all programs of PostgreSQL, where it is installed. In `PATH` there may be links
+/// to some of them.
 #[must_use]
 pub fn postgres_programs() -> Option<PathBuf> {
-    let found = programs::Programs::find()?.folder.join("initdb").canonicalize().ok()?;
+    let found = programs::Programs::find()?
+        .folder
+        .join("initdb")
+        .canonicalize()
+        .ok()?;
     found.parent().map(Path::to_owned)
 }
 
-/// The kinds of database for a test that is about each of them: that of this run where the environment names one, otherwise all
-/// that there are here.
+/// The kinds of database for a test that is about each of them: that of this run where the
+/// environment names one, otherwise all that there are here.
 ///
 /// # Panics
 ///
@@ -64,17 +77,24 @@ pub fn kinds() -> Vec<Kind> {
     }
     match Kind::of_this_run() {
         Kind::Sqlite => vec![Kind::Sqlite],
-        Kind::Postgres => all_kinds().into_iter().filter(|kind| *kind == Kind::Postgres).collect(),
+        Kind::Postgres => all_kinds()
+            .into_iter()
+            .filter(|kind| *kind == Kind::Postgres)
+            .collect(),
     }
 }
 
-/// The kinds of database that there are here, for a test that is about both at once. Without PostgreSQL, reports its part of
-/// the calling test as skipped.
+/// The kinds of database that there are here, for a test that is about both at once. Without
+/// PostgreSQL, reports its part of the calling test as skipped.
 ///
 /// # Panics
 ///
 /// In continuous integration without PostgreSQL.
 #[must_use]
 pub fn all_kinds() -> Vec<Kind> {
-    if has_postgres() { vec![Kind::Sqlite, Kind::Postgres] } else { vec![Kind::Sqlite] }
+    if has_postgres() {
+        vec![Kind::Sqlite, Kind::Postgres]
+    } else {
+        vec![Kind::Sqlite]
+    }
 }

@@ -9,8 +9,9 @@ use crate::tools::{Tool, report_skipped};
 /// One test of a process installs packages at a time.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
-/// Installs the packages of the lock file in `sources` into `folder`, unless they are there. Returns whether they are:
-/// where npm cannot get them, the calling test is reported as skipped, and must return.
+/// Installs the packages of the lock file in `sources` into `folder`, unless they are there.
+/// Returns whether they are: where npm cannot get them, the calling test is reported as skipped,
+/// and must return.
 ///
 /// # Panics
 ///
@@ -18,7 +19,8 @@ static INSTALLING: Mutex<()> = Mutex::new(());
 #[must_use]
 pub fn has_npm_packages(sources: &Path, folder: &Path) -> bool {
     let _one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
-    let refusal = install(sources, folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let refusal =
+        install(sources, folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     match refusal {
         None => true,
         Some(refusal) => {
@@ -40,7 +42,11 @@ fn install(sources: &Path, folder: &Path) -> io::Result<Option<String>> {
         fs::copy(sources.join(file), folder.join(file))?;
     }
     let arguments = ["ci", "--ignore-scripts", "--no-audit", "--no-fund"];
-    let npm = Tool::Npm.command().args(arguments).current_dir(folder).output()?;
+    let npm = Tool::Npm
+        .command()
+        .args(arguments)
+        .current_dir(folder)
+        .output()?;
     if !npm.status.success() {
         return Ok(Some(String::from_utf8_lossy(&npm.stderr).into_owned()));
     }

@@ -1,5 +1,5 @@
-//! A real provider of OpenID Connect: the certified npm package `oidc-provider`, at the version of the lock file, on a
-//! port of its own. The program around it is in `openid-provider/`.
+//! A real provider of OpenID Connect: the certified npm package `oidc-provider`, at the version of
+//! the lock file, on a port of its own. The program around it is in `openid-provider/`.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -25,8 +25,9 @@ pub struct OpenIdProvider {
 }
 
 impl OpenIdProvider {
-    /// Starts a provider with its packages below a folder that is no part of the sources. The provider answers `503` until
-    /// it is set up. Returns `None`, and reports the calling test as skipped, without Node.js, npm or its registry.
+    /// Starts a provider with its packages below a folder that is no part of the sources. The
+    /// provider answers `503` until it is set up. Returns `None`, and reports the calling test as
+    /// skipped, without Node.js, npm or its registry.
     ///
     /// # Panics
     ///
@@ -40,11 +41,19 @@ impl OpenIdProvider {
         let program = folder.join(PROGRAM);
         copy_program(&program);
         let mut command = Tool::Node.command();
-        command.arg(program).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+            .arg(program)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
         let mut process = Process::start(&mut command);
         let mut replies = BufReader::new(process.stdout());
         let address = line(&mut replies);
-        Some(Self { process, replies, address })
+        Some(Self {
+            process,
+            replies,
+            address,
+        })
     }
 
     /// Where it is, which is its name as an issuer.
@@ -53,13 +62,17 @@ impl OpenIdProvider {
         &self.address
     }
 
-    /// Says in a line of JSON which client and which accounts there are, as the program describes it.
+    /// Says in a line of JSON which client and which accounts there are, as the program describes
+    /// it.
     ///
     /// # Panics
     ///
     /// When it has ended.
     pub fn set_up(&mut self, json: &str) {
-        let sent = self.process.stdin().write_all(format!("{json}\n").as_bytes());
+        let sent = self
+            .process
+            .stdin()
+            .write_all(format!("{json}\n").as_bytes());
         sent.unwrap_or_else(|error| panic!("the provider takes no setup: {error}"));
         assert_eq!(line(&mut self.replies), "ready");
     }
@@ -72,7 +85,8 @@ fn line(replies: &mut BufReader<ChildStdout>) -> String {
     line.trim().to_owned()
 }
 
-/// Copies the program next to its packages, unless it is there: the Node.js of another test may be reading it.
+/// Copies the program next to its packages, unless it is there: the Node.js of another test may be
+/// reading it.
 fn copy_program(copy: &Path) {
     static COPYING: Mutex<()> = Mutex::new(());
     let _one = COPYING.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,7 +1,7 @@
 //! The PostgreSQL server on which the databases of this process are made.
 //!
-//! It is the one that the environment names, otherwise one of this process alone. It is started with the first database
-//! that is asked for, and one connection makes and drops them all.
+//! It is the one that the environment names, otherwise one of this process alone. It is started
+//! with the first database that is asked for, and one connection makes and drops them all.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +16,8 @@ use postgres_client::PostgresConnection;
 use crate::cluster::{Cluster, Settings, Variant};
 use crate::tools::{Tool, has_tools};
 
-/// The environment variable with the URL of a server to use instead of one of this process alone. Its user makes and
-/// drops databases.
+/// The environment variable with the URL of a server to use instead of one of this process alone.
+/// Its user makes and drops databases.
 pub const SERVER_VARIABLE: &str = "TEST_DATABASE_URL";
 
 /// Whether the environment names a server.
@@ -26,8 +26,8 @@ pub fn has_postgres_server() -> bool {
     std::env::var_os(SERVER_VARIABLE).is_some()
 }
 
-/// Returns whether tests can have a PostgreSQL database. Otherwise reports the calling test as skipped, or the part of it
-/// that needs one.
+/// Returns whether tests can have a PostgreSQL database. Otherwise reports the calling test as
+/// skipped, or the part of it that needs one.
 ///
 /// # Panics
 ///
@@ -70,17 +70,29 @@ impl Server {
                 (cluster.direct_url("postgres"), Place::Own(cluster))
             }
         };
-        let mut connection =
-            PostgresConnection::establish(&url).map_err(|error| format!("no PostgreSQL server: {error}"))?;
+        let mut connection = PostgresConnection::establish(&url)
+            .map_err(|error| format!("no PostgreSQL server: {error}"))?;
         let knows_strategies = sql::<Bool>("current_setting('server_version_num')::int >= 150000");
         let knows_strategies = diesel::select(knows_strategies).get_result::<bool>(&mut connection);
-        // Newer servers write each page of a copy into their log, unless they are configured to copy the files as
-        // before. The files are faster where there is no waiting for the disk.
-        let strategy = if knows_strategies.unwrap_or(false) { "STRATEGY file_copy" } else { "" };
+        // Newer servers write each page of a copy into their log, unless they are configured to
+        // copy the files as before. The files are faster where there is no waiting for the disk.
+        let strategy = if knows_strategies.unwrap_or(false) {
+            "STRATEGY file_copy"
+        } else {
+            ""
+        };
         // The process's number alone would not do on a server that several machines use.
-        let moment = std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_nanos());
+        let moment = std::time::UNIX_EPOCH
+            .elapsed()
+            .map_or(0, |since| since.as_nanos());
         let prefix = format!("register_test_{}_{moment:x}", std::process::id());
-        Ok(Self { place, connection: Mutex::new(connection), prefix, named: AtomicU64::new(0), strategy })
+        Ok(Self {
+            place,
+            connection: Mutex::new(connection),
+            prefix,
+            named: AtomicU64::new(0),
+            strategy,
+        })
     }
 
     /// Whether the server, with all that is on it, ends with this process.
@@ -96,13 +108,21 @@ impl Server {
         }
     }
 
-    /// Makes a database and gives its name: an empty one, or a copy of another to which nobody is connected.
+    /// Makes a database and gives its name: an empty one, or a copy of another to which nobody is
+    /// connected.
     pub(crate) fn create(&self, copied: Option<&str>) -> String {
-        let name = format!("{}_{}", self.prefix, self.named.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "{}_{}",
+            self.prefix,
+            self.named.fetch_add(1, Ordering::Relaxed)
+        );
         // Not the other template: it may hold what somebody has put there.
         let template = copied.unwrap_or("template0");
-        self.run(&format!("CREATE DATABASE {name} TEMPLATE {template} {}", self.strategy))
-            .unwrap_or_else(|error| panic!("no database can be made: {error}"));
+        self.run(&format!(
+            "CREATE DATABASE {name} TEMPLATE {template} {}",
+            self.strategy
+        ))
+        .unwrap_or_else(|error| panic!("no database can be made: {error}"));
         name
     }
 
@@ -116,8 +136,11 @@ impl Server {
 
     /// Cuts off whoever is connected to a database.
     pub(crate) fn disconnect(&self, name: &str) {
-        let sql = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
-        self.run(&sql).unwrap_or_else(|error| panic!("{name} stays connected: {error}"));
+        let sql = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        );
+        self.run(&sql)
+            .unwrap_or_else(|error| panic!("{name} stays connected: {error}"));
     }
 
     /// The URL of a database.
@@ -130,16 +153,23 @@ impl Server {
 
     fn run(&self, sql: &str) -> diesel::QueryResult<()> {
         // A poisoned lock is no harm: between two statements nothing is half done.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner).batch_execute(sql)
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .batch_execute(sql)
     }
 }
 
 /// The same URL with another database.
 fn with_database(url: &str, name: &str) -> String {
-    let (address, parameters) = url.split_once('?').map_or((url, None), |(address, rest)| (address, Some(rest)));
+    let (address, parameters) = url
+        .split_once('?')
+        .map_or((url, None), |(address, rest)| (address, Some(rest)));
     let (scheme, rest) = address.split_once("://").unwrap_or(("postgres", address));
     let (host, _) = rest.split_once('/').unwrap_or((rest, ""));
-    let parameters = parameters.map(|parameters| format!("?{parameters}")).unwrap_or_default();
+    let parameters = parameters
+        .map(|parameters| format!("?{parameters}"))
+        .unwrap_or_default();
     format!("{scheme}://{host}/{name}{parameters}")
 }
 
@@ -150,10 +180,19 @@ mod tests {
     #[test]
     fn another_database_of_the_same_server_has_the_same_url_but_for_its_name() {
         for (url, expected) in [
-            ("postgres://me:secret@host:5433/postgres", "postgres://me:secret@host:5433/x"),
+            (
+                "postgres://me:secret@host:5433/postgres",
+                "postgres://me:secret@host:5433/x",
+            ),
             ("postgres://host", "postgres://host/x"),
-            ("postgresql:///postgres?host=/run/socket", "postgresql:///x?host=/run/socket"),
-            ("postgres://host?sslmode=disable", "postgres://host/x?sslmode=disable"),
+            (
+                "postgresql:///postgres?host=/run/socket",
+                "postgresql:///x?host=/run/socket",
+            ),
+            (
+                "postgres://host?sslmode=disable",
+                "postgres://host/x?sslmode=disable",
+            ),
         ] {
             assert_eq!(with_database(url, "x"), expected);
         }

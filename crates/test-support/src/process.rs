@@ -15,7 +15,11 @@ impl Process {
     #[must_use]
     pub fn start(command: &mut Command) -> Self {
         let program = command.get_program().to_owned();
-        Self(command.spawn().unwrap_or_else(|error| panic!("{} does not start: {error}", program.display())))
+        Self(
+            command
+                .spawn()
+                .unwrap_or_else(|error| panic!("{} does not start: {error}", program.display())),
+        )
     }
 
     /// Where it reads, where the command pipes that.
@@ -24,7 +28,10 @@ impl Process {
     ///
     /// Otherwise.
     pub fn stdin(&mut self) -> &mut ChildStdin {
-        self.0.stdin.as_mut().unwrap_or_else(|| panic!("standard input is piped"))
+        self.0
+            .stdin
+            .as_mut()
+            .unwrap_or_else(|| panic!("standard input is piped"))
     }
 
     /// What it prints, where the command pipes that. It can be taken once.
@@ -33,7 +40,10 @@ impl Process {
     ///
     /// Otherwise.
     pub fn stdout(&mut self) -> ChildStdout {
-        self.0.stdout.take().unwrap_or_else(|| panic!("standard output is piped, and taken once"))
+        self.0
+            .stdout
+            .take()
+            .unwrap_or_else(|| panic!("standard output is piped, and taken once"))
     }
 
     /// What it says on standard error, where the command pipes that. It can be taken once.
@@ -42,7 +52,10 @@ impl Process {
     ///
     /// Otherwise.
     pub fn stderr(&mut self) -> ChildStderr {
-        self.0.stderr.take().unwrap_or_else(|| panic!("standard error is piped, and taken once"))
+        self.0
+            .stderr
+            .take()
+            .unwrap_or_else(|| panic!("standard error is piped, and taken once"))
     }
 
     /// The number of the process.
@@ -66,7 +79,9 @@ impl Process {
     ///
     /// When the operating system does not let it be killed.
     pub fn kill(&mut self) {
-        self.0.kill().unwrap_or_else(|error| panic!("the process cannot be killed: {error}"));
+        self.0
+            .kill()
+            .unwrap_or_else(|error| panic!("the process cannot be killed: {error}"));
         self.wait();
     }
 
@@ -77,7 +92,9 @@ impl Process {
     /// When the operating system does not say.
     pub fn has_ended(&mut self) -> bool {
         let ended = self.0.try_wait();
-        ended.unwrap_or_else(|error| panic!("the process cannot be looked at: {error}")).is_some()
+        ended
+            .unwrap_or_else(|error| panic!("the process cannot be looked at: {error}"))
+            .is_some()
     }
 
     /// Waits until the process has ended.
@@ -86,7 +103,9 @@ impl Process {
     ///
     /// When the operating system does not say.
     pub fn wait(&mut self) -> ExitStatus {
-        self.0.wait().unwrap_or_else(|error| panic!("the process cannot be waited for: {error}"))
+        self.0
+            .wait()
+            .unwrap_or_else(|error| panic!("the process cannot be waited for: {error}"))
     }
 }
 
@@ -97,13 +116,18 @@ impl Drop for Process {
     }
 }
 
-/// Sends a signal such as `TERM` to the process with this number. The shell does it, since not every machine has the program
-/// `kill`.
+/// Sends a signal such as `TERM` to the process with this number. The shell does it, since not
+/// every machine has the program `kill`.
 ///
 /// # Panics
 ///
 /// When there is no such process.
 pub fn signal(process: u32, name: &str) {
-    let sent = Command::new("sh").args(["-c", &format!("kill -{name} {process}")]).status();
-    assert!(sent.as_ref().is_ok_and(ExitStatus::success), "{name} cannot be sent: {sent:?}");
+    let sent = Command::new("sh")
+        .args(["-c", &format!("kill -{name} {process}")])
+        .status();
+    assert!(
+        sent.as_ref().is_ok_and(ExitStatus::success),
+        "{name} cannot be sent: {sent:?}"
+    );
 }

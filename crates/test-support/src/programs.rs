@@ -20,36 +20,60 @@ pub(crate) struct Programs {
 impl Programs {
     /// The programs in `PATH`, otherwise the newest that Debian has installed.
     pub(crate) fn find() -> Option<Self> {
-        let outside_path = if in_path_only() { Vec::new() } else { installed(Path::new(VERSIONS)) };
+        let outside_path = if in_path_only() {
+            Vec::new()
+        } else {
+            installed(Path::new(VERSIONS))
+        };
         let path = search_path();
         let mut folders = std::env::split_paths(&path).chain(outside_path);
-        folders.find(|folder| is_executable(&folder.join("initdb"))).map(|folder| Self { folder })
+        folders
+            .find(|folder| is_executable(&folder.join("initdb")))
+            .map(|folder| Self { folder })
     }
 }
 
 /// The folders of programs below that of all versions, the newest first.
 fn installed(versions: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(versions) else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir(versions) else {
+        return Vec::new();
+    };
     let mut found: Vec<(u32, PathBuf)> = entries
         .filter_map(Result::ok)
-        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .filter_map(|entry| {
+            Some((
+                entry.file_name().to_str()?.parse().ok()?,
+                entry.path().join("bin"),
+            ))
+        })
         .collect();
     found.sort_unstable_by(|one, other| other.cmp(one));
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// The user and the group as whom a server in the folder must run; `None` where it may run as whoever owns the folder.
+/// The user and the group as whom a server in the folder must run; `None` where it may run as
+/// whoever owns the folder.
 ///
 /// PostgreSQL refuses to run as root.
 pub(crate) fn servant(folder: &Path) -> Result<Option<(u32, u32)>, String> {
-    let owner = std::fs::metadata(folder).map_err(|error| format!("{}: {error}", folder.display()))?.uid();
-    Ok(if owner == 0 { Some((id("-u")?, id("-g")?)) } else { None })
+    let owner = std::fs::metadata(folder)
+        .map_err(|error| format!("{}: {error}", folder.display()))?
+        .uid();
+    Ok(if owner == 0 {
+        Some((id("-u")?, id("-g")?))
+    } else {
+        None
+    })
 }
 
 fn id(which: &str) -> Result<u32, String> {
     let answer = Command::new("id").args([which, SERVANT]).output();
-    let number = answer.ok().and_then(|answer| String::from_utf8(answer.stdout).ok()?.trim().parse().ok());
-    number.ok_or(format!("a PostgreSQL server does not run as root, and there is no user {SERVANT}"))
+    let number = answer
+        .ok()
+        .and_then(|answer| String::from_utf8(answer.stdout).ok()?.trim().parse().ok());
+    number.ok_or(format!(
+        "a PostgreSQL server does not run as root, and there is no user {SERVANT}"
+    ))
 }
 
 #[cfg(test)]

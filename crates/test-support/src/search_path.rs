@@ -13,7 +13,8 @@ pub(crate) fn in_path_only() -> bool {
 }
 
 pub(crate) fn is_executable(file: &Path) -> bool {
-    fs::metadata(file).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    fs::metadata(file)
+        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 pub(crate) fn search_path() -> OsString {

@@ -1,9 +1,10 @@
 //! A proxy before a PostgreSQL server that lets chosen statements fail.
 //!
-//! A client sends groups of messages. Each group ends with `Query` or `Sync`, and the server answers each with
-//! `ReadyForQuery`. A group that is to fail is replaced by a query that raises the SQLSTATE on the server, so the
-//! transaction there has the state that the client is told: a BEGIN that fails has begun nothing, and any other statement
-//! that fails has aborted its transaction.
+//! A client sends groups of messages. Each group ends with `Query` or `Sync`, and the server
+//! answers each with `ReadyForQuery`. A group that is to fail is replaced by a query that raises
+//! the SQLSTATE on the server, so the transaction there has the state that the client is told: a
+//! BEGIN that fails has begun nothing, and any other statement that fails has aborted its
+//! transaction.
 
 use std::collections::HashMap;
 use std::io::{self, Read as _, Write as _};
@@ -63,7 +64,8 @@ struct Plan {
 }
 
 impl StatementProxy {
-    /// Starts a proxy before the server of this process; `None` on SQLite and where the environment names a server.
+    /// Starts a proxy before the server of this process; `None` on SQLite and where the environment
+    /// names a server.
     ///
     /// # Panics
     ///
@@ -73,7 +75,8 @@ impl StatementProxy {
         Self::start(database, false)
     }
 
-    /// Starts a proxy that drops the startup options of a connection. A client then takes it for a pooler.
+    /// Starts a proxy that drops the startup options of a connection. A client then takes it for a
+    /// pooler.
     ///
     /// # Panics
     ///
@@ -106,13 +109,21 @@ impl StatementProxy {
                 thread::spawn(move || drop(shared.relay(client)));
             }
         });
-        Some(Self { folder, database: name, shared })
+        Some(Self {
+            folder,
+            database: name,
+            shared,
+        })
     }
 
     /// The URL of the database behind the proxy.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("postgres://{SUPERUSER}@{}/{}", percent_encoded(self.folder.path()), self.database)
+        format!(
+            "postgres://{SUPERUSER}@{}/{}",
+            percent_encoded(self.folder.path()),
+            self.database
+        )
     }
 
     /// Lets the statement fail that follows `passed` others, counted from now over all connections.
@@ -145,7 +156,9 @@ impl Drop for StatementProxy {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
         // Wakes the thread that accepts connections.
-        drop(UnixStream::connect(self.folder.path().join(".s.PGSQL.5432")));
+        drop(UnixStream::connect(
+            self.folder.path().join(".s.PGSQL.5432"),
+        ));
     }
 }
 
@@ -157,7 +170,10 @@ impl Shared {
     /// The fault of the next statement, if it has one. Waits while statements are held back.
     fn fault_of(&self, text: &str) -> Option<Fault> {
         let plan = self.plan();
-        let mut plan = self.released.wait_while(plan, |plan| plan.is_held).unwrap_or_else(PoisonError::into_inner);
+        let mut plan = self
+            .released
+            .wait_while(plan, |plan| plan.is_held)
+            .unwrap_or_else(PoisonError::into_inner);
         let (passed, fault) = plan.armed.take()?;
         if passed > 0 {
             plan.armed = Some((passed - 1, fault));
@@ -176,11 +192,19 @@ impl Shared {
             }
             client.write_all(b"N")?;
         };
-        let startup = if self.drops_options { without_options(&startup) } else { startup };
+        let startup = if self.drops_options {
+            without_options(&startup)
+        } else {
+            startup
+        };
         let mut server = UnixStream::connect(&self.server)?;
         server.write_all(&with_length(&startup))?;
         let is_cut = Arc::new(AtomicBool::new(false));
-        let (answers, answered, cut) = (server.try_clone()?, client.try_clone()?, Arc::clone(&is_cut));
+        let (answers, answered, cut) = (
+            server.try_clone()?,
+            client.try_clone()?,
+            Arc::clone(&is_cut),
+        );
         let answering = thread::spawn(move || pass_answers(answers, answered, &cut));
         let mut group = Group::default();
         while let Ok((kind, body)) = read_message(&mut client) {
@@ -266,19 +290,27 @@ impl Group {
 
 /// A query that raises an SQLSTATE.
 fn raise(state: &str) -> Vec<u8> {
-    let sql = format!("DO $$ BEGIN RAISE EXCEPTION 'as the test wants' USING ERRCODE = '{state}'; END $$\0");
+    let sql = format!(
+        "DO $$ BEGIN RAISE EXCEPTION 'as the test wants' USING ERRCODE = '{state}'; END $$\0"
+    );
     [b"Q", with_length(sql.as_bytes()).as_slice()].concat()
 }
 
 fn is_encryption_request(body: &[u8]) -> bool {
-    ENCRYPTION_REQUESTS.iter().any(|code| body == code.to_be_bytes())
+    ENCRYPTION_REQUESTS
+        .iter()
+        .any(|code| body == code.to_be_bytes())
 }
 
 /// The body of a startup message without the parameter `options`.
 fn without_options(startup: &[u8]) -> Vec<u8> {
-    let Some((version, parameters)) = startup.split_at_checked(4) else { return startup.to_vec() };
+    let Some((version, parameters)) = startup.split_at_checked(4) else {
+        return startup.to_vec();
+    };
     let texts: Vec<_> = parameters.split(|byte| *byte == 0).collect();
-    let kept = texts.chunks(2).filter(|parameter| !matches!(parameter.first(), Some(&b"" | &b"options")));
+    let kept = texts
+        .chunks(2)
+        .filter(|parameter| !matches!(parameter.first(), Some(&b"" | &b"options")));
     let kept: Vec<_> = kept.flatten().copied().collect();
     [version, &kept.join(&0), b"\0\0"].concat()
 }
@@ -298,7 +330,12 @@ fn read_message(client: &mut UnixStream) -> io::Result<(u8, Vec<u8>)> {
 fn read_body(client: &mut UnixStream) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     client.read_exact(&mut length)?;
-    let mut body = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap_or_default().saturating_sub(4)];
+    let mut body = vec![
+        0;
+        usize::try_from(u32::from_be_bytes(length))
+            .unwrap_or_default()
+            .saturating_sub(4)
+    ];
     client.read_exact(&mut body)?;
     Ok(body)
 }

@@ -1,7 +1,8 @@
-//! Programs from other packages that tests execute, and the report of the tests that are skipped without them.
+//! Programs from other packages that tests execute, and the report of the tests that are skipped
+//! without them.
 //!
-//! A test asks [`has_tools`] first and returns where the answer is no. Its name then stands in the closing summary of
-//! `scripts/test`, since libtest counts it as passed.
+//! A test asks [`has_tools`] first and returns where the answer is no. Its name then stands in the
+//! closing summary of `scripts/test`, since libtest counts it as passed.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -20,11 +21,12 @@ const ADMINISTRATORS: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// A source of locales. Debian's `localedef` is installed without it.
 const LOCALE_SOURCE: &str = "/usr/share/i18n/locales/de_DE";
 
-/// Declares tools: the program, Debian's package with it, and arguments with which a working one exits at once with the
-/// status 0.
+/// Declares tools: the program, Debian's package with it, and arguments with which a working one
+/// exits at once with the status 0.
 macro_rules! tools {
     ($($tool:ident = $name:literal in $package:literal, $probe:expr;)+) => {
-        /// A program that some machines lack. Standard programs such as `sh` and `id` are not listed.
+        /// A program that some machines lack. Standard programs such as `sh` and `id` are not
+        /// listed.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each is named after its program")]
         pub enum Tool {
@@ -79,9 +81,14 @@ impl Tool {
         if self == Self::Postgresql {
             return Some(Programs::find()?.folder.join("initdb"));
         }
-        let administrators = ADMINISTRATORS.iter().filter(|_| !in_path_only()).map(PathBuf::from);
+        let administrators = ADMINISTRATORS
+            .iter()
+            .filter(|_| !in_path_only())
+            .map(PathBuf::from);
         let path = search_path();
-        let mut files = std::env::split_paths(&path).chain(administrators).map(|folder| folder.join(self.name()));
+        let mut files = std::env::split_paths(&path)
+            .chain(administrators)
+            .map(|folder| folder.join(self.name()));
         files.find(|file| is_executable(file))
     }
 
@@ -93,7 +100,10 @@ impl Tool {
     #[must_use]
     pub fn command(self) -> Command {
         let name = self.name();
-        Command::new(self.path().unwrap_or_else(|| panic!("{name} is missing, and the test did not ask for it")))
+        Command::new(
+            self.path()
+                .unwrap_or_else(|| panic!("{name} is missing, and the test did not ask for it")),
+        )
     }
 
     /// Whether the program works. The answer is kept for the process.
@@ -110,7 +120,11 @@ impl Tool {
 
     fn answers(self, path: &Path) -> bool {
         let mut command = Command::new(path);
-        command.args(self.probe()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+            .args(self.probe())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let has_data = self != Self::Localedef || Path::new(LOCALE_SOURCE).exists();
         has_data && command.status().is_ok_and(|status| status.success())
     }
@@ -127,35 +141,51 @@ pub fn missing_tools(tools: &[Tool]) -> Option<String> {
             (name, package) => format!("{name} (package {package})"),
         })
         .collect();
-    if missing.is_empty() { None } else { Some(missing.join(", ")) }
+    if missing.is_empty() {
+        None
+    } else {
+        Some(missing.join(", "))
+    }
 }
 
-/// Returns whether all the tools work on this machine. Otherwise reports the calling test as skipped: the test must
-/// return.
+/// Returns whether all the tools work on this machine. Otherwise reports the calling test as
+/// skipped: the test must return.
 ///
 /// # Panics
 ///
 /// In continuous integration (`CI=true`), where a tool is missing.
 #[must_use]
 pub fn has_tools(tools: &[Tool]) -> bool {
-    let Some(missing) = missing_tools(tools) else { return true };
-    assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "this test needs {missing}");
+    let Some(missing) = missing_tools(tools) else {
+        return true;
+    };
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "this test needs {missing}"
+    );
     report_skipped(&missing);
     false
 }
 
-/// Reports the calling test as skipped, also in continuous integration: with a line on standard error, and one in the
-/// file of [`SKIPPED_VARIABLE`].
+/// Reports the calling test as skipped, also in continuous integration: with a line on standard
+/// error, and one in the file of [`SKIPPED_VARIABLE`].
 ///
 /// # Panics
 ///
 /// When the file cannot be written.
 pub fn report_skipped(needs: &str) {
     let thread = std::thread::current();
-    let line = format!("{} needs {}\n", thread.name().unwrap_or("a test"), needs.replace('\n', " "));
+    let line = format!(
+        "{} needs {}\n",
+        thread.name().unwrap_or("a test"),
+        needs.replace('\n', " ")
+    );
     // libtest captures what `eprintln!` writes, and shows it only where a test fails.
     let _ = write!(std::io::stderr(), "skipped: {line}");
-    let Some(file) = std::env::var_os(SKIPPED_VARIABLE) else { return };
+    let Some(file) = std::env::var_os(SKIPPED_VARIABLE) else {
+        return;
+    };
     let opened = OpenOptions::new().append(true).create(true).open(&file);
     opened
         .and_then(|mut file| file.write_all(line.as_bytes()))

@@ -23,14 +23,22 @@ mod cluster {
     fn folder(url: &str) -> PathBuf {
         let (_, rest) = url.split_once('@').unwrap();
         let (host, _) = rest.split_once('/').unwrap();
-        host.replace("%2F", "/").replace("%2D", "-").replace("%2E", ".").replace("%5F", "_").into()
+        host.replace("%2F", "/")
+            .replace("%2D", "-")
+            .replace("%2E", ".")
+            .replace("%5F", "_")
+            .into()
     }
 
     #[track_caller]
     fn wait_until_gone(folder: &Path) {
         let begun = Instant::now();
         while folder.exists() {
-            assert!(begun.elapsed() < END_TIMEOUT, "{} stays behind", folder.display());
+            assert!(
+                begun.elapsed() < END_TIMEOUT,
+                "{} stays behind",
+                folder.display()
+            );
             thread::sleep(Duration::from_millis(20));
         }
     }
@@ -59,13 +67,22 @@ mod cluster {
         }
         // The process to be killed is this program, which runs this test alone.
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "cluster::a_server_ends_with_a_process_that_is_killed", "--nocapture"])
+            .args([
+                "--exact",
+                "cluster::a_server_ends_with_a_process_that_is_killed",
+                "--nocapture",
+            ])
             .env(CHILD, "yes")
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let url = lines.find_map(|line| line.split_once("postgres://").map(|(_, rest)| format!("postgres://{rest}")));
+        let mut lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map(Result::unwrap);
+        let url = lines.find_map(|line| {
+            line.split_once("postgres://")
+                .map(|(_, rest)| format!("postgres://{rest}"))
+        });
         let folder = folder(&url.unwrap());
         assert!(folder.is_dir());
         child.kill().unwrap();

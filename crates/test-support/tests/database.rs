@@ -18,9 +18,15 @@ mod database {
         match kind {
             Kind::Sqlite => {
                 let file = url.strip_prefix("sqlite://").unwrap();
-                SqliteConnection::establish(file).unwrap().batch_execute(sql).is_ok()
+                SqliteConnection::establish(file)
+                    .unwrap()
+                    .batch_execute(sql)
+                    .is_ok()
             }
-            Kind::Postgres => PostgresConnection::establish(url).unwrap().batch_execute(sql).is_ok(),
+            Kind::Postgres => PostgresConnection::establish(url)
+                .unwrap()
+                .batch_execute(sql)
+                .is_ok(),
         }
     }
 
@@ -39,17 +45,29 @@ mod database {
         let fresh = || {
             Database::fresh_from("things", |url| {
                 prepared.fetch_add(1, Ordering::SeqCst);
-                assert!(execute(Kind::of_this_run(), url, "CREATE TABLE things (n INT PRIMARY KEY)"));
-                assert!(execute(Kind::of_this_run(), url, "INSERT INTO things VALUES (1)"));
+                assert!(execute(
+                    Kind::of_this_run(),
+                    url,
+                    "CREATE TABLE things (n INT PRIMARY KEY)"
+                ));
+                assert!(execute(
+                    Kind::of_this_run(),
+                    url,
+                    "INSERT INTO things VALUES (1)"
+                ));
             })
         };
         let (one, other) = (fresh(), fresh());
         for database in [&one, &other] {
-            assert!(!run(database, "INSERT INTO things VALUES (1)"), "the row is there");
+            assert!(
+                !run(database, "INSERT INTO things VALUES (1)"),
+                "the row is there"
+            );
             assert!(run(database, "INSERT INTO things VALUES (2)"));
         }
         // A server that outlives the process keeps no templates.
-        let copies = std::env::var_os(test_support::SERVER_VARIABLE).is_none() || one.kind() == Kind::Sqlite;
+        let copies =
+            std::env::var_os(test_support::SERVER_VARIABLE).is_none() || one.kind() == Kind::Sqlite;
         assert_eq!(prepared.into_inner(), if copies { 1 } else { 2 });
     }
 

@@ -1,5 +1,6 @@
-//! Draws the requests of some months as SVG: a bar for each month, stacked by version. Each version has a pattern besides its
-//! colour, and the description has every number as text. Identifiers begin with `usage-`, so that the picture can stand in a page.
+//! Draws the requests of some months as SVG: a bar for each month, stacked by version. Each version
+//! has a pattern besides its colour, and the description has every number as text. Identifiers
+//! begin with `usage-`, so that the picture can stand in a page.
 //!
 //! Knows neither a database nor who asks.
 
@@ -20,7 +21,8 @@ const BASE: i64 = TOP + BAR_HEIGHT;
 /// Between the bars and the first line of the legend.
 const LEGEND_GAP: i64 = 32;
 
-/// Colours and patterns of the versions, each with a contrast of 3 to 1 or more to black and to white.
+/// Colours and patterns of the versions, each with a contrast of 3 to 1 or more to black and to
+/// white.
 const STYLES: [(&str, &str); 6] = [
     ("#1d70b8", ""),
     ("#b0581c", "M0 8L8 0"),
@@ -80,33 +82,74 @@ struct Bar {
 pub fn svg(usage: &UsageByMonth) -> Result<String, askama::Error> {
     let labels = usage.versions();
     let requests = usage.by_version();
-    let of_month = |month| -> i64 { labels.iter().filter_map(|label| requests.get(&(month, *label))).sum() };
-    let highest = rounded_up(usage.months.iter().map(|month| of_month(*month)).max().unwrap_or_default());
+    let of_month = |month| -> i64 {
+        labels
+            .iter()
+            .filter_map(|label| requests.get(&(month, *label)))
+            .sum()
+    };
+    let highest = rounded_up(
+        usage
+            .months
+            .iter()
+            .map(|month| of_month(*month))
+            .max()
+            .unwrap_or_default(),
+    );
     let mut months = Vec::new();
-    for (x, month) in (0..).map(|number| LEFT + number * MONTH_WIDTH + 8).zip(&usage.months) {
+    for (x, month) in (0..)
+        .map(|number| LEFT + number * MONTH_WIDTH + 8)
+        .zip(&usage.months)
+    {
         let name = month_name(*month);
         let mut bars = Vec::new();
         let mut below = 0;
         for (version, label) in (1..).zip(&labels) {
-            let Some(count) = requests.get(&(*month, *label)).copied().filter(|count| *count > 0) else { continue };
+            let Some(count) = requests
+                .get(&(*month, *label))
+                .copied()
+                .filter(|count| *count > 0)
+            else {
+                continue;
+            };
             let (top, bottom) = (y(below + count, highest), y(below, highest));
             let title = format!("{name}, {label}: {count}");
-            bars.push(Bar { version, y: top, height: bottom - top, title });
+            bars.push(Bar {
+                version,
+                y: top,
+                height: bottom - top,
+                title,
+            });
             below += count;
         }
-        months.push(Month { name, x, middle: x + BAR_WIDTH / 2, bars });
+        months.push(Month {
+            name,
+            x,
+            middle: x + BAR_WIDTH / 2,
+            bars,
+        });
     }
     let legend = (0..).map(|line| BASE + LEGEND_GAP + line * LEGEND_LINE);
     let versions = labels.iter().zip(STYLES.iter().cycle()).zip(legend);
     let versions: Vec<_> = versions
         .map(|((label, (colour, pattern)), y)| {
             let own = requests.iter().filter(|((_, version), _)| version == label);
-            Version { label: (*label).to_owned(), requests: own.map(|(_, count)| count).sum(), colour, pattern, y }
+            Version {
+                label: (*label).to_owned(),
+                requests: own.map(|(_, count)| count).sum(),
+                colour,
+                pattern,
+                y,
+            }
         })
         .collect();
-    let height = BASE + LEGEND_GAP + i64::try_from(versions.len()).unwrap_or_default() * LEGEND_LINE;
+    let height =
+        BASE + LEGEND_GAP + i64::try_from(versions.len()).unwrap_or_default() * LEGEND_LINE;
     let width = LEFT + i64::try_from(months.len()).unwrap_or_default() * MONTH_WIDTH;
-    let grid = [0, highest / 2, highest].map(|requests| GridLine { y: y(requests, highest), requests });
+    let grid = [0, highest / 2, highest].map(|requests| GridLine {
+        y: y(requests, highest),
+        requests,
+    });
     let chart = Chart {
         width,
         height,
@@ -127,11 +170,21 @@ pub fn description(usage: &UsageByMonth) -> String {
     let (requests, versions) = (usage.by_version(), usage.versions());
     let mut text = String::new();
     for month in &usage.months {
-        let count = |version: &&str| Some(format!("{version} {}", requests.get(&(*month, *version))?));
+        let count =
+            |version: &&str| Some(format!("{version} {}", requests.get(&(*month, *version))?));
         let own: Vec<_> = versions.iter().filter_map(count).collect();
-        let own = if own.is_empty() { "none".to_owned() } else { own.join(", ") };
+        let own = if own.is_empty() {
+            "none".to_owned()
+        } else {
+            own.join(", ")
+        };
         // A string takes everything.
-        let _ = write!(text, "{}{}: {own}.", if text.is_empty() { "" } else { " " }, month_name(*month));
+        let _ = write!(
+            text,
+            "{}{}: {own}.",
+            if text.is_empty() { "" } else { " " },
+            month_name(*month)
+        );
     }
     text
 }
@@ -148,7 +201,10 @@ fn rounded_up(requests: i64) -> i64 {
         unit *= 10;
     }
     let steps = [2, 4, 6, 8, 10].into_iter().map(|step| step * unit);
-    steps.into_iter().find(|step| *step >= requests).unwrap_or(requests)
+    steps
+        .into_iter()
+        .find(|step| *step >= requests)
+        .unwrap_or(requests)
 }
 
 #[cfg(test)]
@@ -163,7 +219,12 @@ mod tests {
     }
 
     fn total(at: &str, version: &str, endpoint: &str, requests: i64) -> MonthTotal {
-        MonthTotal { month: month(at), version: version.to_owned(), endpoint: endpoint.to_owned(), requests }
+        MonthTotal {
+            month: month(at),
+            version: version.to_owned(),
+            endpoint: endpoint.to_owned(),
+            requests,
+        }
     }
 
     fn usage() -> UsageByMonth {
@@ -189,16 +250,26 @@ mod tests {
 
     #[test]
     fn every_number_is_text_and_every_version_has_a_pattern_of_its_own() {
-        assert_eq!(description(&usage()), "2026-08: v2.0 40. 2026-09: none. 2026-10: v2.0 100, v10.0 30.");
-        let patterns: std::collections::BTreeSet<_> = STYLES.iter().map(|(_, pattern)| pattern).collect();
+        assert_eq!(
+            description(&usage()),
+            "2026-08: v2.0 40. 2026-09: none. 2026-10: v2.0 100, v10.0 30."
+        );
+        let patterns: std::collections::BTreeSet<_> =
+            STYLES.iter().map(|(_, pattern)| pattern).collect();
         assert_eq!(patterns.len(), STYLES.len());
     }
 
     #[test]
     fn what_is_no_version_is_escaped() {
-        let usage = UsageByMonth::of(vec![month("2026-08-01")], vec![total("2026-08-01", "<script>", "x", 1)]);
+        let usage = UsageByMonth::of(
+            vec![month("2026-08-01")],
+            vec![total("2026-08-01", "<script>", "x", 1)],
+        );
         let picture = svg(&usage).unwrap();
-        assert!(!picture.contains("<script>") && picture.contains("script"), "{picture}");
+        assert!(
+            !picture.contains("<script>") && picture.contains("script"),
+            "{picture}"
+        );
     }
 
     #[test]

@@ -1,14 +1,15 @@
-//! What tokens ask for, counted: by day, token, version and endpoint, and by each name of other versions that they send.
+//! What tokens ask for, counted: by day, token, version and endpoint, and by each name of other
+//! versions that they send.
 //!
-//! Only a request with a valid token is counted, whatever was answered to it, except one beyond the rate limit. What is kept
-//! of it is its place in those counts, and the identifier of the first and of the last one; a client can choose that
-//! identifier, within the form that [`http_kit::requests::request_id`] allows. A name is one that the versions
-//! themselves have: the reader gives it ([`domain::UnrecognisedNames::of_other_versions`]), and never the text of a
-//! key.
+//! Only a request with a valid token is counted, whatever was answered to it, except one beyond the
+//! rate limit. What is kept of it is its place in those counts, and the identifier of the first and
+//! of the last one; a client can choose that identifier, within the form that
+//! [`http_kit::requests::request_id`] allows. A name is one that the versions themselves have: the
+//! reader gives it ([`domain::UnrecognisedNames::of_other_versions`]), and never the text of a key.
 //!
-//! Counting is an addition in memory. What was counted is written every few seconds and when the server ends, some rows in
-//! a job; while the store does not answer it is kept, as far as there is room. A program that is killed loses what it has
-//! not written yet.
+//! Counting is an addition in memory. What was counted is written every few seconds and when the
+//! server ends, some rows in a job; while the store does not answer it is kept, as far as there is
+//! room. A program that is killed loses what it has not written yet.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -18,7 +19,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use adapter_kit::{Endpoint, Label};
 use chrono::{DateTime, NaiveDate, Utc};
 use storage::error::StorageError;
-use storage::observations::usage::{CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, UsageTotal};
+use storage::observations::usage::{
+    CheckCount, ProblemCount, Seen, UsageBatch, UsageCount, UsageTotal,
+};
 use storage::store::Store;
 use version_tools::shadow::Finding;
 
@@ -108,21 +111,39 @@ struct Tried {
 impl Usage {
     /// Counts a request, and the names of other versions in it.
     pub fn count(&self, request: &Counted, names: &[&'static str]) {
-        let seen = Seen { at: request.at, request_id: Arc::clone(&request.request_id) };
+        let seen = Seen {
+            at: request.at,
+            request_id: Arc::clone(&request.request_id),
+        };
         self.with(|counts| {
             for name in [NO_NAME].iter().chain(names) {
                 counts.add_request(
                     UsageKey::of(request, name),
-                    Tally { requests: 1, first: seen.clone(), last: seen.clone() },
+                    Tally {
+                        requests: 1,
+                        first: seen.clone(),
+                        last: seen.clone(),
+                    },
                 );
             }
         });
     }
 
-    /// Counts a write that was tried in another version, with what stands against it there, and with the names that are others.
+    /// Counts a write that was tried in another version, with what stands against it there, and
+    /// with the names that are others.
     pub fn count_check(&self, checked: Checked, found: impl IntoIterator<Item = Finding>) {
-        let Checked { day, token, version, against } = checked;
-        let tried = Tried { day, token, version, against };
+        let Checked {
+            day,
+            token,
+            version,
+            against,
+        } = checked;
+        let tried = Tried {
+            day,
+            token,
+            version,
+            against,
+        };
         self.with(|counts| {
             let mut valid = 1;
             for finding in found {
@@ -140,7 +161,12 @@ impl Usage {
     /// When the store does not take it. What it may take later is kept until then.
     pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
         let _flush = self.0.flush.lock().await;
-        let Counts { requests, checks, problems, dropped } = self.with(std::mem::take);
+        let Counts {
+            requests,
+            checks,
+            problems,
+            dropped,
+        } = self.with(std::mem::take);
         if dropped > 0 {
             log::warn!("usage: {dropped} counts were dropped, since there was no room for them");
         }
@@ -155,10 +181,12 @@ impl Usage {
                 return Ok(());
             }
             let batch = taken.batch();
-            let written = store.write::<_, StorageError>(move |session| session.add_usage(&batch)).await;
+            let written = store
+                .write::<_, StorageError>(move |session| session.add_usage(&batch))
+                .await;
             if let Err(error) = written {
-                // What the store will not take tomorrow either would stand in the way of the rest. What it may have taken
-                // would be counted twice.
+                // What the store will not take tomorrow either would stand in the way of the rest.
+                // What it may have taken would be counted twice.
                 if error.is_repeatable() {
                     self.with(|counts| counts.put_back(taken));
                 }
@@ -176,8 +204,20 @@ impl Usage {
 
 impl UsageKey {
     fn of(request: &Counted, name: &'static str) -> Self {
-        let Counted { at, token, version, endpoint, .. } = *request;
-        Self { day: at.date_naive(), token, version, endpoint, name }
+        let Counted {
+            at,
+            token,
+            version,
+            endpoint,
+            ..
+        } = *request;
+        Self {
+            day: at.date_naive(),
+            token,
+            version,
+            endpoint,
+            name,
+        }
     }
 }
 
@@ -202,18 +242,31 @@ impl Counts {
     }
 
     fn add_problem(&mut self, problem: (Tried, Finding), writes: i64) {
-        self.dropped += add_to(&mut self.problems, problem, writes, |known, more| *known += more);
+        self.dropped += add_to(&mut self.problems, problem, writes, |known, more| {
+            *known += more
+        });
     }
 
     fn put_back(&mut self, left: PendingCounts) {
-        left.requests.into_iter().for_each(|(key, tally)| self.add_request(key, tally));
-        left.checks.into_iter().for_each(|(tried, counts)| self.add_check(tried, counts));
-        left.problems.into_iter().for_each(|(problem, writes)| self.add_problem(problem, writes));
+        left.requests
+            .into_iter()
+            .for_each(|(key, tally)| self.add_request(key, tally));
+        left.checks
+            .into_iter()
+            .for_each(|(tried, counts)| self.add_check(tried, counts));
+        left.problems
+            .into_iter()
+            .for_each(|(problem, writes)| self.add_problem(problem, writes));
     }
 }
 
 /// Adds to a count, or makes one while there is room; says how many were dropped.
-fn add_to<K: Eq + Hash, V>(counts: &mut HashMap<K, V>, key: K, more: V, add: impl FnOnce(&mut V, V)) -> u64 {
+fn add_to<K: Eq + Hash, V>(
+    counts: &mut HashMap<K, V>,
+    key: K,
+    more: V,
+    add: impl FnOnce(&mut V, V),
+) -> u64 {
     let is_full = counts.len() >= MAX_COUNTS;
     match counts.entry(key) {
         Entry::Occupied(mut known) => add(known.get_mut(), more),

@@ -1,4 +1,5 @@
-//! What a provider requested in each of the last months, by version and endpoint: for a file, and for the chart.
+//! What a provider requested in each of the last months, by version and endpoint: for a file, and
+//! for the chart.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,7 +25,8 @@ pub struct UsageByMonth {
 }
 
 impl UsageByMonth {
-    /// What the provider of the session requested in so many months, of which the present one is the last.
+    /// What the provider of the session requested in so many months, of which the present one is
+    /// the last.
     ///
     /// # Errors
     ///
@@ -42,7 +44,12 @@ impl UsageByMonth {
     #[must_use]
     pub fn of(months: Vec<NaiveDate>, mut totals: Vec<MonthTotal>) -> Self {
         totals.sort_by_cached_key(|total| {
-            (total.month, age(&total.version), total.version.clone(), total.endpoint.clone())
+            (
+                total.month,
+                age(&total.version),
+                total.version.clone(),
+                total.endpoint.clone(),
+            )
         });
         Self { months, totals }
     }
@@ -50,7 +57,11 @@ impl UsageByMonth {
     /// The versions, oldest first.
     #[must_use]
     pub fn versions(&self) -> Vec<&str> {
-        let mut versions: Vec<&str> = self.totals.iter().map(|total| total.version.as_str()).collect();
+        let mut versions: Vec<&str> = self
+            .totals
+            .iter()
+            .map(|total| total.version.as_str())
+            .collect();
         versions.sort_by_key(|version| (age(version), *version));
         versions.dedup();
         versions
@@ -61,7 +72,9 @@ impl UsageByMonth {
     pub fn by_version(&self) -> BTreeMap<(NaiveDate, &str), i64> {
         let mut sums = BTreeMap::new();
         for total in &self.totals {
-            *sums.entry((total.month, total.version.as_str())).or_default() += total.requests;
+            *sums
+                .entry((total.month, total.version.as_str()))
+                .or_default() += total.requests;
         }
         sums
     }
@@ -74,10 +87,22 @@ impl UsageByMonth {
     pub fn csv(&self) -> io::Result<String> {
         let mut file = csv::Writer::from_writer(Vec::new());
         file.write_record(HEADINGS)?;
-        for MonthTotal { month, version, endpoint, requests } in &self.totals {
-            file.write_record([month_name(*month).as_str(), version, endpoint, &requests.to_string()])?;
+        for MonthTotal {
+            month,
+            version,
+            endpoint,
+            requests,
+        } in &self.totals
+        {
+            file.write_record([
+                month_name(*month).as_str(),
+                version,
+                endpoint,
+                &requests.to_string(),
+            ])?;
         }
-        String::from_utf8(file.into_inner().map_err(|error| error.into_error())?).map_err(io::Error::other)
+        String::from_utf8(file.into_inner().map_err(|error| error.into_error())?)
+            .map_err(io::Error::other)
     }
 }
 
@@ -94,7 +119,10 @@ fn age(version: &str) -> Option<Label> {
 
 fn last_months(today: NaiveDate, months: u8) -> Vec<NaiveDate> {
     let this = today.with_day(1).unwrap_or(today);
-    (0..u32::from(months)).rev().filter_map(|ago| this.checked_sub_months(Months::new(ago))).collect()
+    (0..u32::from(months))
+        .rev()
+        .filter_map(|ago| this.checked_sub_months(Months::new(ago)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -105,6 +133,9 @@ mod tests {
     fn months_end_with_the_present_one_and_begin_on_their_first_day() {
         let day = |text: &str| text.parse::<NaiveDate>().unwrap();
         let months = last_months(day("2026-01-31"), 3);
-        assert_eq!(months, [day("2025-11-01"), day("2025-12-01"), day("2026-01-01")]);
+        assert_eq!(
+            months,
+            [day("2025-11-01"), day("2025-12-01"), day("2026-01-01")]
+        );
     }
 }

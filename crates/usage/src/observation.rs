@@ -1,8 +1,9 @@
-//! What one run of a handler observes of its request: whose token it has, which names of other versions its body contains,
-//! and what a write met, for the shadow check that may follow.
+//! What one run of a handler observes of its request: whose token it has, which names of other
+//! versions its body contains, and what a write met, for the shadow check that may follow.
 //!
-//! A job may be run again, each run observes anew, and the last one counts. Nothing here is logged; what a write met is
-//! about a person, stays in memory, and goes with the request or with its check.
+//! A job may be run again, each run observes anew, and the last one counts. Nothing here is logged;
+//! what a write met is about a person, stays in memory, and goes with the request or with its
+//! check.
 
 use std::cell::RefCell;
 
@@ -36,7 +37,9 @@ pub struct ObservedWrite {
 
 impl std::fmt::Debug for ObservedWrite {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ObservedWrite").finish_non_exhaustive()
+        formatter
+            .debug_struct("ObservedWrite")
+            .finish_non_exhaustive()
     }
 }
 
@@ -57,7 +60,11 @@ impl Observer {
     #[must_use]
     pub fn new(token: Option<ValidToken>, is_checked: bool) -> Self {
         let write = is_checked.then(Box::default);
-        Self(RefCell::new(RequestObservation { token, names: Vec::new(), write }))
+        Self(RefCell::new(RequestObservation {
+            token,
+            names: Vec::new(),
+            write,
+        }))
     }
 
     /// A body was read, with these names of other versions in it.

@@ -1,8 +1,9 @@
-//! Who still uses a version, what they would have to change, and how many of their writes the newest version would accept:
-//! what a maintainer looks at before a version is deprecated or removed.
+//! Who still uses a version, what they would have to change, and how many of their writes the
+//! newest version would accept: what a maintainer looks at before a version is deprecated or
+//! removed.
 //!
-//! It is put together from the counts of the last days. What it says of writes rests on those that were tried
-//! ([`crate::shadow_checks`]), and is reported with their number.
+//! It is put together from the counts of the last days. What it says of writes rests on those that
+//! were tried ([`crate::shadow_checks`]), and is reported with their number.
 
 use adapter_kit::{Label, Served, Versions};
 use chrono::{NaiveDate, TimeDelta};
@@ -43,7 +44,8 @@ pub struct VersionReadiness {
     /// The last one.
     #[serde(serialize_with = "day")]
     pub until: NaiveDate,
-    /// The day on which the oldest count begins that is kept, of any version; nothing when nothing was counted.
+    /// The day on which the oldest count begins that is kept, of any version; nothing when nothing
+    /// was counted.
     #[serde(serialize_with = "optional_date")]
     pub counted_since: Option<NaiveDate>,
     /// The last request of anybody, also before the days that are looked at.
@@ -56,7 +58,10 @@ pub struct VersionReadiness {
     pub providers: Vec<ProviderUse>,
 }
 
-fn optional_date<S: Serializer>(date: &Option<NaiveDate>, serializer: S) -> Result<S::Ok, S::Error> {
+fn optional_date<S: Serializer>(
+    date: &Option<NaiveDate>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     match date {
         Some(date) => day(date, serializer),
         None => serializer.serialize_none(),
@@ -76,8 +81,8 @@ pub struct OwnReadiness {
     /// The last one.
     #[serde(serialize_with = "day")]
     pub until: NaiveDate,
-    /// The day on which the oldest count of the provider begins that is kept, of any version; nothing when nothing was
-    /// counted.
+    /// The day on which the oldest count of the provider begins that is kept, of any version;
+    /// nothing when nothing was counted.
     #[serde(serialize_with = "optional_date")]
     pub counted_since: Option<NaiveDate>,
     /// How it uses the version; nothing when it did not in those days.
@@ -229,7 +234,9 @@ impl Removal {
         match self {
             Self::Newest | Self::NotLookedAt => None,
             Self::InUse => Some("is still used"),
-            Self::CountedTooShortly => Some("was not used, but was not counted for long enough either"),
+            Self::CountedTooShortly => {
+                Some("was not used, but was not counted for long enough either")
+            }
             Self::Possible => Some("can be removed: nobody used it"),
         }
     }
@@ -245,7 +252,8 @@ impl VersionReadiness {
     ///
     /// # Errors
     ///
-    /// When the database does not answer; [`Refusal::UnknownProvider`](storage::error::Refusal::UnknownProvider).
+    /// When the database does not answer;
+    /// [`Refusal::UnknownProvider`](storage::error::Refusal::UnknownProvider).
     pub fn of(
         session: &mut Session<'_>,
         served: &Served,
@@ -255,7 +263,13 @@ impl VersionReadiness {
     ) -> Result<Self, StorageError> {
         let (since, until) = (first_day(session.today(), days), session.today());
         let mut known = Known::of(session, since, provider)?;
-        known.look_into(session, served, versions.newest().unwrap_or(served), since, until)
+        known.look_into(
+            session,
+            served,
+            versions.newest().unwrap_or(served),
+            since,
+            until,
+        )
     }
 
     /// The same of each version, oldest first.
@@ -270,9 +284,14 @@ impl VersionReadiness {
         versions: &Versions,
     ) -> Result<Vec<Self>, StorageError> {
         let (since, until) = (first_day(session.today(), days), session.today());
-        let Some(newest) = versions.newest() else { return Ok(Vec::new()) };
+        let Some(newest) = versions.newest() else {
+            return Ok(Vec::new());
+        };
         let mut known = Known::of(session, since, provider)?;
-        versions.iter().map(|served| known.look_into(session, served, newest, since, until)).collect()
+        versions
+            .iter()
+            .map(|served| known.look_into(session, served, newest, since, until))
+            .collect()
     }
 
     /// Whether it can be removed.
@@ -284,15 +303,19 @@ impl VersionReadiness {
             Removal::NotLookedAt
         } else if !self.providers.is_empty() {
             Removal::InUse
-        } else if self.counted_since.is_none_or(|counted| counted > self.since) {
+        } else if self
+            .counted_since
+            .is_none_or(|counted| counted > self.since)
+        {
             Removal::CountedTooShortly
         } else {
             Removal::Possible
         }
     }
 
-    /// Those who use it, the ones first who could move first: by the share of writes that would be accepted, then by
-    /// what they send to newer versions already. Those of whom no write was tried are the last.
+    /// Those who use it, the ones first who could move first: by the share of writes that would be
+    /// accepted, then by what they send to newer versions already. Those of whom no write was tried
+    /// are the last.
     #[must_use]
     pub fn by_progress(&self) -> Vec<&ProviderUse> {
         let mut providers: Vec<_> = self.providers.iter().collect();
@@ -308,7 +331,8 @@ impl ProviderUse {
         self.newer.iter().map(|newer| newer.requests).sum()
     }
 
-    /// How far it is, to be compared with that of others: the share decides, and of equal ones what goes to newer versions.
+    /// How far it is, to be compared with that of others: the share decides, and of equal ones what
+    /// goes to newer versions.
     fn progress(&self) -> f64 {
         let newer = self.newer_requests() as f64;
         self.writes.percent.unwrap_or(-1.0) + newer / (newer + self.requests as f64 + 1.0) / 100.0
@@ -316,7 +340,8 @@ impl ProviderUse {
 }
 
 impl OwnReadiness {
-    /// How the provider of the session used the version in the last days, the present one among them.
+    /// How the provider of the session used the version in the last days, the present one among
+    /// them.
     ///
     /// # Errors
     ///
@@ -329,7 +354,10 @@ impl OwnReadiness {
     ) -> Result<Self, StorageError> {
         let (since, until) = (first_day(session.today(), days), session.today());
         let newest = versions.newest().unwrap_or(served);
-        let (label, against) = (served.version.label.to_string(), newest.version.label.to_string());
+        let (label, against) = (
+            served.version.label.to_string(),
+            newest.version.label.to_string(),
+        );
         let known = Known {
             provider: None,
             tokens: by_number(session.own_tokens()?),
@@ -341,7 +369,8 @@ impl OwnReadiness {
         Ok(known.readiness(served, newest, since, until).into())
     }
 
-    /// The same of each version before the newest one that the provider used in those days, oldest first.
+    /// The same of each version before the newest one that the provider used in those days, oldest
+    /// first.
     ///
     /// # Errors
     ///
@@ -352,7 +381,9 @@ impl OwnReadiness {
         versions: &Versions,
     ) -> Result<Vec<Self>, StorageError> {
         let (since, until) = (first_day(session.today(), days), session.today());
-        let Some(newest) = versions.newest() else { return Ok(Vec::new()) };
+        let Some(newest) = versions.newest() else {
+            return Ok(Vec::new());
+        };
         let against = newest.version.label.to_string();
         let mut known = Known {
             provider: None,
@@ -363,7 +394,10 @@ impl OwnReadiness {
             problems: Vec::new(),
         };
         let mut found = Vec::new();
-        for served in versions.iter().filter(|served| served.version.label != newest.version.label) {
+        for served in versions
+            .iter()
+            .filter(|served| served.version.label != newest.version.label)
+        {
             let label = served.version.label.to_string();
             if known.recent.iter().any(|total| total.version == label) {
                 known.checks = session.own_checks_since(since, &label, &against)?;
@@ -378,7 +412,22 @@ impl OwnReadiness {
 impl From<VersionReadiness> for OwnReadiness {
     /// What was found of one provider alone.
     fn from(found: VersionReadiness) -> Self {
-        let VersionReadiness { version, newest, since, until, counted_since, providers, .. } = found;
-        Self { version, newest, since, until, counted_since, usage: providers.into_iter().next() }
+        let VersionReadiness {
+            version,
+            newest,
+            since,
+            until,
+            counted_since,
+            providers,
+            ..
+        } = found;
+        Self {
+            version,
+            newest,
+            since,
+            until,
+            counted_since,
+            usage: providers.into_iter().next(),
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Records what was observed of a request: in the counts of what is used, and an accepted write for its shadow check.
+//! Records what was observed of a request: in the counts of what is used, and an accepted write for
+//! its shadow check.
 
 use std::sync::Arc;
 
@@ -27,18 +28,49 @@ pub struct UsageRecorder {
 impl UsageRecorder {
     /// Counts the request. One whose token was not valid is not counted.
     pub fn count(&self, usage: &Usage, at: DateTime<Utc>, observation: &RequestObservation) {
-        let Some(token) = observation.token else { return };
+        let Some(token) = observation.token else {
+            return;
+        };
         let (endpoint, request_id) = (self.endpoint, Arc::clone(&self.request_id));
-        let counted = Counted { at, token: token.id, version: self.served.version.label, endpoint, request_id };
+        let counted = Counted {
+            at,
+            token: token.id,
+            version: self.served.version.label,
+            endpoint,
+            request_id,
+        };
         usage.count(&counted, &observation.names);
     }
 
     /// Leaves an accepted write to the shadow checks.
-    pub fn check(self, shadow: &ShadowChecks, at: DateTime<Utc>, observation: RequestObservation, accepted: bool) {
-        let Self { served, endpoint, part_id, .. } = self;
-        let Some(ValidToken { id: token, .. }) = observation.token else { return };
-        if let Some(observed) = observation.write.filter(|write| accepted && write.was_carried_out()) {
-            shadow.offer(Write { served, endpoint, token, at, part_id, observed: *observed });
+    pub fn check(
+        self,
+        shadow: &ShadowChecks,
+        at: DateTime<Utc>,
+        observation: RequestObservation,
+        accepted: bool,
+    ) {
+        let Self {
+            served,
+            endpoint,
+            part_id,
+            ..
+        } = self;
+        let Some(ValidToken { id: token, .. }) = observation.token else {
+            return;
+        };
+        if let Some(observed) = observation
+            .write
+            .filter(|write| accepted && write.was_carried_out())
+        {
+            shadow.offer(Write {
+                served,
+                endpoint,
+                token,
+                at,
+                part_id,
+                observed: *observed,
+            });
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What was used since a day: by provider, token, version and endpoint, with what of it ends and which names belong to
-//! other versions.
+//! What was used since a day: by provider, token, version and endpoint, with what of it ends and
+//! which names belong to other versions.
 //!
 //! That an endpoint ends is not stored: the version says it.
 
@@ -22,7 +22,8 @@ pub struct Report {
     /// The first day that is looked at.
     #[serde(serialize_with = "day")]
     pub since: NaiveDate,
-    /// What was used, in the order of the providers, the tokens, the versions, the endpoints and the names.
+    /// What was used, in the order of the providers, the tokens, the versions, the endpoints and
+    /// the names.
     pub lines: Vec<Line>,
     /// What it comes to.
     pub total: Total,
@@ -105,7 +106,12 @@ impl Report {
         versions: &Versions,
     ) -> Result<Self, StorageError> {
         let tokens = tokens(session, provider)?;
-        Ok(Self::of(since, &tokens, session.usage_since(since)?, versions))
+        Ok(Self::of(
+            since,
+            &tokens,
+            session.usage_since(since)?,
+            versions,
+        ))
     }
 
     /// What the provider of the session used since a day.
@@ -113,25 +119,51 @@ impl Report {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn own(session: &mut ProviderSession<'_>, since: NaiveDate, versions: &Versions) -> Result<Self, StorageError> {
+    pub fn own(
+        session: &mut ProviderSession<'_>,
+        since: NaiveDate,
+        versions: &Versions,
+    ) -> Result<Self, StorageError> {
         let tokens = by_number(session.own_tokens()?);
-        Ok(Self::of(since, &tokens, session.own_usage_since(since)?, versions))
+        Ok(Self::of(
+            since,
+            &tokens,
+            session.own_usage_since(since)?,
+            versions,
+        ))
     }
 
     /// The report of these totals, as far as they are of these tokens.
-    fn of(since: NaiveDate, tokens: &BTreeMap<i64, TokenRecord>, totals: Vec<UsageTotal>, versions: &Versions) -> Self {
+    fn of(
+        since: NaiveDate,
+        tokens: &BTreeMap<i64, TokenRecord>,
+        totals: Vec<UsageTotal>,
+        versions: &Versions,
+    ) -> Self {
         let mut lines: Vec<Line> = totals
             .into_iter()
             .filter_map(|total| Some(Line::of(tokens.get(&total.token_id)?, total, versions)))
             .collect();
         lines.sort_by(|one, other| one.place().cmp(&other.place()));
-        Self { since, total: Total::of(&lines), lines }
+        Self {
+            since,
+            total: Total::of(&lines),
+            lines,
+        }
     }
 }
 
 impl Line {
     fn of(token: &TokenRecord, total: UsageTotal, versions: &Versions) -> Self {
-        let UsageTotal { version, endpoint, name, requests, first, last, .. } = total;
+        let UsageTotal {
+            version,
+            endpoint,
+            name,
+            requests,
+            first,
+            last,
+            ..
+        } = total;
         let kind = if name != NO_NAME {
             Kind::ForeignName
         } else if deprecation(versions, &version, &endpoint).is_some() {
@@ -156,7 +188,15 @@ impl Line {
     /// Where it stands among the others: versions go by age, not by their letters.
     fn place(&self) -> (&str, &str, i64, Option<Label>, &str, &str, Option<&str>) {
         let label = self.version.parse().ok();
-        (&self.provider, &self.token_name, self.token, label, &self.version, &self.endpoint, self.name.as_deref())
+        (
+            &self.provider,
+            &self.token_name,
+            self.token,
+            label,
+            &self.version,
+            &self.endpoint,
+            self.name.as_deref(),
+        )
     }
 }
 
@@ -167,8 +207,16 @@ impl Total {
         Self {
             requests: whole().map(|line| line.requests).sum(),
             to_deprecated_endpoints: ending.map(|line| line.requests).sum(),
-            providers: lines.iter().map(|line| &line.provider).collect::<BTreeSet<_>>().len(),
-            tokens: lines.iter().map(|line| line.token).collect::<BTreeSet<_>>().len(),
+            providers: lines
+                .iter()
+                .map(|line| &line.provider)
+                .collect::<BTreeSet<_>>()
+                .len(),
+            tokens: lines
+                .iter()
+                .map(|line| line.token)
+                .collect::<BTreeSet<_>>()
+                .len(),
         }
     }
 }
@@ -195,7 +243,12 @@ pub fn first_day(today: NaiveDate, days: u16) -> NaiveDate {
 /// Why an endpoint of a version should no longer be used, as far as the version is served.
 fn deprecation(versions: &Versions, version: &str, endpoint: &str) -> Option<&'static Deprecation> {
     let served = versions.find(version.parse().ok()?)?;
-    served.version.endpoints.deprecated.iter().find(|gone| gone.endpoint.to_string() == endpoint)
+    served
+        .version
+        .endpoints
+        .deprecated
+        .iter()
+        .find(|gone| gone.endpoint.to_string() == endpoint)
 }
 
 /// A day, as JSON has it.
@@ -216,10 +269,18 @@ struct Last<'a> {
 }
 
 fn first<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
-    First { first_seen: timestamp(seen.at), first_request_id: &seen.request_id }.serialize(serializer)
+    First {
+        first_seen: timestamp(seen.at),
+        first_request_id: &seen.request_id,
+    }
+    .serialize(serializer)
 }
 
 /// The last request of its kind.
 pub(super) fn last<S: Serializer>(seen: &Seen, serializer: S) -> Result<S::Ok, S::Error> {
-    Last { last_seen: timestamp(seen.at), last_request_id: &seen.request_id }.serialize(serializer)
+    Last {
+        last_seen: timestamp(seen.at),
+        last_request_id: &seen.request_id,
+    }
+    .serialize(serializer)
 }

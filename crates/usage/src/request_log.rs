@@ -1,15 +1,16 @@
-//! The log of requests, so that a provider finds out what was refused and why: the endpoint, the status, and the codes and
-//! fields of problems. [`storage::observations::request_log`] keeps it.
+//! The log of requests, so that a provider finds out what was refused and why: the endpoint, the
+//! status, and the codes and fields of problems. [`storage::observations::request_log`] keeps it.
 //!
-//! Only requests for an endpoint of a version, with a valid token, belong to a provider. No path, no body and no value is
-//! logged, and of what clients choose the identifier of the request alone, within the form that
-//! [`http_kit::requests::request_id`] allows.
+//! Only requests for an endpoint of a version, with a valid token, belong to a provider. No path,
+//! no body and no value is logged, and of what clients choose the identifier of the request alone,
+//! within the form that [`http_kit::requests::request_id`] allows.
 //!
-//! A request is added to a list in memory, which is written every few seconds and when the server ends, some rows in a job. No
-//! request waits for that: where the list is full, a refused request is dropped and counted. Of the accepted ones only the
-//! newest of each provider wait, so a busy provider does not write all that it asks. Of the requests over the rate limit only the
-//! first of each token wait: they are all alike, and a client in a loop would displace the rest. A program that is killed loses
-//! what it has not written yet.
+//! A request is added to a list in memory, which is written every few seconds and when the server
+//! ends, some rows in a job. No request waits for that: where the list is full, a refused request
+//! is dropped and counted. Of the accepted ones only the newest of each provider wait, so a busy
+//! provider does not write all that it asks. Of the requests over the rate limit only the first of
+//! each token wait: they are all alike, and a client in a loop would displace the rest. A program
+//! that is killed loses what it has not written yet.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,7 +41,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 const BATCH: usize = 200;
 /// Providers whose requests wait behind different locks.
 const SHARDS: usize = 16;
-/// What is over a limit is removed when a hundredth of the limit was written, or [`Bounds::slack`] where that is more.
+/// What is over a limit is removed when a hundredth of the limit was written, or [`Bounds::slack`]
+/// where that is more.
 const SLACK: u32 = 100;
 /// How many requests were written before this server did.
 const UNKNOWN: u32 = u32::MAX;
@@ -58,7 +60,8 @@ pub struct Bounds {
     pub rate_limited_of_token: usize,
     /// Requests of one provider that are kept.
     pub kept: LogLimits,
-    /// How many requests of a provider a server writes, at least, before it removes the surplus again.
+    /// How many requests of a provider a server writes, at least, before it removes the surplus
+    /// again.
     pub slack: u32,
 }
 
@@ -138,7 +141,13 @@ impl RequestLog {
     #[must_use]
     pub fn within(bounds: Bounds) -> Self {
         let (shards, refused, written, flush) = Default::default();
-        Self(Some(Arc::new(Waiting { bounds, shards, refused, written, flush })))
+        Self(Some(Arc::new(Waiting {
+            bounds,
+            shards,
+            refused,
+            written,
+            flush,
+        })))
     }
 
     /// A log that logs nothing.
@@ -154,36 +163,73 @@ impl RequestLog {
     }
 
     /// Adds a request that came with the token, or an item of it.
-    pub fn record(&self, store: &Store, token: ValidToken, observed: ObservedRequest, problems: RequestProblems) {
+    pub fn record(
+        &self,
+        store: &Store,
+        token: ValidToken,
+        observed: ObservedRequest,
+        problems: RequestProblems,
+    ) {
         let Some(waiting) = &self.0 else { return };
-        let ObservedRequest { served, endpoint, method, status, item } = observed;
+        let ObservedRequest {
+            served,
+            endpoint,
+            method,
+            status,
+            item,
+        } = observed;
         let version = served.version.label;
         let (at, request_id) = (store.now(), request_id::for_the_log());
-        let observed = Observed { at, token: token.id, version, endpoint, method, status, item, request_id, problems };
+        let observed = Observed {
+            at,
+            token: token.id,
+            version,
+            endpoint,
+            method,
+            status,
+            item,
+            request_id,
+            problems,
+        };
         if !waiting.add(token.provider_id, observed) {
             metrics::request_log_dropped().increment(1);
         }
     }
 
-    /// Writes what waits, and removes what is then over the limits of its provider. Waits for a flush that
-    /// is under way.
+    /// Writes what waits, and removes what is then over the limits of its provider. Waits for a
+    /// flush that is under way.
     ///
     /// # Errors
     ///
-    /// When the store does not take it. What it may take later is kept until then, as far as there is room.
+    /// When the store does not take it. What it may take later is kept until then, as far as there
+    /// is room.
     pub async fn flush(&self, store: &Store) -> Result<(), StorageError> {
-        let Some(waiting) = &self.0 else { return Ok(()) };
+        let Some(waiting) = &self.0 else {
+            return Ok(());
+        };
         let _flush = waiting.flush.lock().await;
         let mut left = waiting.take();
         while !left.is_empty() {
             let rest = left.split_off(left.len().min(BATCH));
-            let batch: Vec<_> = left.iter().map(|(provider, observed)| observed.logged(*provider)).collect();
-            let written = store.write::<_, StorageError>(move |session| session.add_requests(&batch)).await;
+            let batch: Vec<_> = left
+                .iter()
+                .map(|(provider, observed)| observed.logged(*provider))
+                .collect();
+            let written = store
+                .write::<_, StorageError>(move |session| session.add_requests(&batch))
+                .await;
             if let Err(error) = written {
-                // What the store will not take tomorrow either would stand in the way of the rest. What it may have taken
-                // would stand there twice.
-                let given_up = if error.is_repeatable() { Vec::new() } else { std::mem::take(&mut left) };
-                let given_up = given_up.iter().filter(|(_, one)| one.outcome() == Outcome::Refused).count();
+                // What the store will not take tomorrow either would stand in the way of the rest.
+                // What it may have taken would stand there twice.
+                let given_up = if error.is_repeatable() {
+                    Vec::new()
+                } else {
+                    std::mem::take(&mut left)
+                };
+                let given_up = given_up
+                    .iter()
+                    .filter(|(_, one)| one.outcome() == Outcome::Refused)
+                    .count();
                 left.extend(rest);
                 count_dropped(given_up + waiting.put_back(left));
                 return Err(error);
@@ -195,7 +241,8 @@ impl RequestLog {
     }
 }
 
-/// Writes what waits every few seconds, as long as the server runs. Must be called where the server runs.
+/// Writes what waits every few seconds, as long as the server runs. Must be called where the server
+/// runs.
 pub fn start(log: RequestLog, store: Store) {
     rt::spawn(async move {
         let mut time = rt::time::interval(PAUSE);
@@ -206,10 +253,14 @@ pub fn start(log: RequestLog, store: Store) {
     });
 }
 
-/// Writes what waits, and says in the log what did not succeed. Stands at the end of a server too, behind its last request.
+/// Writes what waits, and says in the log what did not succeed. Stands at the end of a server too,
+/// behind its last request.
 pub async fn write(log: &RequestLog, store: &Store) {
     if let Err(error) = log.flush(store).await {
-        log::warn!("requests were not written to the log of requests: {}", Causes(&error));
+        log::warn!(
+            "requests were not written to the log of requests: {}",
+            Causes(&error)
+        );
     }
 }
 
@@ -239,17 +290,29 @@ impl Observed {
             problems: self.problems.logged(),
             problems_left_out: self.problems.left_out(),
         };
-        NewLoggedRequest { provider_id, request }
+        NewLoggedRequest {
+            provider_id,
+            request,
+        }
     }
 }
 
 impl Waiting {
-    /// Adds a request, unless its token has sent too many over the rate limit; says whether there was room for it.
+    /// Adds a request, unless its token has sent too many over the rate limit; says whether there
+    /// was room for it.
     fn add(&self, provider_id: i64, observed: Observed) -> bool {
-        let Bounds { waiting, waiting_of_provider, accepted_of_provider, rate_limited_of_token, .. } = self.bounds;
+        let Bounds {
+            waiting,
+            waiting_of_provider,
+            accepted_of_provider,
+            rate_limited_of_token,
+            ..
+        } = self.bounds;
         // No number is negative.
         let shard = usize::try_from(provider_id).unwrap_or_default() % SHARDS;
-        let Some(shard) = self.shards.get(shard) else { return false };
+        let Some(shard) = self.shards.get(shard) else {
+            return false;
+        };
         // A poisoned lock is no harm: each list is changed in one step.
         let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
         let own = shard.entry(provider_id).or_default();
@@ -262,7 +325,10 @@ impl Waiting {
                 true
             }
             Outcome::Refused => {
-                let (token, is_rate_limited) = (observed.token, observed.status == StatusCode::TOO_MANY_REQUESTS);
+                let (token, is_rate_limited) = (
+                    observed.token,
+                    observed.status == StatusCode::TOO_MANY_REQUESTS,
+                );
                 let rate_limited = own.rate_limited.get(&token).copied().unwrap_or_default();
                 if is_rate_limited && rate_limited >= rate_limited_of_token {
                     return true;
@@ -289,26 +355,44 @@ impl Waiting {
     fn take(&self) -> Vec<(i64, Observed)> {
         let mut taken = Vec::new();
         for shard in &self.shards {
-            let providers = std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
-            for (provider, OfProvider { refused, accepted, .. }) in providers {
+            let providers =
+                std::mem::take(&mut *shard.lock().unwrap_or_else(PoisonError::into_inner));
+            for (
+                provider,
+                OfProvider {
+                    refused, accepted, ..
+                },
+            ) in providers
+            {
                 self.refused.fetch_sub(refused.len(), Ordering::Relaxed);
-                taken.extend(refused.into_iter().chain(accepted).map(|observed| (provider, observed)));
+                taken.extend(
+                    refused
+                        .into_iter()
+                        .chain(accepted)
+                        .map(|observed| (provider, observed)),
+                );
             }
         }
         taken
     }
 
-    /// Adds the refused requests again that were not written, and says for how many there was no room. Accepted ones would
-    /// take the place of newer ones.
+    /// Adds the refused requests again that were not written, and says for how many there was no
+    /// room. Accepted ones would take the place of newer ones.
     fn put_back(&self, left: Vec<(i64, Observed)>) -> usize {
-        let refused = left.into_iter().filter(|(_, one)| one.outcome() == Outcome::Refused);
-        refused.map(|(provider, observed)| usize::from(!self.add(provider, observed))).sum()
+        let refused = left
+            .into_iter()
+            .filter(|(_, one)| one.outcome() == Outcome::Refused);
+        refused
+            .map(|(provider, observed)| usize::from(!self.add(provider, observed)))
+            .sum()
     }
 
     fn count_written(&self, requests: &[(i64, Observed)]) {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         for (provider, observed) in requests {
-            let count = written.entry((*provider, observed.outcome())).or_insert(UNKNOWN);
+            let count = written
+                .entry((*provider, observed.outcome()))
+                .or_insert(UNKNOWN);
             *count = count.saturating_add(1);
         }
     }
@@ -318,19 +402,27 @@ impl Waiting {
         let Bounds { kept, slack, .. } = self.bounds;
         let due: Vec<_> = {
             let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-            let due = written.iter().filter(|((_, outcome), count)| **count > (kept.of(*outcome) / SLACK).max(slack));
+            let due = written
+                .iter()
+                .filter(|((_, outcome), count)| **count > (kept.of(*outcome) / SLACK).max(slack));
             due.map(|(key, _)| *key).collect()
         };
         for (provider, outcome) in due {
             let limit = kept.of(outcome);
-            let find = move |session: &mut Session<'_>| session.newest_surplus_request(provider, outcome, limit);
+            let find = move |session: &mut Session<'_>| {
+                session.newest_surplus_request(provider, outcome, limit)
+            };
             if let Some(newest) = store.read::<_, StorageError>(find).await? {
                 let most = i64::try_from(BATCH).unwrap_or(i64::MAX);
-                let remove =
-                    move |session: &mut Session<'_>| session.remove_surplus_requests(provider, outcome, newest, most);
+                let remove = move |session: &mut Session<'_>| {
+                    session.remove_surplus_requests(provider, outcome, newest, most)
+                };
                 while store.write::<_, StorageError>(remove).await? >= BATCH {}
             }
-            self.written.lock().unwrap_or_else(PoisonError::into_inner).insert((provider, outcome), 0);
+            self.written
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert((provider, outcome), 0);
         }
         Ok(())
     }

@@ -1,13 +1,16 @@
-//! Tries accepted writes of older versions in the newest one, off the way of requests, and counts how they fare.
+//! Tries accepted writes of older versions in the newest one, off the way of requests, and counts
+//! how they fare.
 //!
-//! A share of the writes is tried. The job of such a write keeps what it met, the trainee as it was before among it, since
-//! only on that the newest version would have decided as it would then ([`version_tools::shadow`]); a later look at the
-//! record would find the write done. After the reply the write goes into a bounded queue, from which one thread takes
-//! one at a time. What finds the queue full is dropped, and so is a write that waits when the program is killed. Of a
-//! write nothing is kept but counts ([`crate::counts`]).
+//! A share of the writes is tried. The job of such a write keeps what it met, the trainee as it was
+//! before among it, since only on that the newest version would have decided as it would then
+//! ([`version_tools::shadow`]); a later look at the record would find the write done. After the
+//! reply the write goes into a bounded queue, from which one thread takes one at a time. What finds
+//! the queue full is dropped, and so is a write that waits when the program is killed. Of a write
+//! nothing is kept but counts ([`crate::counts`]).
 //!
-//! What a check does not know: whether the client would send the same body to the newest version, what depends on the time
-//! of the write, such as a duplicate, and anything about requests that were refused.
+//! What a check does not know: whether the client would send the same body to the newest version,
+//! what depends on the time of the write, such as a duplicate, and anything about requests that
+//! were refused.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -71,20 +74,36 @@ impl ShadowChecks {
     /// # Errors
     ///
     /// When the operating system gives no thread.
-    pub fn start(share: u8, versions: &'static Versions, lists: &'static Lists, usage: Usage) -> io::Result<Self> {
-        let Some(newest) = versions.newest().filter(|_| share > 0) else { return Ok(Self::default()) };
+    pub fn start(
+        share: u8,
+        versions: &'static Versions,
+        lists: &'static Lists,
+        usage: Usage,
+    ) -> io::Result<Self> {
+        let Some(newest) = versions.newest().filter(|_| share > 0) else {
+            return Ok(Self::default());
+        };
         let (queue, mut waiting) = mpsc::channel(QUEUE);
-        thread::Builder::new().name("shadow".to_owned()).spawn(move || {
-            while let Some(message) = waiting.blocking_recv() {
-                match message {
-                    Message::Check(write) => perform(*write, newest, lists, &usage),
-                    // Whoever waits may have gone away.
-                    Message::Drain(drained) => drop(drained.send(())),
+        thread::Builder::new()
+            .name("shadow".to_owned())
+            .spawn(move || {
+                while let Some(message) = waiting.blocking_recv() {
+                    match message {
+                        Message::Check(write) => perform(*write, newest, lists, &usage),
+                        // Whoever waits may have gone away.
+                        Message::Drain(drained) => drop(drained.send(())),
+                    }
                 }
-            }
-        })?;
+            })?;
         let (lot, drawn, dropped) = (RandomState::new(), AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self(Some(Arc::new(Running { newest, share, lot, drawn, queue, dropped }))))
+        Ok(Self(Some(Arc::new(Running {
+            newest,
+            share,
+            lot,
+            drawn,
+            queue,
+            dropped,
+        }))))
     }
 
     /// Whether any writes are tried.
@@ -96,19 +115,28 @@ impl ShadowChecks {
     /// Whether the next write of the version is to be checked.
     #[must_use]
     pub fn samples(&self, served: &Served) -> bool {
-        let is_older = |running: &&Arc<Running>| served.version.label != running.newest.version.label;
-        self.0.as_ref().filter(is_older).is_some_and(|running| running.draws())
+        let is_older =
+            |running: &&Arc<Running>| served.version.label != running.newest.version.label;
+        self.0
+            .as_ref()
+            .filter(is_older)
+            .is_some_and(|running| running.draws())
     }
 
     /// Takes a write that was accepted; drops it when too many wait already.
     pub fn offer(&self, write: Write) {
         let Some(running) = &self.0 else { return };
-        if running.queue.try_send(Message::Check(Box::new(write))).is_err() {
+        if running
+            .queue
+            .try_send(Message::Check(Box::new(write)))
+            .is_err()
+        {
             running.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until all writes are tried that were taken so far, and says how many were dropped since it was drained last.
+    /// Waits until all writes are tried that were taken so far, and says how many were dropped
+    /// since it was drained last.
     pub async fn drain(&self) -> u64 {
         let Some(running) = &self.0 else { return 0 };
         let (drained, answer) = oneshot::channel();
@@ -131,13 +159,23 @@ impl Running {
 impl fmt::Debug for ShadowChecks {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let share = self.0.as_ref().map_or(0, |running| running.share);
-        formatter.debug_struct("ShadowChecks").field("share", &share).finish_non_exhaustive()
+        formatter
+            .debug_struct("ShadowChecks")
+            .field("share", &share)
+            .finish_non_exhaustive()
     }
 }
 
 /// Tries one write. A panic is ours, and no reason to stop.
 fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: &Usage) {
-    let Write { served, endpoint, token, at, part_id, observed } = write;
+    let Write {
+        served,
+        endpoint,
+        token,
+        at,
+        part_id,
+        observed,
+    } = write;
     let organisations = observed.organisations.unwrap_or_default();
     let occasion = AcceptedWrite {
         endpoint,
@@ -147,14 +185,27 @@ fn perform(write: Write, newest: &'static Served, lists: &'static Lists, usage: 
         now: at,
         lists,
     };
-    let found = catch_unwind(AssertUnwindSafe(|| check(&observed.body, served, newest, &occasion)));
+    let found = catch_unwind(AssertUnwindSafe(|| {
+        check(&observed.body, served, newest, &occasion)
+    }));
     match found {
         Ok(Some(found)) => {
             let (version, against) = (served.version.label, newest.version.label);
-            usage.count_check(Checked { day: at.date_naive(), token, version, against }, found);
+            usage.count_check(
+                Checked {
+                    day: at.date_naive(),
+                    token,
+                    version,
+                    against,
+                },
+                found,
+            );
         }
         Ok(None) => {}
-        Err(_) => log::error!("a write to {endpoint} could not be tried in {}", newest.version.label),
+        Err(_) => log::error!(
+            "a write to {endpoint} could not be tried in {}",
+            newest.version.label
+        ),
     }
 }
 
@@ -163,9 +214,13 @@ mod tests {
     use super::*;
 
     fn drawn(share: u8, writes: usize) -> usize {
-        let shadow = ShadowChecks::start(share, versions::all(), Lists::embedded(), Usage::default()).unwrap();
+        let shadow =
+            ShadowChecks::start(share, versions::all(), Lists::embedded(), Usage::default())
+                .unwrap();
         let running = shadow.0.as_ref();
-        (0..writes).filter(|_| running.is_some_and(|running| running.draws())).count()
+        (0..writes)
+            .filter(|_| running.is_some_and(|running| running.draws()))
+            .count()
     }
 
     #[test]
@@ -181,7 +236,14 @@ mod tests {
         let served = versions::all().iter().next().unwrap();
         let (queue, mut waiting) = mpsc::channel(1);
         let (lot, drawn, dropped) = (RandomState::new(), AtomicU64::new(0), AtomicU64::new(0));
-        let shadow = ShadowChecks(Some(Arc::new(Running { newest: served, share: 100, lot, drawn, queue, dropped })));
+        let shadow = ShadowChecks(Some(Arc::new(Running {
+            newest: served,
+            share: 100,
+            lot,
+            drawn,
+            queue,
+            dropped,
+        })));
         let write = || Write {
             served,
             endpoint: Endpoint::Defer,

@@ -1,8 +1,9 @@
 //! Whether a version still keeps its contract: the committed one against the present one.
 //!
-//! A contract is two documents: the OpenAPI document, and what that one does not say ([`shape`]). Both are compared as
-//! data, so that a contract can be compared of which no code is left. A change is breaking when a request cannot stay as it
-//! is, or a reply does not have what it had (contract, section 9.1).
+//! A contract is two documents: the OpenAPI document, and what that one does not say ([`shape`]).
+//! Both are compared as data, so that a contract can be compared of which no code is left. A change
+//! is breaking when a request cannot stay as it is, or a reply does not have what it had (contract,
+//! section 9.1).
 
 use std::fmt;
 
@@ -34,8 +35,12 @@ impl Contract {
     ///
     /// When a document cannot be written, which does not happen.
     pub fn of(served: &Served, lists: &Lists) -> Result<Self, serde_json::Error> {
-        let openapi = serde_json::to_value(crate::openapi::document(served, lists, Profile::Complete))?;
-        Ok(Self { openapi, shape: shape::of(served.version, lists) })
+        let openapi =
+            serde_json::to_value(crate::openapi::document(served, lists, Profile::Complete))?;
+        Ok(Self {
+            openapi,
+            shape: shape::of(served.version, lists),
+        })
     }
 
     /// What changed from this contract to a later one.
@@ -54,11 +59,27 @@ struct Changes(Vec<Change>);
 
 impl Changes {
     /// Adds a change at a place in the contract, of a field, a path or a code there.
-    fn add(&mut self, breaks: bool, place: &str, subject: impl fmt::Display, what: impl fmt::Display) {
-        let effect = if breaks { Effect::Refused } else { Effect::NewlyPossible };
+    fn add(
+        &mut self,
+        breaks: bool,
+        place: &str,
+        subject: impl fmt::Display,
+        what: impl fmt::Display,
+    ) {
+        let effect = if breaks {
+            Effect::Refused
+        } else {
+            Effect::NewlyPossible
+        };
         let subject = subject.to_string();
         let summary = format!("{subject} {what}");
-        let change = Change::new(effect, ChangeDetail::Contract { subject }, place, summary, String::new());
+        let change = Change::new(
+            effect,
+            ChangeDetail::Contract { subject },
+            place,
+            summary,
+            String::new(),
+        );
         // Many replies have the same schema.
         if !self.0.contains(&change) {
             self.0.push(change);
@@ -73,8 +94,8 @@ impl Changes {
         self.add(false, place, subject, what);
     }
 
-    /// Adds what was removed, which breaks clients, and what was added, which does not; gives what both have, in the order
-    /// of the first.
+    /// Adds what was removed, which breaks clients, and what was added, which does not; gives what
+    /// both have, in the order of the first.
     fn matched<'a>(
         &mut self,
         place: &str,
@@ -88,7 +109,10 @@ impl Changes {
                 None => self.breaking(place, name, removed),
             }
         }
-        for (name, _) in now.iter().filter(|(name, _)| !before.iter().any(|(other, _)| other == name)) {
+        for (name, _) in now
+            .iter()
+            .filter(|(name, _)| !before.iter().any(|(other, _)| other == name))
+        {
             self.additive(place, name, added);
         }
         both
@@ -97,7 +121,10 @@ impl Changes {
 
 /// The names and values of an object in a document; none where there is no object.
 fn entries(object: Option<&Value>) -> Vec<(String, &Value)> {
-    let entries = object.and_then(Value::as_object).into_iter().flat_map(Map::iter);
+    let entries = object
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(Map::iter);
     entries.map(|(name, value)| (name.clone(), value)).collect()
 }
 

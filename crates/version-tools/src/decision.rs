@@ -5,8 +5,8 @@ use adapter_kit::read::ReadableRecord;
 use domain::commands::{CreationContext, Decision, Editable};
 use domain::fields::value::Timestamp;
 use domain::{
-    Context, Deferral, NestedRecord, Notice, ParsedRecord, Problem, Recommendation, Rules, Trainee, Withdrawal,
-    commands, nested_kinds,
+    Context, Deferral, NestedRecord, Notice, ParsedRecord, Problem, Recommendation, Rules, Trainee,
+    Withdrawal, commands, nested_kinds,
 };
 
 /// The record that a request is for.
@@ -28,7 +28,12 @@ pub(crate) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 /// A record on which the domain decides.
 pub(crate) trait DecidedRecord: ReadableRecord {
     /// Decides on a request; `None` where its record does not exist.
-    fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome>;
+    fn decide(
+        sent: ParsedRecord<Self>,
+        target: Target<'_>,
+        rules: &Rules,
+        context: &Context<'_>,
+    ) -> Option<Outcome>;
 }
 
 fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
@@ -36,13 +41,28 @@ fn outcome<R>(decided: Result<Decision<R>, Vec<Problem>>) -> Outcome {
 }
 
 fn origin(target: Target<'_>) -> CreationContext<'static> {
-    CreationContext { now: target.now, ukprn: "", next_id: &|| None }
+    CreationContext {
+        now: target.now,
+        ukprn: "",
+        next_id: &|| None,
+    }
 }
 
 impl DecidedRecord for Trainee {
-    fn decide(sent: ParsedRecord<Self>, target: Target<'_>, rules: &Rules, context: &Context<'_>) -> Option<Outcome> {
+    fn decide(
+        sent: ParsedRecord<Self>,
+        target: Target<'_>,
+        rules: &Rules,
+        context: &Context<'_>,
+    ) -> Option<Outcome> {
         Some(if target.purpose == Some(Purpose::Update) {
-            outcome(commands::update(target.trainee?, sent, rules, context, target.now))
+            outcome(commands::update(
+                target.trainee?,
+                sent,
+                rules,
+                context,
+                target.now,
+            ))
         } else {
             outcome(commands::create(sent, rules, context, &origin(target)))
         })
@@ -57,10 +77,19 @@ fn decide_nested<R: NestedRecord + Editable>(
     context: &Context<'_>,
 ) -> Option<Outcome> {
     if target.purpose != Some(Purpose::Update) {
-        return Some(outcome(commands::add(sent, rules, context, &origin(target))));
+        return Some(outcome(commands::add(
+            sent,
+            rules,
+            context,
+            &origin(target),
+        )));
     }
-    let stored = R::of(target.trainee?).iter().find(|record| record.id() == Some(target.nested_id))?;
-    Some(outcome(commands::update(stored, sent, rules, context, target.now)))
+    let stored = R::of(target.trainee?)
+        .iter()
+        .find(|record| record.id() == Some(target.nested_id))?;
+    Some(outcome(commands::update(
+        stored, sent, rules, context, target.now,
+    )))
 }
 
 macro_rules! nested_records {

@@ -1,9 +1,10 @@
-//! What changes for a client that moves from one version to another, and what to do about it, as data.
+//! What changes for a client that moves from one version to another, and what to do about it, as
+//! data.
 //!
-//! It is computed from the values of the two versions and the dictionary, in either direction and between any two. It
-//! knows no particular version, and nothing of what lies between the two. Two rules count as the same when they have the
-//! same name, demand the same and read the same fields, whatever the versions call these; what a rule does inside cannot be
-//! compared.
+//! It is computed from the values of the two versions and the dictionary, in either direction and
+//! between any two. It knows no particular version, and nothing of what lies between the two. Two
+//! rules count as the same when they have the same name, demand the same and read the same fields,
+//! whatever the versions call these; what a rule does inside cannot be compared.
 
 use std::fmt;
 
@@ -93,8 +94,13 @@ pub enum Effect {
 
 impl Effect {
     /// All effects, in order.
-    pub const ALL: &'static [Self] =
-        &[Self::Refused, Self::RecordedDifferently, Self::ReadDifferently, Self::WorthKnowing, Self::NewlyPossible];
+    pub const ALL: &'static [Self] = &[
+        Self::Refused,
+        Self::RecordedDifferently,
+        Self::ReadDifferently,
+        Self::WorthKnowing,
+        Self::NewlyPossible,
+    ];
 
     /// Whether it breaks a client that stays as it is.
     #[must_use]
@@ -146,18 +152,37 @@ impl Change {
         summary: String,
         advice: String,
     ) -> Self {
-        Self { effect, breaking: effect.is_breaking(), of: of.into(), summary, advice, example: None, detail }
+        Self {
+            effect,
+            breaking: effect.is_breaking(),
+            of: of.into(),
+            summary,
+            advice,
+            example: None,
+            detail,
+        }
     }
 
     /// The change with JSON before and after it.
     pub(crate) fn with_example(self, before: &Value, after: &Value) -> Self {
-        Self { example: Some(Example { before: before.to_string(), after: after.to_string() }), ..self }
+        Self {
+            example: Some(Example {
+                before: before.to_string(),
+                after: after.to_string(),
+            }),
+            ..self
+        }
     }
 
-    /// What a change log names: a field, a path or a code of a contract, or what the change is about.
+    /// What a change log names: a field, a path or a code of a contract, or what the change is
+    /// about.
     #[must_use]
     pub fn subject(&self) -> &str {
-        if let ChangeDetail::Contract { subject } = &self.detail { subject } else { &self.of }
+        if let ChangeDetail::Contract { subject } = &self.detail {
+            subject
+        } else {
+            &self.of
+        }
     }
 }
 
@@ -180,7 +205,11 @@ impl Difference {
         changes.extend(messages::changes(from.version, to.version));
         changes.extend(wire::changes(from.version, to.version, lists));
         changes.sort_by_key(|change| change.effect);
-        Self { from: from.version.label, to: to.version.label, changes }
+        Self {
+            from: from.version.label,
+            to: to.version.label,
+            changes,
+        }
     }
 
     /// Whether a client of one can use the other as it is, and finds nothing new.
@@ -196,31 +225,62 @@ impl Difference {
 
     /// The changes with this effect.
     pub fn with_effect(&self, effect: Effect) -> impl Iterator<Item = &Change> {
-        self.changes.iter().filter(move |change| change.effect == effect)
+        self.changes
+            .iter()
+            .filter(move |change| change.effect == effect)
     }
 
     /// The changes of fields.
     pub fn fields(&self) -> impl Iterator<Item = &FieldChange> {
-        self.details(|detail| if let ChangeDetail::Field(field) = detail { Some(field) } else { None })
+        self.details(|detail| {
+            if let ChangeDetail::Field(field) = detail {
+                Some(field)
+            } else {
+                None
+            }
+        })
     }
 
     /// The changes of endpoints.
     pub fn endpoints(&self) -> impl Iterator<Item = &EndpointChange> {
-        self.details(|detail| if let ChangeDetail::Endpoint(endpoint) = detail { Some(endpoint) } else { None })
+        self.details(|detail| {
+            if let ChangeDetail::Endpoint(endpoint) = detail {
+                Some(endpoint)
+            } else {
+                None
+            }
+        })
     }
 
     /// The changes of rules and gates.
     pub fn rules(&self) -> impl Iterator<Item = &RuleChange> {
-        self.details(|detail| if let ChangeDetail::Rule(rule) = detail { Some(rule) } else { None })
+        self.details(|detail| {
+            if let ChangeDetail::Rule(rule) = detail {
+                Some(rule)
+            } else {
+                None
+            }
+        })
     }
 
     /// The changes of accepted codes.
     pub fn codes(&self) -> impl Iterator<Item = &CodesChange> {
-        self.details(|detail| if let ChangeDetail::Codes(codes) = detail { Some(codes) } else { None })
+        self.details(|detail| {
+            if let ChangeDetail::Codes(codes) = detail {
+                Some(codes)
+            } else {
+                None
+            }
+        })
     }
 
-    fn details<'a, T: 'a>(&'a self, of: fn(&'a ChangeDetail) -> Option<&'a T>) -> impl Iterator<Item = &'a T> {
-        self.changes.iter().filter_map(move |change| of(&change.detail))
+    fn details<'a, T: 'a>(
+        &'a self,
+        of: fn(&'a ChangeDetail) -> Option<&'a T>,
+    ) -> impl Iterator<Item = &'a T> {
+        self.changes
+            .iter()
+            .filter_map(move |change| of(&change.detail))
     }
 }
 
@@ -240,7 +300,11 @@ fn at_paths<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
             object.insert(path.to_owned(), value);
             continue;
         };
-        if let Some(members) = object.entry(group).or_insert_with(|| json!({})).as_object_mut() {
+        if let Some(members) = object
+            .entry(group)
+            .or_insert_with(|| json!({}))
+            .as_object_mut()
+        {
             members.insert(name.to_owned(), value);
         }
     }

@@ -1,4 +1,5 @@
-//! The parts that versions share and only one of them uses. Nothing uses them once that version is removed.
+//! The parts that versions share and only one of them uses. Nothing uses them once that version is
+//! removed.
 
 use std::collections::BTreeSet;
 
@@ -8,33 +9,65 @@ use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
 use adapter_kit::{Envelope, Wire};
 use domain::{List, Lists, RecordField as _, for_each_nested};
 
-/// Returns what `version` uses and none of `others` does, in lines such as `rule study_mode`: endpoints, rules and gates,
-/// kinds of nested records, fields of the dictionary, codes of the lists, and the forms and terms of replies. Rules and fields of the version's own
-/// crate are included where they have a name of their own.
+/// Returns what `version` uses and none of `others` does, in lines such as `rule study_mode`:
+/// endpoints, rules and gates, kinds of nested records, fields of the dictionary, codes of the
+/// lists, and the forms and terms of replies. Rules and fields of the version's own crate are
+/// included where they have a name of their own.
 #[must_use]
 pub fn only_used_by(version: &ApiVersion, others: &[&ApiVersion], lists: &Lists) -> Vec<String> {
-    let kept: BTreeSet<String> = others.iter().flat_map(|other| parts(other, lists)).collect();
+    let kept: BTreeSet<String> = others
+        .iter()
+        .flat_map(|other| parts(other, lists))
+        .collect();
     let mut only = BTreeSet::new();
     let parts = parts(version, lists).into_iter();
-    parts.filter(|part| !kept.contains(part) && only.insert(part.clone())).collect()
+    parts
+        .filter(|part| !kept.contains(part) && only.insert(part.clone()))
+        .collect()
 }
 
 /// Everything that a version uses.
 fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
-    let mut parts: Vec<String> = version.endpoints.all().map(|endpoint| format!("endpoint {endpoint:?}")).collect();
+    let mut parts: Vec<String> = version
+        .endpoints
+        .all()
+        .map(|endpoint| format!("endpoint {endpoint:?}"))
+        .collect();
     parts.extend(for_each_record!(rules(version)).concat());
-    parts.extend(version.rules.gates.iter().map(|gate| format!("rule {}", gate.name)));
+    parts.extend(
+        version
+            .rules
+            .gates
+            .iter()
+            .map(|gate| format!("rule {}", gate.name)),
+    );
     parts.extend(for_each_nested!(nested(version)).into_iter().flatten());
     parts.extend(for_each_record!(fields(version)).concat());
     for list in List::ALL {
-        let accepted = lists.codes(*list).filter(|code| version.accepted_codes.accepts(*list, code));
+        let accepted = lists
+            .codes(*list)
+            .filter(|code| version.accepted_codes.accepts(*list, code));
         parts.extend(accepted.map(|code| format!("code {code} of {}", list.name())));
     }
-    parts.extend(version.accepted_codes.funding_exception_years.iter().map(|year| format!("funding exception {year}")));
+    parts.extend(
+        version
+            .accepted_codes
+            .funding_exception_years
+            .iter()
+            .map(|year| format!("funding exception {year}")),
+    );
     parts.push(format!("nested errors {:?}", version.nested_errors));
-    parts.push(format!("nested records in lists {:?}", version.shapes.nested_in_lists));
+    parts.push(format!(
+        "nested records in lists {:?}",
+        version.shapes.nested_in_lists
+    ));
     parts.push(format!("term {}", version.vocabulary.training_partner));
-    parts.extend(for_each_record!(forms(version)).concat().into_iter().map(|form| format!("form of {form}")));
+    parts.extend(
+        for_each_record!(forms(version))
+            .concat()
+            .into_iter()
+            .map(|form| format!("form of {form}")),
+    );
     parts.extend(wire_forms(&version.wire));
     parts
 }
@@ -44,12 +77,19 @@ fn nested<R: WireNested>(version: &ApiVersion) -> Option<String> {
     (!R::shapes(version).is_empty()).then(|| format!("nested record {}", R::NAME))
 }
 
-/// The ways of writing fields that a version uses: groups, joined texts, and types and defaults of inputs.
+/// The ways of writing fields that a version uses: groups, joined texts, and types and defaults of
+/// inputs.
 fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
-    let shown = R::shape(version).into_iter().flat_map(|shape| shape.entries);
+    let shown = R::shape(version)
+        .into_iter()
+        .flat_map(|shape| shape.entries);
     let of_shown = shown.flat_map(|entry| {
         let read_only = entry.read_only.then_some("read-only fields");
-        [entry.group.map(|_| "fields in a group"), entry.part.map(|_| "fields joined into a text"), read_only]
+        [
+            entry.group.map(|_| "fields in a group"),
+            entry.part.map(|_| "fields joined into a text"),
+            read_only,
+        ]
     });
     let of_inputs = R::inputs(version).entries.iter().flat_map(|input| {
         [
@@ -64,8 +104,13 @@ fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
 
 /// The parts of a form that are not those of the common form.
 fn wire_forms(wire: &Wire) -> Vec<String> {
-    let mut forms: Vec<String> = wire.words.iter().map(|(list, _)| format!("words of {}", list.name())).collect();
-    let mut add = |differs: bool, form: &str| forms.extend(differs.then(|| format!("form of {form}")));
+    let mut forms: Vec<String> = wire
+        .words
+        .iter()
+        .map(|(list, _)| format!("words of {}", list.name()))
+        .collect();
+    let mut add =
+        |differs: bool, form: &str| forms.extend(differs.then(|| format!("form of {form}")));
     add(wire.envelope.page != Envelope::COMMON.page, "pages");
     add(wire.envelope.record_links, "links of records");
     add(wire.problems != Wire::COMMON.problems, "errors");
@@ -73,21 +118,32 @@ fn wire_forms(wire: &Wire) -> Vec<String> {
 }
 
 fn rules<R: WireRecord>(version: &ApiVersion) -> Vec<String> {
-    R::rules(version).iter().map(|rule| format!("rule {}", rule.name)).collect()
+    R::rules(version)
+        .iter()
+        .map(|rule| format!("rule {}", rule.name))
+        .collect()
 }
 
 fn fields<R: WireRecord>(version: &ApiVersion) -> Vec<String> {
-    let shown = R::shape(version).into_iter().flat_map(|shape| shape.entries).filter_map(|entry| match &entry.source {
-        Source::Field(field) => Some(*field),
-        Source::Own(_) => None,
-    });
+    let shown = R::shape(version)
+        .into_iter()
+        .flat_map(|shape| shape.entries)
+        .filter_map(|entry| match &entry.source {
+            Source::Field(field) => Some(*field),
+            Source::Own(_) => None,
+        });
     let set = R::inputs(version).entries.iter().map(|input| input.field);
-    shown.chain(set).map(|field| format!("field {} of {}", field.info().name, R::NAME)).collect()
+    shown
+        .chain(set)
+        .map(|field| format!("field {} of {}", field.info().name, R::NAME))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use adapter_kit::version::{AllInputs, Endpoints, NestedErrors, NestedVisibility, Shapes, Vocabulary};
+    use adapter_kit::version::{
+        AllInputs, Endpoints, NestedErrors, NestedVisibility, Shapes, Vocabulary,
+    };
     use adapter_kit::{Endpoint, Inputs, inputs};
     use conformance::sample_version::SAMPLE_VERSION;
     use conformance::wire_version::WIRE_VERSION;
@@ -105,19 +161,37 @@ mod tests {
     #[test]
     fn what_another_version_uses_too_is_not_listed() {
         assert_eq!(only(&SAMPLE_VERSION, &[&SAMPLE_VERSION]), NONE);
-        let smaller = ApiVersion { endpoints: Endpoints { available: &[], deprecated: &[] }, ..SAMPLE_VERSION };
+        let smaller = ApiVersion {
+            endpoints: Endpoints {
+                available: &[],
+                deprecated: &[],
+            },
+            ..SAMPLE_VERSION
+        };
         assert_eq!(only(&smaller, &[&SAMPLE_VERSION]), NONE);
         assert_eq!(only(&SAMPLE_VERSION, &[&smaller, &SAMPLE_VERSION]), NONE);
     }
 
     #[test]
     fn endpoints_of_every_version_are_never_listed() {
-        let smaller = ApiVersion { endpoints: Endpoints { available: &[], deprecated: &[] }, ..SAMPLE_VERSION };
-        let own: Vec<String> =
-            SAMPLE_VERSION.endpoints.available.iter().map(|endpoint| format!("endpoint {endpoint:?}")).collect();
+        let smaller = ApiVersion {
+            endpoints: Endpoints {
+                available: &[],
+                deprecated: &[],
+            },
+            ..SAMPLE_VERSION
+        };
+        let own: Vec<String> = SAMPLE_VERSION
+            .endpoints
+            .available
+            .iter()
+            .map(|endpoint| format!("endpoint {endpoint:?}"))
+            .collect();
         assert_eq!(only(&SAMPLE_VERSION, &[&smaller])[..own.len()], own);
         for endpoint in Endpoint::ADDITIONS {
-            assert!(!only(&SAMPLE_VERSION, &[&smaller]).contains(&format!("endpoint {endpoint:?}")));
+            assert!(
+                !only(&SAMPLE_VERSION, &[&smaller]).contains(&format!("endpoint {endpoint:?}"))
+            );
         }
     }
 
@@ -142,13 +216,25 @@ mod tests {
             "form of errors",
         ];
         assert_eq!(forms, expected);
-        assert_eq!(only(&SAMPLE_VERSION, &[&WIRE_VERSION]).iter().filter(|part| part.starts_with("form ")).count(), 0);
+        assert_eq!(
+            only(&SAMPLE_VERSION, &[&WIRE_VERSION])
+                .iter()
+                .filter(|part| part.starts_with("form "))
+                .count(),
+            0
+        );
     }
 
     #[test]
     fn nested_record_that_only_one_version_shows_is_listed() {
-        let shapes = Shapes { degree: Shapes::NONE.degree, ..SAMPLE_VERSION.shapes };
-        let without = ApiVersion { shapes, ..SAMPLE_VERSION };
+        let shapes = Shapes {
+            degree: Shapes::NONE.degree,
+            ..SAMPLE_VERSION.shapes
+        };
+        let without = ApiVersion {
+            shapes,
+            ..SAMPLE_VERSION
+        };
         assert!(only(&SAMPLE_VERSION, &[&without]).contains(&"nested record degree".to_owned()));
     }
 
@@ -157,34 +243,74 @@ mod tests {
         const RULES: &[Rule<Trainee>] = &[personal::NOT_TOO_OLD];
         const WHY: Inputs<Deferral> = inputs! { Deferral, DeferralField: why = defer_reason };
         const DATE: Inputs<Deferral> = inputs! { Deferral, DeferralField: defer_date };
-        let rules = Rules { trainee: RULES, gates: &[gates::FINISHED_RECORDS], ..SAMPLE_VERSION.rules };
+        let rules = Rules {
+            trainee: RULES,
+            gates: &[gates::FINISHED_RECORDS],
+            ..SAMPLE_VERSION.rules
+        };
         let version = ApiVersion {
             rules,
-            inputs: AllInputs { deferral: WHY, ..SAMPLE_VERSION.inputs },
-            shapes: Shapes { nested_in_lists: NestedVisibility::Shown, ..SAMPLE_VERSION.shapes },
-            accepted_codes: AcceptedCodes { funding_exception_years: &[2020], ..AcceptedCodes::ALL },
+            inputs: AllInputs {
+                deferral: WHY,
+                ..SAMPLE_VERSION.inputs
+            },
+            shapes: Shapes {
+                nested_in_lists: NestedVisibility::Shown,
+                ..SAMPLE_VERSION.shapes
+            },
+            accepted_codes: AcceptedCodes {
+                funding_exception_years: &[2020],
+                ..AcceptedCodes::ALL
+            },
             nested_errors: NestedErrors::Nested,
-            vocabulary: Vocabulary { training_partner: "friend" },
+            vocabulary: Vocabulary {
+                training_partner: "friend",
+            },
             ..SAMPLE_VERSION
         };
-        let route = Lists::embedded().codes(List::TrainingRoute).collect::<Vec<_>>();
+        let route = Lists::embedded()
+            .codes(List::TrainingRoute)
+            .collect::<Vec<_>>();
         let accepted: &'static [&'static str] = vec![route[0]].leak();
         let narrowed: &'static [_] = vec![(List::TrainingRoute, accepted)].leak();
         let other = ApiVersion {
-            accepted_codes: AcceptedCodes { accepted: narrowed, ..AcceptedCodes::ALL },
-            rules: Rules { trainee: &[], gates: &[], ..SAMPLE_VERSION.rules },
-            inputs: AllInputs { deferral: DATE, ..SAMPLE_VERSION.inputs },
-            shapes: Shapes { nested_in_lists: NestedVisibility::Hidden, ..SAMPLE_VERSION.shapes },
+            accepted_codes: AcceptedCodes {
+                accepted: narrowed,
+                ..AcceptedCodes::ALL
+            },
+            rules: Rules {
+                trainee: &[],
+                gates: &[],
+                ..SAMPLE_VERSION.rules
+            },
+            inputs: AllInputs {
+                deferral: DATE,
+                ..SAMPLE_VERSION.inputs
+            },
+            shapes: Shapes {
+                nested_in_lists: NestedVisibility::Hidden,
+                ..SAMPLE_VERSION.shapes
+            },
             nested_errors: NestedErrors::Flat,
             ..SAMPLE_VERSION
         };
-        let mut expected: Vec<String> =
-            [personal::NOT_TOO_OLD.name, gates::FINISHED_RECORDS.name].map(|name| format!("rule {name}")).to_vec();
+        let mut expected: Vec<String> = [personal::NOT_TOO_OLD.name, gates::FINISHED_RECORDS.name]
+            .map(|name| format!("rule {name}"))
+            .to_vec();
         expected.push("field defer_reason of deferral".to_owned());
-        expected.extend(route[1..].iter().map(|code| format!("code {code} of {}", List::TrainingRoute.name())));
         expected.extend(
-            ["funding exception 2020", "nested errors Nested", "nested records in lists Shown", "term friend"]
-                .map(str::to_owned),
+            route[1..]
+                .iter()
+                .map(|code| format!("code {code} of {}", List::TrainingRoute.name())),
+        );
+        expected.extend(
+            [
+                "funding exception 2020",
+                "nested errors Nested",
+                "nested records in lists Shown",
+                "term friend",
+            ]
+            .map(str::to_owned),
         );
         assert_eq!(only(&version, &[&other]), expected);
     }

@@ -11,7 +11,9 @@ use adapter_kit::versions::Served;
 use domain::Lists;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::tag::TagBuilder;
-use utoipa::openapi::{ComponentsBuilder, Contact, Info, License, OpenApi, OpenApiBuilder, PathsBuilder, Server};
+use utoipa::openapi::{
+    ComponentsBuilder, Contact, Info, License, OpenApi, OpenApiBuilder, PathsBuilder, Server,
+};
 
 mod additions;
 mod descriptions;
@@ -45,8 +47,8 @@ const TOKEN: &str = "token";
 pub enum Profile {
     /// All that the server accepts and answers.
     Complete,
-    /// What a generated client sends and reads: one form of each value, with the codes by the name of their list. Such a client
-    /// sends no dry runs and asks for no problems by field.
+    /// What a generated client sends and reads: one form of each value, with the codes by the name
+    /// of their list. Such a client sends no dry runs and asks for no problems by field.
     Client,
 }
 
@@ -62,7 +64,11 @@ struct Context<'a> {
 #[must_use]
 pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
     let version = served.version;
-    let context = Context { version, lists, profile };
+    let context = Context {
+        version,
+        lists,
+        profile,
+    };
     let mut paths = PathsBuilder::new();
     for endpoint in version.endpoints.all() {
         for (method, operation) in operations::of(context, endpoint) {
@@ -76,17 +82,32 @@ pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
         .build();
     let components = schemas::all(context)
         .into_iter()
-        .fold(ComponentsBuilder::new(), |components, (name, schema)| components.schema(name, schema))
+        .fold(ComponentsBuilder::new(), |components, (name, schema)| {
+            components.schema(name, schema)
+        })
         .security_scheme(TOKEN, SecurityScheme::Http(token));
-    let is_used = |tag: Tag| version.endpoints.all().any(|endpoint| endpoint.row().tag == tag);
+    let is_used = |tag: Tag| {
+        version
+            .endpoints
+            .all()
+            .any(|endpoint| endpoint.row().tag == tag)
+    };
     let tags = Tag::ALL.iter().filter(|(tag, ..)| is_used(*tag));
     let document = OpenApiBuilder::new()
         .info(info(version, profile))
         .servers(Some([Server::new(version.label.base_path())]))
         .paths(paths)
         .components(Some(components.build()))
-        .security(Some([SecurityRequirement::new(TOKEN, Vec::<String>::new())]))
-        .tags(Some(tags.map(|(_, name, meaning)| TagBuilder::new().name(*name).description(Some(*meaning)).build())))
+        .security(Some([SecurityRequirement::new(
+            TOKEN,
+            Vec::<String>::new(),
+        )]))
+        .tags(Some(tags.map(|(_, name, meaning)| {
+            TagBuilder::new()
+                .name(*name)
+                .description(Some(*meaning))
+                .build()
+        })))
         .build();
     unused::removed(document)
 }
@@ -95,11 +116,13 @@ fn info(version: &ApiVersion, profile: Profile) -> Info {
     let mut description = String::from(
         "Teacher-training providers keep the records of their trainees in step with the national register.\n\n",
     );
-    description.push_str(&match (version.publication.since, version.publication.status) {
-        (None, _) => "Not released; no date is set.".to_owned(),
-        (Some(since), Status::Released) => format!("Released on {since}."),
-        (Some(since), Status::SandboxOnly) => format!("In the sandbox since {since}."),
-    });
+    description.push_str(
+        &match (version.publication.since, version.publication.status) {
+            (None, _) => "Not released; no date is set.".to_owned(),
+            (Some(since), Status::Released) => format!("Released on {since}."),
+            (Some(since), Status::SandboxOnly) => format!("In the sandbox since {since}."),
+        },
+    );
     if let Some(deprecated) = version.publication.deprecated_on {
         description.push_str(&format!(" Deprecated since {deprecated}."));
     }
@@ -118,6 +141,11 @@ fn info(version: &ApiVersion, profile: Profile) -> Info {
         .version(version.label.to_string())
         .description(Some(description))
         .contact(Some(Contact::builder().name(Some(CONTACT)).build()))
-        .license(Some(License::builder().name(LICENCE).identifier(Some(LICENCE)).build()))
+        .license(Some(
+            License::builder()
+                .name(LICENCE)
+                .identifier(Some(LICENCE))
+                .build(),
+        ))
         .build()
 }

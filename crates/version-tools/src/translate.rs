@@ -1,10 +1,12 @@
 //! Translates a body of one version into another, and says what that version would answer to it.
 //!
-//! Everything is computed from the two versions: the field of a key in the one, the name of that field in the other, and
-//! the rules of the other that the body would break. Values stay as they are. Nothing is looked up: a school or training
-//! partner with a well-formed number counts as known.
+//! Everything is computed from the two versions: the field of a key in the one, the name of that
+//! field in the other, and the rules of the other that the body would break. Values stay as they
+//! are. Nothing is looked up: a school or training partner with a well-formed number counts as
+//! known.
 //!
-//! Works on JSON trees, outside the path of requests for records. Of a repeated key the last one counts.
+//! Works on JSON trees, outside the path of requests for records. Of a repeated key the last one
+//! counts.
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::for_record_kind;
@@ -48,18 +50,20 @@ pub struct TranslationContext<'a> {
 
 /// Translates a body into another version.
 ///
-/// The body is that of a request or of a reply, with or without `data` around it, or an array of bodies. A reply can have
-/// a list in `data`, also one whose entries hold a record each: changes, and results of a batch. Of the reply of an error, only the records are translated.
+/// The body is that of a request or of a reply, with or without `data` around it, or an array of
+/// bodies. A reply can have a list in `data`, also one whose entries hold a record each: changes,
+/// and results of a batch. Of the reply of an error, only the records are translated.
 ///
 /// The problems are what the other version would answer to the translated body:
 ///
-/// - to a request that creates a record or is a transition, all problems of its rules; the state of the trainee is taken
-///   to allow the transition;
-/// - to an update, the problems that the fields in the body have by themselves. What depends on other fields is a notice:
-///   a problem that another field can prevent, and every rule of the other version alone that reads a field in the body.
-///   Of a rule of both versions nothing is reported when the missing field is all that is wrong;
-/// - to a reply whose fields are sent back, the values that no request could have. The rules are not run, because the
-///   record obeyed them when it was written.
+/// - to a request that creates a record or is a transition, all problems of its rules; the state of
+///   the trainee is taken to allow the transition;
+/// - to an update, the problems that the fields in the body have by themselves. What depends on
+///   other fields is a notice: a problem that another field can prevent, and every rule of the
+///   other version alone that reads a field in the body. Of a rule of both versions nothing is
+///   reported when the missing field is all that is wrong;
+/// - to a reply whose fields are sent back, the values that no request could have. The rules are
+///   not run, because the record obeyed them when it was written.
 #[must_use]
 pub fn translate(
     body: &Value,
@@ -77,7 +81,8 @@ pub fn translate_names(body: &Value, from: &Served, to: &Served, kind: &BodyKind
     Translator::new(from, to, *kind, None).run(body)
 }
 
-/// Where the record is in an entry of the changes, and in a result of a batch. No record has such a field.
+/// Where the record is in an entry of the changes, and in a result of a batch. No record has such a
+/// field.
 const HOLDERS: [&str; 2] = ["trainee", "data"];
 
 /// One translation.
@@ -93,19 +98,35 @@ struct Translator<'a> {
 }
 
 impl<'a> Translator<'a> {
-    fn new(from: &'a Served, to: &'a Served, kind: BodyKind, context: Option<TranslationContext<'a>>) -> Self {
+    fn new(
+        from: &'a Served,
+        to: &'a Served,
+        kind: BodyKind,
+        context: Option<TranslationContext<'a>>,
+    ) -> Self {
         let out = Translation::new(from.version.label, to.version.label);
-        Self { from, to, kind, context, unknown: 0, out }
+        Self {
+            from,
+            to,
+            kind,
+            context,
+            unknown: 0,
+            out,
+        }
     }
 
     fn run(mut self, body: &Value) -> Translation {
         self.out.data = match body {
-            Value::Array(bodies) => {
-                bodies.iter().enumerate().map(|(at, body)| self.body(body, &format!("[{at}]"))).collect()
-            }
-            Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
-                self.body(body, "")
-            }
+            Value::Array(bodies) => bodies
+                .iter()
+                .enumerate()
+                .map(|(at, body)| self.body(body, &format!("[{at}]")))
+                .collect(),
+            Value::Object(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_) => self.body(body, ""),
         };
         self.out
     }
@@ -125,7 +146,9 @@ impl<'a> Translator<'a> {
                 .enumerate()
                 .map(|(at_list, entry)| self.entry(entry, &format!("{at}[{at_list}]")))
                 .collect(),
-            Some(Value::Object(record)) => self.record(record, is_error.then_some(Direction::Reply), at),
+            Some(Value::Object(record)) => {
+                self.record(record, is_error.then_some(Direction::Reply), at)
+            }
             Some(data @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))) => {
                 self.evaluate(data, None, at);
                 data.clone()
@@ -138,26 +161,45 @@ impl<'a> Translator<'a> {
 
     /// An entry of a list in a reply: a record, or an object that holds one.
     fn entry(&mut self, entry: &Value, at: &str) -> Value {
-        let Some(object) = entry.as_object() else { return entry.clone() };
+        let Some(object) = entry.as_object() else {
+            return entry.clone();
+        };
         let Some(holder) = HOLDERS.into_iter().find(|name| object.contains_key(*name)) else {
             return self.record(object, Some(Direction::Reply), at);
         };
         let mut whole = object.clone();
         if let Some(record) = object.get(holder).and_then(Value::as_object) {
-            whole.insert(holder.to_owned(), self.record(record, Some(Direction::Reply), &join(at, holder)));
+            whole.insert(
+                holder.to_owned(),
+                self.record(record, Some(Direction::Reply), &join(at, holder)),
+            );
         }
         Value::Object(whole)
     }
 
-    /// One record, and what would be answered to it. `usual` is its direction where the caller gives none.
+    /// One record, and what would be answered to it. `usual` is its direction where the caller
+    /// gives none.
     fn record(&mut self, record: &Map<String, Value>, usual: Option<Direction>, at: &str) -> Value {
-        let given = BodyKind { direction: self.kind.direction.or(usual), ..self.kind };
+        let given = BodyKind {
+            direction: self.kind.direction.or(usual),
+            ..self.kind
+        };
         let (kind, direction) = guess::record(record, self.from, self.to, given);
         if self.out.body_kind.record.is_none() {
-            self.out.body_kind = BodyKind { record: Some(kind), direction: Some(direction), purpose: None };
+            self.out.body_kind = BodyKind {
+                record: Some(kind),
+                direction: Some(direction),
+                purpose: None,
+            };
         }
-        let position = RecordPosition { direction, nested: false };
-        let translated = Value::Object(for_record_kind!(kind, translate_keys(self, record, position, at)));
+        let position = RecordPosition {
+            direction,
+            nested: false,
+        };
+        let translated = Value::Object(for_record_kind!(
+            kind,
+            translate_keys(self, record, position, at)
+        ));
         self.evaluate(&translated, Some((kind, direction)), at);
         translated
     }
@@ -165,10 +207,16 @@ impl<'a> Translator<'a> {
     /// Adds what would be answered to a record, if that is requested.
     fn evaluate(&mut self, record: &Value, kind: Option<(RecordKind, Direction)>, at: &str) {
         let Some(context) = self.context else { return };
-        let default = (self.kind.record.unwrap_or(RecordKind::Trainee), Direction::Request);
+        let default = (
+            self.kind.record.unwrap_or(RecordKind::Trainee),
+            Direction::Request,
+        );
         let (kind, direction) = kind.unwrap_or(default);
         let (from, purpose) = (self.from.version, self.kind.purpose);
-        let evaluation = for_record_kind!(kind, evaluate::evaluate(record, direction, purpose, from, self.to, context));
+        let evaluation = for_record_kind!(
+            kind,
+            evaluate::evaluate(record, direction, purpose, from, self.to, context)
+        );
         self.out.body_kind.purpose = self.out.body_kind.purpose.or(evaluation.purpose);
         self.out.add(evaluation.problems, evaluation.notices, at);
     }

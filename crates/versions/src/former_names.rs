@@ -1,6 +1,6 @@
-//! Names that released versions have for fields in requests where another version has another name. Written by
-//! `make snapshots`; the lines of a version stay when it is removed, so that a client that still sends its names is given the right
-//! ones.
+//! Names that released versions have for fields in requests where another version has another name.
+//! Written by `make snapshots`; the lines of a version stay when it is removed, so that a client
+//! that still sends its names is given the right ones.
 
 use adapter_kit::{FormerName, Label};
 use domain::{TraineeField, WithdrawalField};

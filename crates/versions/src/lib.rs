@@ -35,9 +35,30 @@ pub const SERVED: &[&ApiVersion] = &[
 
 /// Versions that were served once, oldest first.
 pub const REMOVED: &[Removed] = &[
-    Removed { label: Label { year: 0, major: 1, stage: Stage::Release }, since: date(2024, 4, 22) },
-    Removed { label: Label { year: 1, major: 0, stage: Stage::PreRelease }, since: date(2024, 8, 12) },
-    Removed { label: Label { year: 2025, major: 0, stage: Stage::Candidate }, since: date(2025, 5, 13) },
+    Removed {
+        label: Label {
+            year: 0,
+            major: 1,
+            stage: Stage::Release,
+        },
+        since: date(2024, 4, 22),
+    },
+    Removed {
+        label: Label {
+            year: 1,
+            major: 0,
+            stage: Stage::PreRelease,
+        },
+        since: date(2024, 8, 12),
+    },
+    Removed {
+        label: Label {
+            year: 2025,
+            major: 0,
+            stage: Stage::Candidate,
+        },
+        since: date(2025, 5, 13),
+    },
 ];
 
 static ALL: LazyLock<Versions> = LazyLock::new(|| Versions::among(SERVED, SERVED, FORMER_NAMES));
@@ -58,9 +79,17 @@ pub fn chosen(labels: &[String]) -> Result<&'static Versions, UnknownVersion> {
         return Ok(all());
     }
     let named = |text: &String| all().named(text).map(|served| served.version);
-    let list = labels.iter().map(named).collect::<Result<Vec<_>, UnknownVersion>>()?;
-    // Made once, at start, and used as long as the program runs. Those that are not chosen keep their names.
-    Ok(Box::leak(Box::new(Versions::among(&list, SERVED, FORMER_NAMES))))
+    let list = labels
+        .iter()
+        .map(named)
+        .collect::<Result<Vec<_>, UnknownVersion>>()?;
+    // Made once, at start, and used as long as the program runs. Those that are not chosen keep
+    // their names.
+    Ok(Box::leak(Box::new(Versions::among(
+        &list,
+        SERVED,
+        FORMER_NAMES,
+    ))))
 }
 
 #[cfg(test)]
@@ -71,13 +100,20 @@ mod tests {
     fn every_version_is_listed_once_in_order_and_none_of_them_is_removed() {
         let labels: Vec<Label> = SERVED.iter().map(|version| version.label).collect();
         assert!(labels.is_sorted_by(|one, next| one < next), "{labels:?}");
-        assert!(labels.iter().all(|label| REMOVED.iter().all(|removed| removed.label != *label)));
+        assert!(
+            labels
+                .iter()
+                .all(|label| REMOVED.iter().all(|removed| removed.label != *label))
+        );
     }
 
     #[test]
     fn versions_are_chosen_by_their_labels() {
         let newest = all().newest().unwrap().version.label.to_string();
         assert_eq!(chosen(&[newest]).unwrap().iter().count(), 1);
-        assert_eq!(chosen(&["v1999.0".to_owned()]).unwrap_err().requested, "v1999.0");
+        assert_eq!(
+            chosen(&["v1999.0".to_owned()]).unwrap_err().requested,
+            "v1999.0"
+        );
     }
 }

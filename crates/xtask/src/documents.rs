@@ -1,6 +1,6 @@
-//! Checks every document in Markdown: each file, folder and make target that it names exists, each relative link leads to a file
-//! and to a heading of it, and no blank line breaks a table. The change log names what existed at its time, so only its links
-//! and tables are checked.
+//! Checks every document in Markdown: each file, folder and make target that it names exists, each
+//! relative link leads to a file and to a heading of it, and no blank line breaks a table. The
+//! change log names what existed at its time, so only its links and tables are checked.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,15 +18,22 @@ const EXCEPTIONS: &[&str] = &[
 const CHANGE_LOG: &str = "CHANGELOG.md";
 
 /// Endings of names that are taken for those of files.
-const ENDINGS: &[&str] =
-    &[".rs", ".sh", ".sql", ".snap", ".md", ".toml", ".py", ".yml", ".yaml", ".html", ".css", ".mjs", ".cfg"];
+const ENDINGS: &[&str] = &[
+    ".rs", ".sh", ".sql", ".snap", ".md", ".toml", ".py", ".yml", ".yaml", ".html", ".css", ".mjs",
+    ".cfg",
+];
 
 /// Checks all documents.
 pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
     let known = Known::new(sources);
     let documents = sources.paths().filter(|path| path.ends_with(".md"));
-    let breaches = documents.flat_map(|path| check_document(path, sources.text(path), &known)).collect();
-    conclude(breaches, "documents: every file, heading and make target that they name exists, and every table is whole")
+    let breaches = documents
+        .flat_map(|path| check_document(path, sources.text(path), &known))
+        .collect();
+    conclude(
+        breaches,
+        "documents: every file, heading and make target that they name exists, and every table is whole",
+    )
 }
 
 /// What documents can refer to.
@@ -50,20 +57,41 @@ impl<'a> Known<'a> {
         let mut anchors = HashSet::new();
         for path in sources.paths() {
             roots.extend(path.split('/').next());
-            roots.extend(path.strip_prefix("crates/").and_then(|path| path.split('/').next()));
+            roots.extend(
+                path.strip_prefix("crates/")
+                    .and_then(|path| path.split('/').next()),
+            );
             paths.extend(path.match_indices('/').filter_map(|(at, _)| path.get(..at)));
             paths.insert(path);
             if path.ends_with(".md") {
-                anchors.extend(list_anchors(sources.text(path)).into_iter().map(|anchor| (path, anchor)));
+                anchors.extend(
+                    list_anchors(sources.text(path))
+                        .into_iter()
+                        .map(|anchor| (path, anchor)),
+                );
             }
         }
         let mut ends = paths.clone();
         for path in &paths {
-            ends.extend(path.match_indices('/').filter_map(|(at, _)| path.get(at + 1..)));
+            ends.extend(
+                path.match_indices('/')
+                    .filter_map(|(at, _)| path.get(at + 1..)),
+            );
         }
-        let targets = sources.text("Makefile").lines().filter_map(|line| Some(line.split_once(':')?.0));
-        let targets = targets.filter(|target| target.chars().all(is_in_target)).collect();
-        Self { roots, paths, ends, targets, anchors }
+        let targets = sources
+            .text("Makefile")
+            .lines()
+            .filter_map(|line| Some(line.split_once(':')?.0));
+        let targets = targets
+            .filter(|target| target.chars().all(is_in_target))
+            .collect();
+        Self {
+            roots,
+            paths,
+            ends,
+            targets,
+            anchors,
+        }
     }
 }
 
@@ -88,7 +116,11 @@ fn list_anchors(text: &str) -> Vec<String> {
         }
         let anchor = anchor(heading.trim_start());
         let repeated = times.entry(anchor.clone()).or_default();
-        anchors.push(if *repeated == 0 { anchor } else { format!("{anchor}-{repeated}") });
+        anchors.push(if *repeated == 0 {
+            anchor
+        } else {
+            format!("{anchor}-{repeated}")
+        });
         *repeated += 1;
     }
     anchors
@@ -98,11 +130,15 @@ fn list_anchors(text: &str) -> Vec<String> {
 fn anchor(heading: &str) -> String {
     let mut text = heading.replace('[', "");
     while let Some((before, link)) = text.split_once("](") {
-        let Some((_, after)) = link.split_once(')') else { break };
+        let Some((_, after)) = link.split_once(')') else {
+            break;
+        };
         text = format!("{before}{after}");
     }
     let kept = text.to_lowercase().replace(' ', "-");
-    kept.chars().filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || ['_', '-'].contains(c)).collect()
+    kept.chars()
+        .filter(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || ['_', '-'].contains(c))
+        .collect()
 }
 
 /// The breaches of one document.
@@ -121,15 +157,28 @@ fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
             continue;
         }
         let mut found = Vec::new();
-        let was_table = std::mem::replace(&mut is_table, line.trim_start_matches(' ').starts_with('|'));
+        let was_table =
+            std::mem::replace(&mut is_table, line.trim_start_matches(' ').starts_with('|'));
         if is_table && !was_table && !lines.peek().is_some_and(|(_, next)| is_below_heading(next)) {
             found.push("the table has no heading: a blank line before it?".to_owned());
         }
-        found.extend(link_targets(&line).into_iter().filter_map(|target| check_link(path, target, known)));
+        found.extend(
+            link_targets(&line)
+                .into_iter()
+                .filter_map(|target| check_link(path, target, known)),
+        );
         if path != CHANGE_LOG {
-            found.extend(quoted_names(&line).into_iter().filter_map(|name| check_name(name, known)));
+            found.extend(
+                quoted_names(&line)
+                    .into_iter()
+                    .filter_map(|name| check_name(name, known)),
+            );
         }
-        breaches.extend(found.into_iter().map(|breach| format!("documents: {path}:{}: {breach}", number + 1)));
+        breaches.extend(
+            found
+                .into_iter()
+                .map(|breach| format!("documents: {path}:{}: {breach}", number + 1)),
+        );
     }
     breaches
 }
@@ -140,7 +189,8 @@ fn is_below_heading(line: &str) -> bool {
     cells.is_some_and(|cells| !cells.is_empty() && cells.chars().all(|c| " :|-".contains(c)))
 }
 
-/// The line without comments, which can begin and end on other lines. Only pages show the text in them.
+/// The line without comments, which can begin and end on other lines. Only pages show the text in
+/// them.
 fn without_comments(line: &str, is_comment: &mut bool) -> String {
     let mut kept = String::new();
     let mut rest = line;
@@ -160,9 +210,13 @@ fn without_comments(line: &str, is_comment: &mut bool) -> String {
 
 /// What the links of a line lead to.
 fn link_targets(line: &str) -> Vec<&str> {
-    let links = line.match_indices("](").filter_map(|(at, opening)| line.get(at + opening.len()..));
+    let links = line
+        .match_indices("](")
+        .filter_map(|(at, opening)| line.get(at + opening.len()..));
     let targets = links.filter_map(|rest| Some(rest.split_once(')')?.0));
-    targets.filter(|target| !target.is_empty() && !target.contains(' ')).collect()
+    targets
+        .filter(|target| !target.is_empty() && !target.contains(' '))
+        .collect()
 }
 
 /// The texts between backticks.
@@ -184,36 +238,53 @@ fn quoted_names(line: &str) -> Vec<&str> {
 
 /// What is wrong with a name in backticks, if anything.
 fn check_name(name: &str, known: &Known<'_>) -> Option<String> {
-    if let Some(arguments) = name.strip_prefix("make ").filter(|arguments| arguments.starts_with(is_in_target)) {
+    if let Some(arguments) = name
+        .strip_prefix("make ")
+        .filter(|arguments| arguments.starts_with(is_in_target))
+    {
         let target = arguments.split(' ').next().unwrap_or(arguments);
         let is_known = known.targets.contains(target);
-        return (!is_known).then(|| format!("names the make target {target}, which does not exist"));
+        return (!is_known)
+            .then(|| format!("names the make target {target}, which does not exist"));
     }
-    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c)) && !name.contains("...");
+    let is_plain = name
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c))
+        && !name.contains("...");
     if !is_plain || EXCEPTIONS.contains(&name) {
         return None;
     }
     let path = name.strip_suffix('/').unwrap_or(name);
-    let is_below_root = path.split_once('/').is_some_and(|(root, _)| known.roots.contains(root));
-    let is_file = ENDINGS
-        .iter()
-        .any(|ending| path.strip_suffix(ending).is_some_and(|stem| !stem.is_empty() && !stem.ends_with(['/', '.'])));
+    let is_below_root = path
+        .split_once('/')
+        .is_some_and(|(root, _)| known.roots.contains(root));
+    let is_file = ENDINGS.iter().any(|ending| {
+        path.strip_suffix(ending)
+            .is_some_and(|stem| !stem.is_empty() && !stem.ends_with(['/', '.']))
+    });
     let is_unknown = (is_file || is_below_root) && !known.ends.contains(path);
     is_unknown.then(|| format!("names {path}, which does not exist"))
 }
 
 /// What is wrong with a link, if anything.
 fn check_link(document: &str, target: &str, known: &Known<'_>) -> Option<String> {
-    let is_address = target.split_once(':').is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_lowercase()));
+    let is_address = target
+        .split_once(':')
+        .is_some_and(|(scheme, _)| scheme.chars().all(|c| c.is_ascii_lowercase()));
     if is_address || target.starts_with('/') {
         return None;
     }
     let (path, heading) = target.split_once('#').unwrap_or((target, ""));
-    let path = if path.is_empty() { document.to_owned() } else { resolve(document, path) };
+    let path = if path.is_empty() {
+        document.to_owned()
+    } else {
+        resolve(document, path)
+    };
     if !known.paths.contains(path.as_str()) {
         return Some(format!("links to {path}, which does not exist"));
     }
-    let is_unknown = !heading.is_empty() && !known.anchors.contains(&(path.as_str(), heading.to_owned()));
+    let is_unknown =
+        !heading.is_empty() && !known.anchors.contains(&(path.as_str(), heading.to_owned()));
     is_unknown.then(|| format!("links to a heading that {path} does not have: {heading}"))
 }
 
@@ -241,10 +312,16 @@ mod tests {
             ("Makefile", "test: build\n\tscripts/test\n"),
             ("crates/domain/src/trainee.rs", ""),
             ("docs/guide.md", text),
-            ("docs/other.md", "# One [link](guide.md), two\n## A `b_c`\n```\n# none\n```\n## A `b_c`\n"),
+            (
+                "docs/other.md",
+                "# One [link](guide.md), two\n## A `b_c`\n```\n# none\n```\n## A `b_c`\n",
+            ),
         ]);
         let lines = check(&sources).map_or_else(|failure| failure.0, |_| Vec::new());
-        lines.into_iter().map(|line| line.splitn(4, ':').last().unwrap().trim().to_owned()).collect()
+        lines
+            .into_iter()
+            .map(|line| line.splitn(4, ':').last().unwrap().trim().to_owned())
+            .collect()
     }
 
     #[test]
@@ -263,33 +340,62 @@ mod tests {
 
     #[test]
     fn names_of_nothing_are_breaches() {
-        assert_eq!(breaches("See `no.rs`."), ["names no.rs, which does not exist"]);
-        assert_eq!(breaches("`crates/no/`"), ["names crates/no, which does not exist"]);
-        assert_eq!(breaches("`domain/no`"), ["names domain/no, which does not exist"]);
-        assert_eq!(breaches("`make tea`"), ["names the make target tea, which does not exist"]);
-        assert_eq!(breaches("<!-- a\n-->`no.md`"), ["names no.md, which does not exist"]);
+        assert_eq!(
+            breaches("See `no.rs`."),
+            ["names no.rs, which does not exist"]
+        );
+        assert_eq!(
+            breaches("`crates/no/`"),
+            ["names crates/no, which does not exist"]
+        );
+        assert_eq!(
+            breaches("`domain/no`"),
+            ["names domain/no, which does not exist"]
+        );
+        assert_eq!(
+            breaches("`make tea`"),
+            ["names the make target tea, which does not exist"]
+        );
+        assert_eq!(
+            breaches("<!-- a\n-->`no.md`"),
+            ["names no.md, which does not exist"]
+        );
     }
 
     #[test]
     fn links_to_nothing_are_breaches() {
-        assert_eq!(breaches("[a](no.md)"), ["links to docs/no.md, which does not exist"]);
+        assert_eq!(
+            breaches("[a](no.md)"),
+            ["links to docs/no.md, which does not exist"]
+        );
         assert_eq!(
             breaches("[a](../docs/other.md#none)"),
             ["links to a heading that docs/other.md does not have: none"]
         );
-        assert_eq!(breaches("[a](#none)"), ["links to a heading that docs/guide.md does not have: none"]);
+        assert_eq!(
+            breaches("[a](#none)"),
+            ["links to a heading that docs/guide.md does not have: none"]
+        );
     }
 
     #[test]
     fn a_blank_line_within_a_table_is_a_breach() {
         let text = "| a |\n|---|\n| b |\n\n| c |\n";
-        assert_eq!(breaches(text), ["the table has no heading: a blank line before it?"]);
+        assert_eq!(
+            breaches(text),
+            ["the table has no heading: a blank line before it?"]
+        );
     }
 
     #[test]
     fn the_change_log_may_name_what_is_gone() {
         let sources = Sources::from([(CHANGE_LOG, "`no.rs` [a](no.md)")]);
-        let Err(Failure(lines)) = check(&sources) else { panic!("no breach") };
-        assert_eq!(lines, ["documents: CHANGELOG.md:1: links to no.md, which does not exist"]);
+        let Err(Failure(lines)) = check(&sources) else {
+            panic!("no breach")
+        };
+        assert_eq!(
+            lines,
+            ["documents: CHANGELOG.md:1: links to no.md, which does not exist"]
+        );
     }
 }

@@ -14,5 +14,9 @@ impl<E: Display> From<E> for Failure {
 
 /// What a check returns: the text for standard output, or its breaches.
 pub(crate) fn conclude(breaches: Vec<String>, passed: &str) -> Result<String, Failure> {
-    if breaches.is_empty() { Ok(passed.to_owned()) } else { Err(Failure(breaches)) }
+    if breaches.is_empty() {
+        Ok(passed.to_owned())
+    } else {
+        Err(Failure(breaches))
+    }
 }

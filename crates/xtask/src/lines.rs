@@ -1,4 +1,5 @@
-//! Counts lines of Rust, without blank lines and comments: those of the product, and those of tests.
+//! Counts lines of Rust, without blank lines and comments: those of the product, and those of
+//! tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +25,9 @@ struct Lines {
 /// A line for each crate of the product, and the sums. Tests are counted in all folders.
 pub(crate) fn report(sources: &Sources) -> String {
     let counted = count(sources);
-    let product = counted.iter().filter(|(name, _)| name.starts_with("crates/") && !TOOLS.contains(&name.as_str()));
+    let product = counted
+        .iter()
+        .filter(|(name, _)| name.starts_with("crates/") && !TOOLS.contains(&name.as_str()));
     let mut report = String::new();
     let mut code = 0;
     for (name, lines) in product {
@@ -37,20 +40,31 @@ pub(crate) fn report(sources: &Sources) -> String {
 
 /// The lines by the first two parts of a path, such as `crates/domain`.
 fn count(sources: &Sources) -> BTreeMap<String, Lines> {
-    let files: Vec<(&str, &str)> =
-        sources.paths().filter(|path| path.ends_with(".rs")).map(|path| (path, sources.text(path))).collect();
-    let test_modules: BTreeSet<String> = files.iter().flat_map(|(path, text)| list_test_modules(path, text)).collect();
+    let files: Vec<(&str, &str)> = sources
+        .paths()
+        .filter(|path| path.ends_with(".rs"))
+        .map(|path| (path, sources.text(path)))
+        .collect();
+    let test_modules: BTreeSet<String> = files
+        .iter()
+        .flat_map(|(path, text)| list_test_modules(path, text))
+        .collect();
     let mut counted: BTreeMap<String, Lines> = BTreeMap::new();
     for (path, text) in files {
         let parts: Vec<&str> = path.split('/').collect();
-        let lines = counted.entry(parts.iter().take(2).copied().collect::<Vec<_>>().join("/")).or_default();
+        let lines = counted
+            .entry(parts.iter().take(2).copied().collect::<Vec<_>>().join("/"))
+            .or_default();
         let Lines { code, tests } = count_file(text);
         let stem = path.trim_end_matches(".rs");
         let is_in_test_module = test_modules.iter().any(|module| {
-            stem.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            stem.strip_prefix(module.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         });
-        let is_test =
-            parts.iter().any(|part| ["tests", "benches", "tests.rs"].contains(part)) || path.ends_with("_tests.rs");
+        let is_test = parts
+            .iter()
+            .any(|part| ["tests", "benches", "tests.rs"].contains(part))
+            || path.ends_with("_tests.rs");
         if is_test || is_in_test_module {
             lines.tests += code + tests;
         } else {
@@ -63,23 +77,36 @@ fn count(sources: &Sources) -> BTreeMap<String, Lines> {
 
 /// What `mod` declares with this ending, behind a visibility or not; the text is trimmed.
 fn declared_module<'a>(text: &'a str, ending: &str) -> Option<&'a str> {
-    let text = match text.strip_prefix("pub(").and_then(|text| text.split_once(") ")) {
+    let text = match text
+        .strip_prefix("pub(")
+        .and_then(|text| text.split_once(") "))
+    {
         Some((_, text)) => text,
         None => text.strip_prefix("pub ").unwrap_or(text),
     };
     let declared = text.strip_prefix("mod ")?;
     let name = declared.split(|c| !is_word(c)).next()?;
-    declared.strip_prefix(name)?.starts_with(ending).then_some(name)
+    declared
+        .strip_prefix(name)?
+        .starts_with(ending)
+        .then_some(name)
 }
 
 /// The files, without their ending, that a file declares for tests alone.
 fn list_test_modules(path: &str, text: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let base = if ["lib.rs", "main.rs", "mod.rs"].contains(&name) { folder } else { path.trim_end_matches(".rs") };
+    let base = if ["lib.rs", "main.rs", "mod.rs"].contains(&name) {
+        folder
+    } else {
+        path.trim_end_matches(".rs")
+    };
     let mut found = Vec::new();
     for declared in text.split("#[cfg(test)]").skip(1) {
         let mut declared = declared.trim_start();
-        while let Some((_, after)) = declared.strip_prefix("#[").and_then(|attribute| attribute.split_once(']')) {
+        while let Some((_, after)) = declared
+            .strip_prefix("#[")
+            .and_then(|attribute| attribute.split_once(']'))
+        {
             declared = after.trim_start();
         }
         found.extend(declared_module(declared, ";").map(|name| format!("{base}/{name}")));
@@ -93,12 +120,18 @@ fn count_file(text: &str) -> Lines {
     let mut is_test = false;
     let mut rest = text.lines().map(str::trim).peekable();
     while let Some(line) = rest.next() {
-        let is_followed = rest.peek().is_some_and(|next| declared_module(next, " {").is_some());
+        let is_followed = rest
+            .peek()
+            .is_some_and(|next| declared_module(next, " {").is_some());
         is_test |= line.starts_with("#[cfg(test)]") && is_followed;
         if line.is_empty() || line.starts_with("//") {
             continue;
         }
-        if is_test { lines.tests += 1 } else { lines.code += 1 }
+        if is_test {
+            lines.tests += 1
+        } else {
+            lines.code += 1
+        }
     }
     lines
 }
@@ -116,7 +149,10 @@ mod tests {
     #[test]
     fn files_of_tests_count_as_tests() {
         let sources = Sources::from([
-            ("crates/a/src/lib.rs", "#[cfg(test)]\n#[path = \"x\"]\nmod samples;\nmod b;\n"),
+            (
+                "crates/a/src/lib.rs",
+                "#[cfg(test)]\n#[path = \"x\"]\nmod samples;\nmod b;\n",
+            ),
             ("crates/a/src/samples.rs", "fn a() {}\n"),
             ("crates/a/src/samples/more.rs", "fn a() {}\n"),
             ("crates/a/src/samples_of_all.rs", "fn a() {}\n"),
@@ -127,7 +163,10 @@ mod tests {
             ("crates/bench/src/lib.rs", "fn a() {}\n"),
             ("fuzz/a.rs", "fn a() {}\n"),
         ]);
-        let expected = format!("{:30} {:7} {:7} tests\nproduct 6, tests 5", "crates/a", 6, 5);
+        let expected = format!(
+            "{:30} {:7} {:7} tests\nproduct 6, tests 5",
+            "crates/a", 6, 5
+        );
         assert_eq!(report(&sources), expected);
     }
 }

@@ -1,4 +1,5 @@
-//! Makes a version of the API as a copy of another. What remains to be done is in docs/adding-a-version.md.
+//! Makes a version of the API as a copy of another. What remains to be done is in
+//! docs/adding-a-version.md.
 
 use std::fs;
 use std::path::Path;
@@ -19,24 +20,34 @@ pub(crate) fn run(label: &str, from: &str) -> Result<String, Failure> {
     let version = Version::from_label(label)?;
     let (folder, copied) = (version.folder(), from.folder());
     if !Path::new(&copied).is_dir() {
-        return Err(format!("there is no version {} to copy: {copied} does not exist", from.label()).into());
+        return Err(format!(
+            "there is no version {} to copy: {copied} does not exist",
+            from.label()
+        )
+        .into());
     }
     if Path::new(&folder).exists() {
         return Err(format!("there is a version {label} already: {folder}").into());
     }
     if fs::read_to_string(LIST)?.contains(&version.label_literal()) {
-        return Err(format!("{label} was a version once, and {LIST} says that it is removed").into());
+        return Err(
+            format!("{label} was a version once, and {LIST} says that it is removed").into(),
+        );
     }
     copy_folder(Path::new(&copied), Path::new(&folder))?;
     for (path, _) in Sources::read()?.below(&[&folder], "") {
         change(path, |text| Ok(rename(text, &from, &version)))?;
     }
-    change(&format!("{folder}/src/lib.rs"), |text| Ok(begin_description(text, &from, &version)))?;
+    change(&format!("{folder}/src/lib.rs"), |text| {
+        Ok(begin_description(text, &from, &version))
+    })?;
     let own_rules = format!("{folder}/src/own.rs");
     if Path::new(&own_rules).exists() {
         change(&own_rules, |text| Ok(mark_copied_rules(text, &from)))?;
     }
-    let decided = DECIDED.replace("MODULE", &version.module()).replace("CONSTANT", &version.constant());
+    let decided = DECIDED
+        .replace("MODULE", &version.module())
+        .replace("CONSTANT", &version.constant());
     fs::write(format!("{folder}/tests/decided.rs"), decided)?;
     add_to_lists(&version)?;
     generate()?;
@@ -54,7 +65,8 @@ How to go on: docs/adding-a-version.md. The way back: make remove-version VERSIO
     ))
 }
 
-/// A file of the copied crate with the names of the version. The description in the manifest has its label too.
+/// A file of the copied crate with the names of the version. The description in the manifest has
+/// its label too.
 fn rename(text: &str, from: &Version, version: &Version) -> String {
     let rename_line = |line: &str| {
         let line = if line.starts_with("description") {
@@ -69,7 +81,8 @@ fn rename(text: &str, from: &Version, version: &Version) -> String {
     text.split_inclusive('\n').map(rename_line).collect()
 }
 
-/// The `lib.rs` of the version, with what is to be decided in place of what the copied version says of itself.
+/// The `lib.rs` of the version, with what is to be decided in place of what the copied version says
+/// of itself.
 fn begin_description(text: &str, from: &Version, version: &Version) -> String {
     let (label, from) = (version.label(), from.label());
     let literal = match version.stage {
@@ -82,11 +95,18 @@ fn begin_description(text: &str, from: &Version, version: &Version) -> String {
     let mut lines = vec![
         format!("//! Version {label} of the Trainee Register API."),
         "//!".to_owned(),
-        format!("//! TO DECIDE: what differs from {from}, and why, in bullets that begin with a verb."),
+        format!(
+            "//! TO DECIDE: what differs from {from}, and why, in bullets that begin with a verb."
+        ),
     ];
     // What the crate does not know, and how to add to it, is as in the copied version.
-    let recipe = text.lines().skip_while(|line| !line.starts_with("//! The crate knows no other version"));
-    let recipe: Vec<String> = recipe.take_while(|line| line.starts_with("//!")).map(str::to_owned).collect();
+    let recipe = text
+        .lines()
+        .skip_while(|line| !line.starts_with("//! The crate knows no other version"));
+    let recipe: Vec<String> = recipe
+        .take_while(|line| line.starts_with("//!"))
+        .map(str::to_owned)
+        .collect();
     if !recipe.is_empty() {
         lines.push("//!".to_owned());
         lines.extend(recipe);
@@ -98,9 +118,10 @@ fn begin_description(text: &str, from: &Version, version: &Version) -> String {
         } else if line.starts_with("    label: ") {
             lines.push(format!("    label: {literal},"));
         } else if line.starts_with("    publication: ") {
-            lines.push("    // TO DECIDE: whether it is released, or in the sandbox only.".to_owned());
-            let publication =
-                "Publication { since: None, status: Status::SandboxOnly, deprecated_on: None, sunset_on: None }";
+            lines.push(
+                "    // TO DECIDE: whether it is released, or in the sandbox only.".to_owned(),
+            );
+            let publication = "Publication { since: None, status: Status::SandboxOnly, deprecated_on: None, sunset_on: None }";
             lines.push(format!("    publication: {publication},"));
         } else if line.starts_with("    refuses_names_up_to: ") {
             lines.push(format!("    refuses_names_up_to: {literal},"));
@@ -113,12 +134,20 @@ fn begin_description(text: &str, from: &Version, version: &Version) -> String {
     }
     let text = lines.join("\n") + "\n";
     // The copy of a version without deprecations has no date until its own is set.
-    if text.contains("date(") { text } else { text.replace(", date};\n", "};\n") }
+    if text.contains("date(") {
+        text
+    } else {
+        text.replace(", date};\n", "};\n")
+    }
 }
 
 /// The rules of the copied version alone, with a mark that they are to be looked through.
 fn mark_copied_rules(text: &str, from: &Version) -> String {
-    let mut lines: Vec<String> = text.lines().filter(|line| !line.contains("TO DECIDE")).map(str::to_owned).collect();
+    let mut lines: Vec<String> = text
+        .lines()
+        .filter(|line| !line.contains("TO DECIDE"))
+        .map(str::to_owned)
+        .collect();
     let from = from.label();
     let mark = format!(
         "//! TO DECIDE: all of this was copied from {from}. What binds both belongs in the domain, and what left goes."
@@ -167,7 +196,10 @@ use adapter_kit::{Label};
     notes: &[],
     rules: RULES,
 ";
-        assert_eq!(begin_description(text, &version("v2030.0"), &version("v2031.0")), expected);
+        assert_eq!(
+            begin_description(text, &version("v2030.0"), &version("v2031.0")),
+            expected
+        );
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Removes a version of the API with all that belongs to it.
 //!
-//! A version that has appeared leaves a line in the list of removed versions, so that requests for it get a 410. One that was
-//! released leaves the names that it had for fields, too, so that a client that still sends them is told the right ones. One
-//! that has not appeared leaves nothing.
+//! A version that has appeared leaves a line in the list of removed versions, so that requests for
+//! it get a 410. One that was released leaves the names that it had for fields, too, so that a
+//! client that still sends them is told the right ones. One that has not appeared leaves nothing.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,9 @@ use std::{env, fs};
 
 use crate::failure::Failure;
 use crate::sources::{Sources, execute, output};
-use crate::versions::{FORMER_NAMES, LIST, Stage, Version, add_to_removed, generate, remove_from_lists};
+use crate::versions::{
+    FORMER_NAMES, LIST, Stage, Version, add_to_removed, generate, remove_from_lists,
+};
 
 pub(crate) const USAGE: &str = "say which version to remove: make remove-version VERSION=LABEL";
 
@@ -22,7 +24,13 @@ pub(crate) fn run(label: &str) -> Result<String, Failure> {
         return Err(format!("there is no version {label}: {folder} does not exist").into());
     }
     let sources = Sources::read()?;
-    if sources.crates().iter().filter(|name| name.starts_with("api-")).count() == 1 {
+    if sources
+        .crates()
+        .iter()
+        .filter(|name| name.starts_with("api-"))
+        .count()
+        == 1
+    {
         return Err(format!("{label} is the only version").into());
     }
     let lib = format!("{folder}/src/lib.rs");
@@ -55,15 +63,22 @@ pub(crate) fn run(label: &str) -> Result<String, Failure> {
     Ok(report.join("\n"))
 }
 
-/// The day on which a version appears, as the numbers of its date; `None` for a version without a day. Fails where its `lib.rs`
-/// says neither.
+/// The day on which a version appears, as the numbers of its date; `None` for a version without a
+/// day. Fails where its `lib.rs` says neither.
 fn read_since(lib: &str, text: &str) -> Result<Option<String>, Failure> {
-    let publication = text.lines().find_map(|line| line.strip_prefix("    publication: "));
-    let since = publication.and_then(|line| Some(line.split_once("since: ")?.1)).unwrap_or_default();
+    let publication = text
+        .lines()
+        .find_map(|line| line.strip_prefix("    publication: "));
+    let since = publication
+        .and_then(|line| Some(line.split_once("since: ")?.1))
+        .unwrap_or_default();
     if since.starts_with("None") {
         return Ok(None);
     }
-    match since.strip_prefix("Some(date(").and_then(|day| day.split_once("))")) {
+    match since
+        .strip_prefix("Some(date(")
+        .and_then(|day| day.split_once("))"))
+    {
         Some((day, _)) => Ok(Some(day.to_owned())),
         None => Err(format!("{lib} does not say since when there is the version").into()),
     }
@@ -71,45 +86,71 @@ fn read_since(lib: &str, text: &str) -> Result<Option<String>, Failure> {
 
 /// A date of the form `2030, 9, 1` as `20300901`.
 fn format_day(date: &str) -> String {
-    date.split(", ").map(|number| format!("{number:0>2}")).collect()
+    date.split(", ")
+        .map(|number| format!("{number:0>2}"))
+        .collect()
 }
 
-/// What only this version uses of what versions share. The selection of crates is that of `make test`.
+/// What only this version uses of what versions share. The selection of crates is that of `make
+/// test`.
 fn list_only_used(label: &str) -> Result<String, Failure> {
-    let build = ["build", "--quiet", "--locked", "--workspace", "--example", "only-used-by"];
+    let build = [
+        "build",
+        "--quiet",
+        "--locked",
+        "--workspace",
+        "--example",
+        "only-used-by",
+    ];
     execute(Command::new("cargo").args(build))?;
     let target = env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| "target".to_owned());
     output(Command::new(format!("{target}/debug/examples/only-used-by")).arg(label))
 }
 
-/// Whether a document is about this version alone, by its name. `v1.1` is not `v1.10` and not `v1.1-rc`.
+/// Whether a document is about this version alone, by its name. `v1.1` is not `v1.10` and not
+/// `v1.1-rc`.
 fn is_document_about(path: &str, label: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let mut rests = name.split(label).skip(1).peekable();
-    rests.peek().is_some() && rests.all(|rest| !rest.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
+    rests.peek().is_some()
+        && rests.all(|rest| !rest.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
 }
 
 /// What is left of a removed version, for a person to see to.
 fn describe_rest(version: &Version, only_used: &str, sources: &Sources) -> Vec<String> {
     let label = version.label();
     let mut report = Vec::new();
-    let released = format!("version: Label::release({}, {}),", version.year, version.major);
+    let released = format!(
+        "version: Label::release({}, {}),",
+        version.year, version.major
+    );
     if version.stage == Stage::Release && sources.text(FORMER_NAMES).contains(&released) {
         report.push(format!(
             "Its names for fields stay in {FORMER_NAMES}: a request with one of them is told the right one."
         ));
     }
     report.push(format!("{label} is gone."));
-    let mut named = [sources.below(&["crates"], ".rs"), sources.below(&["crates", "docs"], ".md")].concat();
+    let mut named = [
+        sources.below(&["crates"], ".rs"),
+        sources.below(&["crates", "docs"], ".md"),
+    ]
+    .concat();
     named.extend(["README.md", "CHANGELOG.md"].map(|path| (path, sources.text(path))));
-    named.retain(|(path, text)| *path != LIST && (text.contains(&label) || text.contains(&version.module())));
+    named.retain(|(path, text)| {
+        *path != LIST && (text.contains(&label) || text.contains(&version.module()))
+    });
     if !named.is_empty() {
         report.push("These still speak of it; see to each:".to_owned());
         report.extend(named.iter().map(|(path, _)| format!("    {path}")));
     }
-    let parts: Vec<String> = only_used.lines().filter_map(|part| with_file(part, sources)).collect();
+    let parts: Vec<String> = only_used
+        .lines()
+        .filter_map(|part| with_file(part, sources))
+        .collect();
     if !parts.is_empty() {
-        report.push(format!("Only {label} used these; remove them, or leave them for a later version:"));
+        report.push(format!(
+            "Only {label} used these; remove them, or leave them for a later version:"
+        ));
         report.extend(parts.iter().map(|part| format!("    {part}")));
     }
     report
@@ -123,11 +164,17 @@ fn with_file(part: &str, sources: &Sources) -> Option<String> {
         ("rule", name) => {
             let name = format!("\"{name}\"");
             let rules = sources.below(&["crates/domain/src/rules"], ".rs");
-            rules.iter().find(|(_, text)| text.contains(&name))?.0.to_owned()
+            rules
+                .iter()
+                .find(|(_, text)| text.contains(&name))?
+                .0
+                .to_owned()
         }
         ("nested", "record") => "crates/domain/src/records/trainee/nested.rs".to_owned(),
         ("field", _) => match words.next_back()? {
-            "withdrawal" | "deferral" | "recommendation" => "crates/domain/src/records/transition.rs".to_owned(),
+            "withdrawal" | "deferral" | "recommendation" => {
+                "crates/domain/src/records/transition.rs".to_owned()
+            }
             record => format!("crates/domain/src/records/{record}.rs"),
         },
         _ => return Some(part.to_owned()),
@@ -141,9 +188,15 @@ mod tests {
 
     #[test]
     fn the_day_of_a_version_is_read() {
-        let lib =
-            |since: &str| format!("//! A version.\n    publication: Publication {{ since: {since}, status: S }},\n");
-        assert_eq!(read_since("lib.rs", &lib("Some(date(2030, 9, 1))")).unwrap(), Some("2030, 9, 1".to_owned()));
+        let lib = |since: &str| {
+            format!(
+                "//! A version.\n    publication: Publication {{ since: {since}, status: S }},\n"
+            )
+        };
+        assert_eq!(
+            read_since("lib.rs", &lib("Some(date(2030, 9, 1))")).unwrap(),
+            Some("2030, 9, 1".to_owned())
+        );
         assert_eq!(read_since("lib.rs", &lib("None")).unwrap(), None);
         assert!(read_since("lib.rs", &lib("today()")).is_err());
         assert!(read_since("lib.rs", "").is_err());
@@ -155,7 +208,12 @@ mod tests {
         for path in ["docs/v2030.1.md", "docs/versions/migrating-from-v2030.1.md"] {
             assert!(is_document_about(path, "v2030.1"), "{path}");
         }
-        for path in ["docs/v2030.1-rc.md", "docs/v2030.10.md", "docs/v2030.1/a.md", "docs/v2030.0.md"] {
+        for path in [
+            "docs/v2030.1-rc.md",
+            "docs/v2030.10.md",
+            "docs/v2030.1/a.md",
+            "docs/v2030.0.md",
+        ] {
             assert!(!is_document_about(path, "v2030.1"), "{path}");
         }
     }
@@ -164,7 +222,10 @@ mod tests {
     fn what_is_left_of_a_version_is_listed_with_its_files() {
         let version = Version::from_label("v2030.1").unwrap();
         let sources = Sources::from([
-            (FORMER_NAMES, "FormerName { version: Label::release(2030, 1), name: \"a\" },"),
+            (
+                FORMER_NAMES,
+                "FormerName { version: Label::release(2030, 1), name: \"a\" },",
+            ),
             (LIST, "v2030.1"),
             ("README.md", ""),
             ("docs/api.md", "v2030.1"),
@@ -192,6 +253,9 @@ mod tests {
     #[test]
     fn a_version_that_left_nothing_is_gone() {
         let version = Version::from_label("v2030.1-rc").unwrap();
-        assert_eq!(describe_rest(&version, "rule own\n", &Sources::from([])), ["v2030.1-rc is gone."]);
+        assert_eq!(
+            describe_rest(&version, "rule own\n", &Sources::from([])),
+            ["v2030.1-rc is gone."]
+        );
     }
 }

@@ -13,11 +13,19 @@ pub(crate) struct Sources(BTreeMap<String, String>);
 impl Sources {
     /// Reads the sources. The current folder must be the top folder.
     pub(crate) fn read() -> Result<Self, Failure> {
-        let listed =
-            output(Command::new("git").args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]))?;
+        let listed = output(Command::new("git").args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ]))?;
         let mut texts = BTreeMap::new();
         for path in listed.split('\0').filter(|path| Path::new(path).is_file()) {
-            texts.insert(path.to_owned(), String::from_utf8_lossy(&fs::read(path)?).into_owned());
+            texts.insert(
+                path.to_owned(),
+                String::from_utf8_lossy(&fs::read(path)?).into_owned(),
+            );
         }
         Ok(Self(texts))
     }
@@ -34,17 +42,23 @@ impl Sources {
 
     /// The path and the text of every file below any of the folders whose name ends so.
     pub(crate) fn below<'a>(&'a self, folders: &[&str], ending: &str) -> Vec<(&'a str, &'a str)> {
-        let is_below = |path: &str, folder: &str| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
-        let files = self
-            .0
-            .iter()
-            .filter(|(path, _)| path.ends_with(ending) && folders.iter().any(|folder| is_below(path, folder)));
-        files.map(|(path, text)| (path.as_str(), text.as_str())).collect()
+        let is_below = |path: &str, folder: &str| {
+            path.strip_prefix(folder)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        let files = self.0.iter().filter(|(path, _)| {
+            path.ends_with(ending) && folders.iter().any(|folder| is_below(path, folder))
+        });
+        files
+            .map(|(path, text)| (path.as_str(), text.as_str()))
+            .collect()
     }
 
     /// The names of the crates that have a manifest in `crates`.
     pub(crate) fn crates(&self) -> Vec<&str> {
-        let folders = self.paths().filter_map(|path| path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml"));
+        let folders = self
+            .paths()
+            .filter_map(|path| path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml"));
         folders.filter(|name| !name.contains('/')).collect()
     }
 }
@@ -60,7 +74,11 @@ impl Sources {
 #[cfg(test)]
 impl<const N: usize> From<[(&str, &str); N]> for Sources {
     fn from(files: [(&str, &str); N]) -> Self {
-        Self(files.map(|(path, text)| (path.to_owned(), text.to_owned())).into())
+        Self(
+            files
+                .map(|(path, text)| (path.to_owned(), text.to_owned()))
+                .into(),
+        )
     }
 }
 
@@ -71,7 +89,11 @@ pub(crate) fn is_word(c: char) -> bool {
 
 /// Runs a program whose output is shown. Fails when the program does.
 pub(crate) fn execute(command: &mut Command) -> Result<(), Failure> {
-    if command.status()?.success() { Ok(()) } else { Err(format!("failed: {command:?}").into()) }
+    if command.status()?.success() {
+        Ok(())
+    } else {
+        Err(format!("failed: {command:?}").into())
+    }
 }
 
 /// Runs a program and returns what it prints. Fails when the program does.

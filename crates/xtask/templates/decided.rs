@@ -1,4 +1,5 @@
-//! What the author of this version still has to decide. This is the one test that fails in a version that was just made.
+//! What the author of this version still has to decide. This is the one test that fails in a
+//! version that was just made.
 
 /// The sources of the version, where lines say what is to be decided.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src");

@@ -10,7 +10,8 @@ use super::Reply;
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 /// The longest wait where the register does not say how long.
 const LONGEST_DELAY: Duration = Duration::from_secs(15);
-/// How often a request is sent that the register fails to handle: what fails three times fails again.
+/// How often a request is sent that the register fails to handle: what fails three times fails
+/// again.
 const MOST_FAILURES: usize = 3;
 
 /// What is to be done after an attempt.
@@ -34,13 +35,20 @@ pub(super) struct Retries {
 impl Retries {
     /// A request that nobody has sent yet.
     pub(super) fn new(patience: Duration) -> Self {
-        Self { patience, failing_since: None, delay: FIRST_DELAY, failures: 0 }
+        Self {
+            patience,
+            failing_since: None,
+            delay: FIRST_DELAY,
+            failures: 0,
+        }
     }
 
     /// Decides after an attempt that began at that time.
     pub(super) fn judge(&mut self, attempt: &Result<Reply, String>, begun: Instant) -> Verdict {
         let wait = match attempt {
-            Ok(reply) if !asks_to_come_again(reply.status, &reply.body) => return Verdict::Answered,
+            Ok(reply) if !asks_to_come_again(reply.status, &reply.body) => {
+                return Verdict::Answered;
+            }
             Ok(reply) => reply.retry_after,
             Err(_) => None,
         };
@@ -59,12 +67,16 @@ impl Retries {
                 delay
             }
         };
-        if failing_since.elapsed() + delay > self.patience { Verdict::GiveUp } else { Verdict::Again(delay) }
+        if failing_since.elapsed() + delay > self.patience {
+            Verdict::GiveUp
+        } else {
+            Verdict::Again(delay)
+        }
     }
 }
 
-/// Whether the same request may be answered otherwise in a while. A conflict without a record says that another request
-/// was in the way.
+/// Whether the same request may be answered otherwise in a while. A conflict without a record says
+/// that another request was in the way.
 pub(crate) fn asks_to_come_again(status: u16, body: &Value) -> bool {
     match status {
         408 | 429 | 500 | 502 | 503 | 504 => true,
@@ -73,7 +85,8 @@ pub(crate) fn asks_to_come_again(status: u16, body: &Value) -> bool {
     }
 }
 
-/// The delay, or up to a quarter less, so that clients that failed together do not come again together.
+/// The delay, or up to a quarter less, so that clients that failed together do not come again
+/// together.
 fn with_jitter(delay: Duration) -> Duration {
     let random = getrandom::u32().unwrap_or_default() % 256;
     delay - delay * random / 1024
@@ -85,14 +98,25 @@ mod tests {
 
     fn reply(status: u16, retry_after: Option<u64>, body: Value) -> Result<Reply, String> {
         let retry_after = retry_after.map(Duration::from_secs);
-        Ok(Reply { status, etag: None, has_link: false, quota: None, retry_after, request_id: None, body })
+        Ok(Reply {
+            status,
+            etag: None,
+            has_link: false,
+            quota: None,
+            retry_after,
+            request_id: None,
+            body,
+        })
     }
 
     #[test]
     fn retry_after_is_honoured() {
         let mut retries = Retries::new(Duration::from_secs(60));
         let busy = reply(503, Some(7), Value::Null);
-        assert_eq!(retries.judge(&busy, Instant::now()), Verdict::Again(Duration::from_secs(7)));
+        assert_eq!(
+            retries.judge(&busy, Instant::now()),
+            Verdict::Again(Duration::from_secs(7))
+        );
         let limited = reply(429, Some(61), Value::Null);
         assert_eq!(retries.judge(&limited, Instant::now()), Verdict::GiveUp);
     }
@@ -101,7 +125,8 @@ mod tests {
     fn lost_connection_is_tried_again_after_growing_delays_until_patience_ends() {
         let mut retries = Retries::new(Duration::from_secs(3));
         let mut delays = Vec::new();
-        while let Verdict::Again(delay) = retries.judge(&Err("no reply".to_owned()), Instant::now()) {
+        while let Verdict::Again(delay) = retries.judge(&Err("no reply".to_owned()), Instant::now())
+        {
             delays.push(delay);
             assert!(delays.len() < 10);
         }
@@ -112,19 +137,32 @@ mod tests {
     fn answered_request_is_not_sent_again() {
         let mut retries = Retries::new(Duration::from_secs(60));
         let duplicate = reply(409, None, serde_json::json!({ "data": [] }));
-        for answered in [reply(200, None, Value::Null), reply(422, None, Value::Null), duplicate] {
+        for answered in [
+            reply(200, None, Value::Null),
+            reply(422, None, Value::Null),
+            duplicate,
+        ] {
             assert_eq!(retries.judge(&answered, Instant::now()), Verdict::Answered);
         }
         let conflict = reply(409, Some(1), serde_json::json!({ "errors": [] }));
-        assert_eq!(retries.judge(&conflict, Instant::now()), Verdict::Again(Duration::from_secs(1)));
+        assert_eq!(
+            retries.judge(&conflict, Instant::now()),
+            Verdict::Again(Duration::from_secs(1))
+        );
     }
 
     #[test]
     fn failure_of_the_register_is_an_answer_in_the_end() {
         let mut retries = Retries::new(Duration::from_secs(60));
         let failed = reply(500, None, Value::Null);
-        assert!(matches!(retries.judge(&failed, Instant::now()), Verdict::Again(_)));
-        assert!(matches!(retries.judge(&failed, Instant::now()), Verdict::Again(_)));
+        assert!(matches!(
+            retries.judge(&failed, Instant::now()),
+            Verdict::Again(_)
+        ));
+        assert!(matches!(
+            retries.judge(&failed, Instant::now()),
+            Verdict::Again(_)
+        ));
         assert_eq!(retries.judge(&failed, Instant::now()), Verdict::Answered);
     }
 }

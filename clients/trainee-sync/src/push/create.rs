@@ -1,4 +1,5 @@
-//! New trainees, many in a request. Each has an idempotency key, which is stored before the request is sent.
+//! New trainees, many in a request. Each has an idempotency key, which is stored before the request
+//! is sent.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -38,7 +39,8 @@ struct NewTrainee<'a> {
     digest: String,
 }
 
-/// Registers trainees. Returns the rows that turned out to be about trainees who are registered already, with these.
+/// Registers trainees. Returns the rows that turned out to be about trainees who are registered
+/// already, with these.
 pub(super) fn create(
     connection: &mut Connection,
     rows: &[TraineeRow],
@@ -46,12 +48,18 @@ pub(super) fn create(
     match_column: &str,
     sent: &mut Sent,
 ) -> Result<Vec<(TraineeRow, String)>> {
-    let most_items = connection.quota.map_or(MOST_ITEMS, |quota| (quota * ITEMS_PER_COUNTED_REQUEST).min(MOST_ITEMS));
+    let most_items = connection.quota.map_or(MOST_ITEMS, |quota| {
+        (quota * ITEMS_PER_COUNTED_REQUEST).min(MOST_ITEMS)
+    });
     let mut waiting: Vec<NewTrainee<'_>> = rows
         .iter()
         .map(|row| {
             let body = row.body();
-            NewTrainee { row, digest: digest(&[&body]), body }
+            NewTrainee {
+                row,
+                digest: digest(&[&body]),
+                body,
+            }
         })
         .collect();
     // The next one is the last of the list.
@@ -69,14 +77,23 @@ pub(super) fn create(
                 put_off.push(trainee);
             } else {
                 answered.take(&trainee, status, result)?;
-                let warnings = at(result, "warnings").as_array().into_iter().flatten().filter_map(Value::as_str);
+                let warnings = at(result, "warnings")
+                    .as_array()
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str);
                 warnings.for_each(|warning| answered.sent.warn(trainee.row.line, warning));
                 done += 1;
             }
         }
         present.append(&mut answered.present);
         answered.store(connection)?;
-        connection.progress.show("trainees registered", done, Some(rows.len()), connection.client.count());
+        connection.progress.show(
+            "trainees registered",
+            done,
+            Some(rows.len()),
+            connection.client.count(),
+        );
         if put_off.is_empty() {
             (put_off_since, delay) = (None, FIRST_DELAY);
             continue;
@@ -87,7 +104,10 @@ pub(super) fn create(
                 put_off.len()
             );
         }
-        connection.progress.say(&format!("the register puts off {} trainees; sending them again", put_off.len()));
+        connection.progress.say(&format!(
+            "the register puts off {} trainees; sending them again",
+            put_off.len()
+        ));
         thread::sleep(delay);
         delay = (delay * 2).min(LONGEST_DELAY);
         waiting.extend(put_off.into_iter().rev());
@@ -109,23 +129,35 @@ fn take_batch<'a>(waiting: &mut Vec<NewTrainee<'a>>, most_items: usize) -> Vec<N
 
 /// Sends a batch. Returns a result for each of its trainees.
 fn send(connection: &mut Connection, batch: &[NewTrainee<'_>], mode: Mode) -> Result<Vec<Value>> {
-    let digests: Vec<&str> = batch.iter().map(|trainee| trainee.digest.as_str()).collect();
+    let digests: Vec<&str> = batch
+        .iter()
+        .map(|trainee| trainee.digest.as_str())
+        .collect();
     let keys = match mode {
         Mode::CarryOut => connection.store.keys(&digests)?,
         // Keys are not looked at.
         Mode::Check => digests.iter().map(|digest| (*digest).to_owned()).collect(),
     };
     let items = batch.iter().zip(&keys);
-    // The register compares the text of a trainee with that of the first time, so it is put in as it is.
-    let items: Vec<String> =
-        items.map(|(trainee, key)| format!("{{\"idempotency_key\":\"{key}\",\"data\":{}}}", trainee.body)).collect();
-    let reply = connection.register().batch(format!("[{}]", items.join(",")), mode.prefer())?;
+    // The register compares the text of a trainee with that of the first time, so it is put in as
+    // it is.
+    let items: Vec<String> = items
+        .map(|(trainee, key)| {
+            format!(
+                "{{\"idempotency_key\":\"{key}\",\"data\":{}}}",
+                trainee.body
+            )
+        })
+        .collect();
+    let reply = connection
+        .register()
+        .batch(format!("[{}]", items.join(",")), mode.prefer())?;
     match (reply.status, at(&reply.body, "data").as_array()) {
         (200, Some(results)) if results.len() == batch.len() => Ok(results.clone()),
         // One trainee that is larger than a request may be.
-        (413, _) if batch.len() == 1 => {
-            Ok(vec![serde_json::json!({ "status": 413, "errors": at(&reply.body, "errors") })])
-        }
+        (413, _) if batch.len() == 1 => Ok(vec![
+            serde_json::json!({ "status": 413, "errors": at(&reply.body, "errors") }),
+        ]),
         _ => Err(reply.refusal()),
     }
 }
@@ -149,8 +181,17 @@ struct Answered<'a> {
 
 impl<'a> Answered<'a> {
     fn new(mode: Mode, match_column: &'a str, sent: &'a mut Sent) -> Self {
-        let (outcomes, refused, accepted, present) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { mode, match_column, sent, outcomes, refused, accepted, present }
+        let (outcomes, refused, accepted, present) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self {
+            mode,
+            match_column,
+            sent,
+            outcomes,
+            refused,
+            accepted,
+            present,
+        }
     }
 
     /// Takes up the answer about a trainee.
@@ -160,45 +201,76 @@ impl<'a> Answered<'a> {
             201 => {
                 self.sent.created += 1;
                 let trainee_id = cell(at(at(result, "data"), TRAINEE_ID));
-                self.accepted.extend(shown_otherwise(&trainee_id, "", &row.fields, &result["data"]));
-                self.outcomes.push((trainee.digest.clone(), trainee_id.clone()));
-                let nested = row.nested.iter().map(|nested| (nested.digest(&trainee_id), trainee_id.clone()));
+                self.accepted.extend(shown_otherwise(
+                    &trainee_id,
+                    "",
+                    &row.fields,
+                    &result["data"],
+                ));
+                self.outcomes
+                    .push((trainee.digest.clone(), trainee_id.clone()));
+                let nested = row
+                    .nested
+                    .iter()
+                    .map(|nested| (nested.digest(&trainee_id), trainee_id.clone()));
                 self.outcomes.extend(nested);
             }
-            401 => bail!("the token has ended; ask for a new one, and push the file again: it goes on where it was"),
+            401 => bail!(
+                "the token has ended; ask for a new one, and push the file again: it goes on where it was"
+            ),
             409 => self.take_present(trainee, result),
             _ => {
                 self.refused.push(trainee.digest.clone());
-                self.sent.problems.extend(Problem::of_answer(row, status, result, |field| row.column_of(field)));
+                self.sent
+                    .problems
+                    .extend(Problem::of_answer(row, status, result, |field| {
+                        row.column_of(field)
+                    }));
             }
         }
         Ok(())
     }
 
-    /// The register has such a trainee. A row that names the same one by its own identifier is an update; another one may be
-    /// about somebody else, which a person has to decide.
+    /// The register has such a trainee. A row that names the same one by its own identifier is an
+    /// update; another one may be about somebody else, which a person has to decide.
     fn take_present(&mut self, trainee: &NewTrainee<'_>, result: &Value) {
         let row = trainee.row;
-        let records = result["data"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let records = result["data"]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         if let [record] = records {
             let own = row.field(self.match_column).unwrap_or_default();
             let is_named = !own.is_empty() && own == cell(&record[self.match_column]).trim();
-            let is_shown = |(field, text): &(String, String)| one_spaced(&cell(at(record, field))) == one_spaced(text);
-            let is_equal = || row.fields.iter().filter(|(_, text)| !text.is_empty()).all(is_shown);
+            let is_shown = |(field, text): &(String, String)| {
+                one_spaced(&cell(at(record, field))) == one_spaced(text)
+            };
+            let is_equal = || {
+                row.fields
+                    .iter()
+                    .filter(|(_, text)| !text.is_empty())
+                    .all(is_shown)
+            };
             if is_named || is_equal() {
                 let trainee_id = cell(at(record, TRAINEE_ID));
-                self.outcomes.push((trainee.digest.clone(), trainee_id.clone()));
+                self.outcomes
+                    .push((trainee.digest.clone(), trainee_id.clone()));
                 self.present.push((row.clone(), trainee_id));
                 return;
             }
         }
         self.refused.push(trainee.digest.clone());
-        let identifiers: Vec<String> = records.iter().map(|record| cell(&record[TRAINEE_ID])).collect();
+        let identifiers: Vec<String> = records
+            .iter()
+            .map(|record| cell(&record[TRAINEE_ID]))
+            .collect();
         let message = format!(
             "this trainee is already present; to update the record, write {} into the column {TRAINEE_ID}",
             identifiers.join(" or ")
         );
-        self.sent.problems.push(Problem::new(row.line, "", "already_present", message));
+        self.sent
+            .problems
+            .push(Problem::new(row.line, "", "already_present", message));
     }
 
     /// Stores what the answers say.
@@ -206,7 +278,8 @@ impl<'a> Answered<'a> {
         if self.mode == Mode::Check {
             return Ok(());
         }
-        // A request has its outcome last: without it, it is sent again, and all of this is said again.
+        // A request has its outcome last: without it, it is sent again, and all of this is said
+        // again.
         connection.store.set_accepted(&self.accepted)?;
         connection.store.set_outcomes(&self.outcomes)?;
         connection.store.forget_sent(&self.refused)
@@ -221,37 +294,62 @@ mod tests {
 
     fn row(line: u64, code: &str, email: &str) -> TraineeRow {
         let fields = [("code", code), ("email", email)];
-        let fields = fields.iter().map(|(field, cell)| ((*field).to_owned(), (*cell).to_owned())).collect();
-        TraineeRow { line, fields, ..TraineeRow::default() }
+        let fields = fields
+            .iter()
+            .map(|(field, cell)| ((*field).to_owned(), (*cell).to_owned()))
+            .collect();
+        TraineeRow {
+            line,
+            fields,
+            ..TraineeRow::default()
+        }
     }
 
     fn new_trainee(row: &TraineeRow) -> NewTrainee<'_> {
-        NewTrainee { row, digest: digest(&[&row.body()]), body: row.body() }
+        NewTrainee {
+            row,
+            digest: digest(&[&row.body()]),
+            body: row.body(),
+        }
     }
 
     #[test]
     fn batch_has_as_many_trainees_as_the_register_takes() {
         let rows: Vec<TraineeRow> = (0..250).map(|line| row(line, "", "a@x")).collect();
         let mut waiting: Vec<_> = rows.iter().rev().map(new_trainee).collect();
-        let sizes: Vec<usize> =
-            std::iter::from_fn(|| Some(take_batch(&mut waiting, MOST_ITEMS).len()).filter(|size| *size > 0)).collect();
+        let sizes: Vec<usize> = std::iter::from_fn(|| {
+            Some(take_batch(&mut waiting, MOST_ITEMS).len()).filter(|size| *size > 0)
+        })
+        .collect();
         assert_eq!(sizes, [200, 50]);
         let long = row(1, &"x".repeat(400_000), "");
         let too_long = row(2, &"x".repeat(2_000_000), "");
-        let mut waiting: Vec<_> = [&too_long, &long, &long, &long].into_iter().map(new_trainee).collect();
-        let sizes: Vec<usize> =
-            std::iter::from_fn(|| Some(take_batch(&mut waiting, MOST_ITEMS).len()).filter(|size| *size > 0)).collect();
+        let mut waiting: Vec<_> = [&too_long, &long, &long, &long]
+            .into_iter()
+            .map(new_trainee)
+            .collect();
+        let sizes: Vec<usize> = std::iter::from_fn(|| {
+            Some(take_batch(&mut waiting, MOST_ITEMS).len()).filter(|size| *size > 0)
+        })
+        .collect();
         assert_eq!(sizes, [2, 1, 1]);
     }
 
     #[test]
     fn answers_say_what_became_of_rows() {
-        let rows = [row(2, "1", "a@x"), row(3, "2", "b@x"), row(4, "", "c@x"), row(5, "", "d@x"), row(6, "", "e@x")];
+        let rows = [
+            row(2, "1", "a@x"),
+            row(3, "2", "b@x"),
+            row(4, "", "c@x"),
+            row(5, "", "d@x"),
+            row(6, "", "e@x"),
+        ];
         let record = |id: &str, code: &str, email: &str| json!({ "trainee_id": id, "code": code, "email": email });
         let blank = json!({ "errors": [{ "message": "email cannot be blank", "code": "blank", "field": "email" }] });
         let results = [
             (201, json!({ "data": record("A", "1", "A@X") })),
-            // Its own identifier says who it is; an equal record too; another record may be somebody else.
+            // Its own identifier says who it is; an equal record too; another record may be
+            // somebody else.
             (409, json!({ "data": [record("B", "2", "other@x")] })),
             (409, json!({ "data": [record("C", "9", "c@x")] })),
             (409, json!({ "data": [record("D", "9", "other@x")] })),
@@ -263,14 +361,32 @@ mod tests {
             answered.take(&new_trainee(row), *status, result).unwrap();
         }
         let outcome = |row: usize, id: &str| (digest(&[&rows[row].body()]), id.to_owned());
-        assert_eq!(answered.outcomes, [outcome(0, "A"), outcome(1, "B"), outcome(2, "C")]);
-        assert_eq!(answered.accepted, [("A".to_owned(), "email".to_owned(), "a@x".to_owned(), "A@X".to_owned())]);
+        assert_eq!(
+            answered.outcomes,
+            [outcome(0, "A"), outcome(1, "B"), outcome(2, "C")]
+        );
+        assert_eq!(
+            answered.accepted,
+            [(
+                "A".to_owned(),
+                "email".to_owned(),
+                "a@x".to_owned(),
+                "A@X".to_owned()
+            )]
+        );
         assert_eq!(answered.refused.len(), 2);
-        let present: Vec<(u64, &str)> = answered.present.iter().map(|(row, id)| (row.line, id.as_str())).collect();
+        let present: Vec<(u64, &str)> = answered
+            .present
+            .iter()
+            .map(|(row, id)| (row.line, id.as_str()))
+            .collect();
         assert_eq!(present, [(3, "B"), (4, "C")]);
         assert_eq!(sent.created, 1);
-        let problems: Vec<(u64, &str)> =
-            sent.problems.iter().map(|problem| (problem.line, problem.code.as_str())).collect();
+        let problems: Vec<(u64, &str)> = sent
+            .problems
+            .iter()
+            .map(|problem| (problem.line, problem.code.as_str()))
+            .collect();
         assert_eq!(problems, [(5, "already_present"), (6, "blank")]);
     }
 }

@@ -1,7 +1,7 @@
 //! Changes of trainees who are registered, a few trainees at once.
 //!
-//! Each is read, compared with its row, and changed if it still is what was read. So what somebody else changes at the same
-//! time is compared too, and a change whose answer was lost is found done.
+//! Each is read, compared with its row, and changed if it still is what was read. So what somebody
+//! else changes at the same time is compared too, and a change whose answer was lost is found done.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,9 +43,18 @@ pub(super) fn update(
     threads: usize,
     sent: &mut Sent,
 ) -> Result<()> {
-    let Connection { store, client, identity, progress, .. } = connection;
+    let Connection {
+        store,
+        client,
+        identity,
+        progress,
+        ..
+    } = connection;
     let updates = Updates {
-        register: Register { client, version: &identity.version },
+        register: Register {
+            client,
+            version: &identity.version,
+        },
         store: Mutex::new(store),
         mode,
         progress,
@@ -53,8 +62,12 @@ pub(super) fn update(
         done: AtomicUsize::new(0),
     };
     let outcomes = thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.min(rows.len())).map(|_| scope.spawn(|| updates.work(rows))).collect();
-        let joined = workers.into_iter().map(|worker| worker.join().ok().context("an update ended unexpectedly")?);
+        let workers: Vec<_> = (0..threads.min(rows.len()))
+            .map(|_| scope.spawn(|| updates.work(rows)))
+            .collect();
+        let joined = workers
+            .into_iter()
+            .map(|worker| worker.join().ok().context("an update ended unexpectedly")?);
         joined.collect::<Result<Vec<_>>>()
     })?;
     for outcome in outcomes.into_iter().flatten() {
@@ -92,7 +105,12 @@ impl<'a> Updates<'a> {
             }
             let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
             if done.is_multiple_of(ROWS_PER_LINE) || done == rows.len() {
-                self.progress.show("trainees compared", done, Some(rows.len()), self.register.client.count());
+                self.progress.show(
+                    "trainees compared",
+                    done,
+                    Some(rows.len()),
+                    self.register.client.count(),
+                );
             }
         }
         Ok(outcomes)
@@ -109,11 +127,16 @@ impl<'a> Updates<'a> {
                 RowOutcome::ReadAgain => is_read_again = true,
                 // It was this program that changed it, and the answer was lost.
                 RowOutcome::Unchanged if is_read_again => return Ok(RowOutcome::Changed),
-                outcome @ (RowOutcome::Changed | RowOutcome::Unchanged | RowOutcome::Refused(_)) => return Ok(outcome),
+                outcome
+                @ (RowOutcome::Changed | RowOutcome::Unchanged | RowOutcome::Refused(_)) => {
+                    return Ok(outcome);
+                }
             }
         }
         let message = "somebody else keeps changing the trainee; push the file again";
-        Ok(RowOutcome::Refused(vec![Problem::new(row.line, "", "changing", message)]))
+        Ok(RowOutcome::Refused(vec![Problem::new(
+            row.line, "", "changing", message,
+        )]))
     }
 
     fn update_once(&self, row: &TraineeRow, trainee_id: &str) -> Result<RowOutcome> {
@@ -129,17 +152,26 @@ impl<'a> Updates<'a> {
         if differences.is_empty() {
             return Ok(RowOutcome::Unchanged);
         }
-        if let Some(seen) = row.updated_at.as_deref().filter(|seen| *seen == cell(&current[UPDATED_AT]))
+        if let Some(seen) = row
+            .updated_at
+            .as_deref()
+            .filter(|seen| *seen == cell(&current[UPDATED_AT]))
             && self.mode == Mode::CarryOut
         {
             self.store().set_base(trainee_id, seen, current)?;
         }
         let mut is_changed = false;
         if !differences.fields.is_empty() {
-            let reply = self.register.update(trainee_id, body_of(&differences.fields), etag, self.mode.prefer())?;
+            let reply = self.register.update(
+                trainee_id,
+                body_of(&differences.fields),
+                etag,
+                self.mode.prefer(),
+            )?;
             match reply.status {
                 200 => {
-                    // Where the register shows a value otherwise than it is sent, sending it need not change anything.
+                    // Where the register shows a value otherwise than it is sent, sending it need
+                    // not change anything.
                     is_changed = at(at(&reply.body, "data"), UPDATED_AT) != at(current, UPDATED_AT);
                     self.accept(trainee_id, "", &row.fields, at(&reply.body, "data"))?;
                 }
@@ -150,29 +182,42 @@ impl<'a> Updates<'a> {
         for nested in &differences.nested {
             let outcome = match nested {
                 NestedChange::Add(nested) => self.add(row, trainee_id, nested)?,
-                NestedChange::Update { row: nested, id, changes } => {
-                    self.update_nested(row, trainee_id, nested, id, changes)?
-                }
+                NestedChange::Update {
+                    row: nested,
+                    id,
+                    changes,
+                } => self.update_nested(row, trainee_id, nested, id, changes)?,
             };
             match outcome {
                 RowOutcome::Changed | RowOutcome::Unchanged => is_changed = true,
                 RowOutcome::Refused(_) | RowOutcome::ReadAgain => return Ok(outcome),
             }
         }
-        Ok(if is_changed { RowOutcome::Changed } else { RowOutcome::Unchanged })
+        Ok(if is_changed {
+            RowOutcome::Changed
+        } else {
+            RowOutcome::Unchanged
+        })
     }
 
     fn add(&self, row: &TraineeRow, trainee_id: &str, nested: &NestedRow) -> Result<RowOutcome> {
         let digest = nested.digest(trainee_id);
         let key = match self.mode {
-            Mode::CarryOut => self.store().keys(&[&digest])?.pop().context("a request needs a key")?,
+            Mode::CarryOut => self
+                .store()
+                .keys(&[&digest])?
+                .pop()
+                .context("a request needs a key")?,
             Mode::Check => digest.clone(),
         };
         let body = format!("{{\"data\":{}}}", nested.body());
-        let reply = self.register.add_nested(trainee_id, nested.list, body, (&key, self.mode.prefer()))?;
+        let reply =
+            self.register
+                .add_nested(trainee_id, nested.list, body, (&key, self.mode.prefer()))?;
         if reply.status == 201 {
             if self.mode == Mode::CarryOut {
-                self.store().set_outcomes(&[(digest, trainee_id.to_owned())])?;
+                self.store()
+                    .set_outcomes(&[(digest, trainee_id.to_owned())])?;
             }
             return Ok(RowOutcome::Changed);
         }
@@ -192,11 +237,20 @@ impl<'a> Updates<'a> {
     ) -> Result<RowOutcome> {
         let reply = self.register.nested(trainee_id, nested.list, id)?;
         let record = at(&reply.body, "data");
-        if reply.status != 200 || changes.iter().any(|change| cell(&record[&change.field]) != change.shown) {
+        if reply.status != 200
+            || changes
+                .iter()
+                .any(|change| cell(&record[&change.field]) != change.shown)
+        {
             return Ok(RowOutcome::ReadAgain);
         }
         let headers = (etag(&reply)?, self.mode.prefer());
-        let reply = self.register.update_nested(trainee_id, (nested.list, id), body_of(changes), headers)?;
+        let reply = self.register.update_nested(
+            trainee_id,
+            (nested.list, id),
+            body_of(changes),
+            headers,
+        )?;
         match reply.status {
             200 => {
                 self.accept(trainee_id, id, &nested.fields, at(&reply.body, "data"))?;
@@ -207,30 +261,54 @@ impl<'a> Updates<'a> {
         }
     }
 
-    /// Remembers what is shown otherwise than it was sent. `of` is the identifier of a nested record, or blank.
-    fn accept(&self, trainee_id: &str, of: &str, fields: &[(String, String)], record: &Value) -> Result<()> {
+    /// Remembers what is shown otherwise than it was sent. `of` is the identifier of a nested
+    /// record, or blank.
+    fn accept(
+        &self,
+        trainee_id: &str,
+        of: &str,
+        fields: &[(String, String)],
+        record: &Value,
+    ) -> Result<()> {
         match self.mode {
-            Mode::CarryOut => self.store().set_accepted(&shown_otherwise(trainee_id, of, fields, record)),
+            Mode::CarryOut => self
+                .store()
+                .set_accepted(&shown_otherwise(trainee_id, of, fields, record)),
             Mode::Check => Ok(()),
         }
     }
 }
 
 fn etag(reply: &Reply) -> Result<&str> {
-    reply.etag.as_deref().context("the register showed a record without an entity tag; tell whoever runs it")
+    reply
+        .etag
+        .as_deref()
+        .context("the register showed a record without an entity tag; tell whoever runs it")
 }
 
 /// The body of an update: a blank cell clears a field.
 fn body_of(changes: &[FieldChange]) -> String {
-    let fields: Map<String, Value> = changes.iter().map(|change| (change.field.clone(), input(&change.cell))).collect();
+    let fields: Map<String, Value> = changes
+        .iter()
+        .map(|change| (change.field.clone(), input(&change.cell)))
+        .collect();
     json!({ "data": fields }).to_string()
 }
 
 /// The problems of a row, unless every row would have the same.
-fn refused(row: &TraineeRow, reply: &Reply, column_of: impl Fn(&str) -> String) -> Result<RowOutcome> {
+fn refused(
+    row: &TraineeRow,
+    reply: &Reply,
+    column_of: impl Fn(&str) -> String,
+) -> Result<RowOutcome> {
     match reply.status {
         401 | 410 => Err(reply.refusal()),
         300..=399 => bail!("{}", reply.refusal()),
-        status => Ok(RowOutcome::Refused(Problem::of_answer(row, u64::from(status), &reply.body, column_of))),
+        status => Ok(RowOutcome::Refused(Problem::of_answer(
+            row,
+            u64::from(status),
+            &reply.body,
+            column_of,
+        ))),
     }
 }

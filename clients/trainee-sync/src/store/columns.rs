@@ -25,22 +25,43 @@ pub(crate) struct Columns {
 impl Columns {
     pub(super) fn read(connection: &Connection) -> Result<Self> {
         let of_list = |list: &str| -> Result<Vec<String>> {
-            let mut statement = connection.prepare("SELECT name FROM sync_columns WHERE list = ? ORDER BY position")?;
-            Ok(statement.query_map([list], |row| row.get(0))?.collect::<Result<_, _>>()?)
+            let mut statement = connection
+                .prepare("SELECT name FROM sync_columns WHERE list = ? ORDER BY position")?;
+            Ok(statement
+                .query_map([list], |row| row.get(0))?
+                .collect::<Result<_, _>>()?)
         };
         let [placements, degrees] = LISTS;
-        Ok(Self { trainees: of_list(TRAINEES)?, lists: [of_list(placements.name)?, of_list(degrees.name)?] })
+        Ok(Self {
+            trainees: of_list(TRAINEES)?,
+            lists: [of_list(placements.name)?, of_list(degrees.name)?],
+        })
     }
 
-    /// Adds the fields of a record that were not known, each behind the one before it in the record.
+    /// Adds the fields of a record that were not known, each behind the one before it in the
+    /// record.
     pub(super) fn learn(&mut self, trainee: &Value) {
         let is_list = |field: &str| LISTS.iter().any(|list| list.name == field);
-        let fields = trainee.as_object().into_iter().flat_map(|fields| fields.keys());
-        add(&mut self.trainees, fields.map(String::as_str).filter(|field| !is_list(field)));
+        let fields = trainee
+            .as_object()
+            .into_iter()
+            .flat_map(|fields| fields.keys());
+        add(
+            &mut self.trainees,
+            fields.map(String::as_str).filter(|field| !is_list(field)),
+        );
         for (list, known) in LISTS.iter().zip(&mut self.lists) {
             for nested in trainee[list.name].as_array().into_iter().flatten() {
-                let fields = nested.as_object().into_iter().flat_map(|fields| fields.keys());
-                add(known, fields.map(String::as_str).filter(|field| *field != TRAINEE_ID));
+                let fields = nested
+                    .as_object()
+                    .into_iter()
+                    .flat_map(|fields| fields.keys());
+                add(
+                    known,
+                    fields
+                        .map(String::as_str)
+                        .filter(|field| *field != TRAINEE_ID),
+                );
             }
         }
     }
@@ -51,19 +72,31 @@ impl Columns {
         let names = std::iter::once(TRAINEES).chain(LISTS.iter().map(|list| list.name));
         for (list, fields) in names.zip(std::iter::once(&self.trainees).chain(&self.lists)) {
             for (position, name) in (0_i64..).zip(fields) {
-                connection.execute("INSERT INTO sync_columns VALUES (?, ?, ?)", params![list, position, name])?;
+                connection.execute(
+                    "INSERT INTO sync_columns VALUES (?, ?, ?)",
+                    params![list, position, name],
+                )?;
             }
             let columns = |from: &str| {
-                let column = |name: &String| format!(", json_extract({from}, '$.{name}') AS \"{name}\"");
-                fields.iter().filter(|name| *name != TRAINEE_ID).map(column).collect::<String>()
+                let column =
+                    |name: &String| format!(", json_extract({from}, '$.{name}') AS \"{name}\"");
+                fields
+                    .iter()
+                    .filter(|name| *name != TRAINEE_ID)
+                    .map(column)
+                    .collect::<String>()
             };
             let select = if list == TRAINEES {
                 format!("SELECT {TRAINEE_ID}{} FROM sync_records", columns("record"))
             } else {
                 let columns = columns("nested.value");
-                format!("SELECT {TRAINEE_ID}{columns} FROM sync_records, json_each(record, '$.{list}') AS nested")
+                format!(
+                    "SELECT {TRAINEE_ID}{columns} FROM sync_records, json_each(record, '$.{list}') AS nested"
+                )
             };
-            connection.execute_batch(&format!("DROP VIEW IF EXISTS {list}; CREATE VIEW {list} AS {select};"))?;
+            connection.execute_batch(&format!(
+                "DROP VIEW IF EXISTS {list}; CREATE VIEW {list} AS {select};"
+            ))?;
         }
         Ok(())
     }
@@ -83,7 +116,10 @@ fn add<'a>(known: &mut Vec<String>, names: impl Iterator<Item = &'a str>) {
 }
 
 fn is_name(text: &str) -> bool {
-    (1..=LONGEST_NAME).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    (1..=LONGEST_NAME).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
 #[cfg(test)]
@@ -100,7 +136,10 @@ mod tests {
         columns.learn(
             &json!({ "trainee_id": "B", "disability1": "1", "disability2": "2", "email": "b@x", "degrees": [] }),
         );
-        assert_eq!(columns.trainees, ["trainee_id", "disability1", "disability2", "email"]);
+        assert_eq!(
+            columns.trainees,
+            ["trainee_id", "disability1", "disability2", "email"]
+        );
         assert_eq!(columns.lists, [vec!["urn".to_owned()], Vec::new()]);
     }
 

@@ -1,8 +1,8 @@
-//! What was sent: idempotency keys, values that the register shows otherwise than they were sent, and the records that
-//! changes were made to.
+//! What was sent: idempotency keys, values that the register shows otherwise than they were sent,
+//! and the records that changes were made to.
 //!
-//! An idempotency key is stored before its request is sent. Whoever finds a key without an outcome sends the same request
-//! with the same key again, and receives the outcome.
+//! An idempotency key is stored before its request is sent. Whoever finds a key without an outcome
+//! sends the same request with the same key again, and receives the outcome.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -42,23 +42,34 @@ pub(crate) fn digest(parts: &[&str]) -> String {
 impl Store {
     /// The request with this digest, if it was sent before.
     pub(crate) fn sent(&self, digest: &str) -> Result<Option<SentRequest>> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT idempotency_key, sent_at, trainee_id FROM sync_sent WHERE digest = ?")?;
-        let row: Option<(String, i64, Option<String>)> =
-            statement.query_row([digest], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()?;
-        let Some((key, sent_at, trainee_id)) = row else { return Ok(None) };
+        let mut statement = self.connection.prepare_cached(
+            "SELECT idempotency_key, sent_at, trainee_id FROM sync_sent WHERE digest = ?",
+        )?;
+        let row: Option<(String, i64, Option<String>)> = statement
+            .query_row([digest], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((key, sent_at, trainee_id)) = row else {
+            return Ok(None);
+        };
         let is_remembered = unix_time()? - sent_at < KEY_LIFETIME_SECS;
-        Ok(Some(SentRequest { key, trainee_id, is_remembered }))
+        Ok(Some(SentRequest {
+            key,
+            trainee_id,
+            is_remembered,
+        }))
     }
 
-    /// The keys of requests that are about to be sent, in their order: those of before, or new ones. They are on the disk
-    /// when this returns.
+    /// The keys of requests that are about to be sent, in their order: those of before, or new
+    /// ones. They are on the disk when this returns.
     pub(crate) fn keys(&mut self, digests: &[&str]) -> Result<Vec<String>> {
         let now = unix_time()?;
         let mut known = Vec::with_capacity(digests.len());
         for digest in digests {
-            known.push(self.sent(digest)?.filter(|sent| sent.is_remembered).map(|sent| sent.key));
+            known.push(
+                self.sent(digest)?
+                    .filter(|sent| sent.is_remembered)
+                    .map(|sent| sent.key),
+            );
         }
         let transaction = self.connection.transaction()?;
         let mut keys = Vec::with_capacity(digests.len());
@@ -104,16 +115,23 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// How the register shows what was sent for a field, where the two differ: the text sent, and the text shown.
+    /// How the register shows what was sent for a field, where the two differ: the text sent, and
+    /// the text shown.
     pub(crate) fn accepted(&self, trainee_id: &str) -> Result<Vec<(String, String, String)>> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT field, sent, shown FROM sync_accepted WHERE trainee_id = ?")?;
-        let rows = statement.query_map([trainee_id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT field, sent, shown FROM sync_accepted WHERE trainee_id = ?")?;
+        let rows = statement.query_map([trainee_id], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Remembers how the register shows what was sent: trainee, field, text sent, text shown.
-    pub(crate) fn set_accepted(&mut self, accepted: &[(String, String, String, String)]) -> Result<()> {
+    pub(crate) fn set_accepted(
+        &mut self,
+        accepted: &[(String, String, String, String)],
+    ) -> Result<()> {
         if accepted.is_empty() {
             return Ok(());
         }
@@ -129,14 +147,22 @@ impl Store {
 
     /// The record that a change of the trainee was begun on, where it had that `updated_at`.
     pub(crate) fn base(&self, trainee_id: &str, updated_at: &str) -> Result<Option<Value>> {
-        let mut statement =
-            self.connection.prepare_cached("SELECT record FROM sync_bases WHERE trainee_id = ? AND updated_at = ?")?;
-        let record: Option<String> = statement.query_row([trainee_id, updated_at], |row| row.get(0)).optional()?;
+        let mut statement = self.connection.prepare_cached(
+            "SELECT record FROM sync_bases WHERE trainee_id = ? AND updated_at = ?",
+        )?;
+        let record: Option<String> = statement
+            .query_row([trainee_id, updated_at], |row| row.get(0))
+            .optional()?;
         record.map(|record| parse_record(&record)).transpose()
     }
 
     /// Remembers the record that a change is begun on. It is on the disk when this returns.
-    pub(crate) fn set_base(&self, trainee_id: &str, updated_at: &str, record: &Value) -> Result<()> {
+    pub(crate) fn set_base(
+        &self,
+        trainee_id: &str,
+        updated_at: &str,
+        record: &Value,
+    ) -> Result<()> {
         self.connection.execute(
             "INSERT OR REPLACE INTO sync_bases (trainee_id, updated_at, record) VALUES (?, ?, ?)",
             params![trainee_id, updated_at, record.to_string()],
@@ -147,12 +173,16 @@ impl Store {
 
 fn new_key() -> Result<String> {
     let mut bytes = [0; KEY_BYTES];
-    getrandom::fill(&mut bytes).ok().context("this machine has no random numbers")?;
+    getrandom::fill(&mut bytes)
+        .ok()
+        .context("this machine has no random numbers")?;
     Ok(HEXLOWER.encode(&bytes))
 }
 
 fn unix_time() -> Result<i64> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock of this machine is wrong")?;
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .context("the clock of this machine is wrong")?;
     Ok(i64::try_from(since.as_secs())?)
 }
 
@@ -171,8 +201,17 @@ mod tests {
         let (_folder, mut store) = store();
         let keys = store.keys(&["a", "b"]).unwrap();
         assert_ne!(keys[0], keys[1]);
-        assert_eq!(store.keys(&["b", "a"]).unwrap(), [keys[1].clone(), keys[0].clone()]);
-        store.connection.execute("UPDATE sync_sent SET sent_at = sent_at - 90000 WHERE digest = 'a'", []).unwrap();
+        assert_eq!(
+            store.keys(&["b", "a"]).unwrap(),
+            [keys[1].clone(), keys[0].clone()]
+        );
+        store
+            .connection
+            .execute(
+                "UPDATE sync_sent SET sent_at = sent_at - 90000 WHERE digest = 'a'",
+                [],
+            )
+            .unwrap();
         assert!(!store.sent("a").unwrap().unwrap().is_remembered);
         let again = store.keys(&["a", "b"]).unwrap();
         assert!(again[0] != keys[0] && again[1] == keys[1]);
@@ -182,9 +221,20 @@ mod tests {
     fn outcome_and_refusal_of_a_request_are_stored() {
         let (_folder, mut store) = store();
         store.keys(&["a", "b"]).unwrap();
-        store.set_outcomes(&[("a".to_owned(), "T".to_owned()), ("c".to_owned(), "U".to_owned())]).unwrap();
-        assert_eq!(store.sent("a").unwrap().unwrap().trainee_id.as_deref(), Some("T"));
-        assert_eq!(store.sent("c").unwrap().unwrap().trainee_id.as_deref(), Some("U"));
+        store
+            .set_outcomes(&[
+                ("a".to_owned(), "T".to_owned()),
+                ("c".to_owned(), "U".to_owned()),
+            ])
+            .unwrap();
+        assert_eq!(
+            store.sent("a").unwrap().unwrap().trainee_id.as_deref(),
+            Some("T")
+        );
+        assert_eq!(
+            store.sent("c").unwrap().unwrap().trainee_id.as_deref(),
+            Some("U")
+        );
         store.forget_sent(&["b".to_owned()]).unwrap();
         assert_eq!(store.sent("b").unwrap(), None);
     }
@@ -198,7 +248,9 @@ mod tests {
     #[test]
     fn base_is_that_of_its_time() {
         let (_folder, store) = store();
-        store.set_base("T", "1", &serde_json::json!({ "a": 1 })).unwrap();
+        store
+            .set_base("T", "1", &serde_json::json!({ "a": 1 }))
+            .unwrap();
         assert_eq!(store.base("T", "1").unwrap().unwrap()["a"], 1);
         assert_eq!(store.base("T", "2").unwrap(), None);
     }

@@ -1,4 +1,5 @@
-//! What other versions call the fields of a version: names that it refuses, and names that it ignores with a `Warning`.
+//! What other versions call the fields of a version: names that it refuses, and names that it
+//! ignores with a `Warning`.
 
 use domain::{Deferral, Field, Recommendation, Record, Trainee, Withdrawal, nested_kinds};
 

@@ -1,4 +1,5 @@
-//! Problems by field, for clients that ask for them in that form: `{message, errors: {field: [...]}}`.
+//! Problems by field, for clients that ask for them in that form: `{message, errors: {field:
+//! [...]}}`.
 
 use std::collections::BTreeMap;
 
@@ -47,33 +48,57 @@ impl ErrorsByField {
                     let fields = inside.entry(array).or_default();
                     fields.entry(field).or_default().push(of_item(item, &text));
                 }
-                Some((array, item, None)) => here.entry(array).or_default().push(of_item(item, &text)),
-                None => here.entry(path(version, &problem.at)).or_default().push(text),
+                Some((array, item, None)) => {
+                    here.entry(array).or_default().push(of_item(item, &text))
+                }
+                None => here
+                    .entry(path(version, &problem.at))
+                    .or_default()
+                    .push(text),
             }
         }
         for (array, fields) in &mut inside {
             if let Some(texts) = here.remove(array) {
-                fields.entry(AS_A_WHOLE.to_owned()).or_default().extend(texts);
+                fields
+                    .entry(AS_A_WHOLE.to_owned())
+                    .or_default()
+                    .extend(texts);
             }
         }
-        let here = here.into_iter().map(|(place, texts)| (place, FieldErrors::Messages(texts)));
-        let inside = inside.into_iter().map(|(array, fields)| (array, FieldErrors::Nested(fields)));
-        Self { message: counted(problems.len()), errors: here.chain(inside).collect() }
+        let here = here
+            .into_iter()
+            .map(|(place, texts)| (place, FieldErrors::Messages(texts)));
+        let inside = inside
+            .into_iter()
+            .map(|(array, fields)| (array, FieldErrors::Nested(fields)));
+        Self {
+            message: counted(problems.len()),
+            errors: here.chain(inside).collect(),
+        }
     }
 }
 
-/// The array, the number of the item from 1, and its field, of a place in a nested array; `None` for other places, and
-/// where the version reports nested problems like all others.
+/// The array, the number of the item from 1, and its field, of a place in a nested array; `None`
+/// for other places, and where the version reports nested problems like all others.
 fn inner(version: &ApiVersion, at: &Path) -> Option<(String, usize, Option<String>)> {
     if version.nested_errors == NestedErrors::Flat {
         return None;
     }
     let (array, position, field) = match at {
-        Path::Nested { list: array, position, field: inner } => {
-            (array, position, Some(field(version, *inner).to_owned()))
-        }
-        Path::NestedKey { list: array, position, key } => (array, position, Some(truncated(key))),
-        Path::Position { list: array, position } => (array, position, None),
+        Path::Nested {
+            list: array,
+            position,
+            field: inner,
+        } => (array, position, Some(field(version, *inner).to_owned())),
+        Path::NestedKey {
+            list: array,
+            position,
+            key,
+        } => (array, position, Some(truncated(key))),
+        Path::Position {
+            list: array,
+            position,
+        } => (array, position, None),
         Path::Data | Path::Field(_) | Path::List(_) | Path::Key(_) => return None,
     };
     Some((list(version, *array).to_owned(), position + 1, field))

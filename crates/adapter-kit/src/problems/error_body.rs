@@ -84,7 +84,8 @@ impl ErrorBody {
         Self::List(Errors::one(error, message))
     }
 
-    /// The body as JSON. It consists of structs, lists and maps with strings as keys: writing it cannot fail.
+    /// The body as JSON. It consists of structs, lists and maps with strings as keys: writing it
+    /// cannot fail.
     #[must_use]
     pub fn to_json(&self, form: ProblemForm, status: u16) -> Vec<u8> {
         match form {
@@ -99,7 +100,9 @@ impl ErrorBody {
             Self::List(errors) => serde_json::to_vec(errors),
             Self::ByField(errors) => serde_json::to_vec(errors),
             Self::Parameters(errors) => serde_json::to_vec(errors),
-            Self::Unauthorized => serde_json::to_vec(&Unauthorized { error: UNAUTHORIZED }),
+            Self::Unauthorized => serde_json::to_vec(&Unauthorized {
+                error: UNAUTHORIZED,
+            }),
             Self::Conflict(errors, data) => serde_json::to_vec(&Conflict { errors, data }),
         }
     }
@@ -107,13 +110,35 @@ impl ErrorBody {
     fn details(&self, status: u16) -> Details<'_> {
         let (name, detail, errors, data) = match self {
             Self::List(errors) => (first_name(errors), summary(errors), entries(errors), None),
-            Self::Conflict(errors, data) => (first_name(errors), summary(errors), Vec::new(), Some(&**data)),
-            Self::Parameters(wrong) => (super::UNPROCESSABLE, wrong.message.as_str(), parameters(wrong), None),
+            Self::Conflict(errors, data) => (
+                first_name(errors),
+                summary(errors),
+                Vec::new(),
+                Some(&**data),
+            ),
+            Self::Parameters(wrong) => (
+                super::UNPROCESSABLE,
+                wrong.message.as_str(),
+                parameters(wrong),
+                None,
+            ),
             // No version with problem details has the form by field.
-            Self::ByField(errors) => (super::UNPROCESSABLE, errors.message.as_str(), Vec::new(), None),
+            Self::ByField(errors) => (
+                super::UNPROCESSABLE,
+                errors.message.as_str(),
+                Vec::new(),
+                None,
+            ),
             Self::Unauthorized => (UNAUTHORIZED, "there is no valid token", Vec::new(), None),
         };
-        Details { kind: "about:blank", title: title(name), status, detail, errors, data }
+        Details {
+            kind: "about:blank",
+            title: title(name),
+            status,
+            detail,
+            errors,
+            data,
+        }
     }
 }
 
@@ -130,7 +155,10 @@ fn summary(errors: &Errors) -> &str {
 
 /// The problems that have a place; an error without one is described by `detail`.
 fn entries<'a>(errors: &'a Errors) -> Vec<DetailsEntry<'a>> {
-    let located = errors.errors.iter().filter_map(|error| Some((error.located.as_ref()?, error)));
+    let located = errors
+        .errors
+        .iter()
+        .filter_map(|error| Some((error.located.as_ref()?, error)));
     let entry = |(located, error): (&Located, &'a ErrorEntry)| DetailsEntry {
         pointer: Some(pointer(&located.field)),
         parameter: None,
@@ -141,8 +169,18 @@ fn entries<'a>(errors: &'a Errors) -> Vec<DetailsEntry<'a>> {
 }
 
 fn parameters(wrong: &ParameterErrors) -> Vec<DetailsEntry<'_>> {
-    let texts = wrong.errors.iter().flat_map(|(name, texts)| texts.iter().map(move |text| (name.as_ref(), text)));
-    texts.map(|(name, text)| DetailsEntry { pointer: None, parameter: Some(name), code: None, detail: text }).collect()
+    let texts = wrong
+        .errors
+        .iter()
+        .flat_map(|(name, texts)| texts.iter().map(move |text| (name.as_ref(), text)));
+    texts
+        .map(|(name, text)| DetailsEntry {
+            pointer: None,
+            parameter: Some(name),
+            code: None,
+            detail: text,
+        })
+        .collect()
 }
 
 /// The name of an error as words, such as `Unprocessable entity`.
@@ -171,7 +209,12 @@ pub fn pointer(path: &str) -> String {
     }
     for step in path.split(['.', '[']) {
         pointer.push('/');
-        pointer.push_str(&step.trim_end_matches(']').replace('~', "~0").replace('/', "~1"));
+        pointer.push_str(
+            &step
+                .trim_end_matches(']')
+                .replace('~', "~0")
+                .replace('/', "~1"),
+        );
     }
     pointer
 }
@@ -186,7 +229,10 @@ mod tests {
             ("data", "/data"),
             ("email", "/data/email"),
             ("withdrawal.date", "/data/withdrawal/date"),
-            ("placements_attributes[10].name", "/data/placements_attributes/10/name"),
+            (
+                "placements_attributes[10].name",
+                "/data/placements_attributes/10/name",
+            ),
             ("placements_attributes[0]", "/data/placements_attributes/0"),
             ("a~b/c", "/data/a~0b~1c"),
             ("idempotency_key", "/idempotency_key"),
@@ -197,14 +243,22 @@ mod tests {
 
     #[test]
     fn several_problems_have_one_entry_each() {
-        let located = |field: &str| Some(Located { code: "blank", field: field.to_owned() });
+        let located = |field: &str| {
+            Some(Located {
+                code: "blank",
+                field: field.to_owned(),
+            })
+        };
         let entry = |field: &str| ErrorEntry {
             error: super::super::UNPROCESSABLE,
             message: format!("{field} cannot be blank"),
             located: located(field),
         };
-        let body = ErrorBody::List(Errors { errors: vec![entry("sex"), entry("email")] });
-        let json: serde_json::Value = serde_json::from_slice(&body.to_json(ProblemForm::Details, 422)).unwrap();
+        let body = ErrorBody::List(Errors {
+            errors: vec![entry("sex"), entry("email")],
+        });
+        let json: serde_json::Value =
+            serde_json::from_slice(&body.to_json(ProblemForm::Details, 422)).unwrap();
         let expected = serde_json::json!({
             "type": "about:blank",
             "title": "Unprocessable entity",

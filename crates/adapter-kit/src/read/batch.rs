@@ -1,7 +1,8 @@
-//! Reads the body of a batch: a JSON array of items, or one item a line, each `{"idempotency_key": ..., "data": ...}`.
+//! Reads the body of a batch: a JSON array of items, or one item a line, each `{"idempotency_key":
+//! ..., "data": ...}`.
 //!
-//! The record of an item stays the text that was sent. It is read when the item is handled, as that of a request of its
-//! own.
+//! The record of an item stays the text that was sent. It is read when the item is handled, as that
+//! of a request of its own.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -10,7 +11,9 @@ use std::fmt;
 
 use domain::problem::NameHint;
 use domain::{Notice, Path, Problem, ProblemKind};
-use serde::de::{DeserializeSeed as _, Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    DeserializeSeed as _, Deserializer as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -83,12 +86,17 @@ pub fn is_idempotency_key(text: &str) -> bool {
     (1..=MAX_KEY_CHARS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Reads the items of a batch, in order. Nothing is said of their records, except that they are JSON.
+/// Reads the items of a batch, in order. Nothing is said of their records, except that they are
+/// JSON.
 ///
 /// # Errors
 ///
 /// Why no item can be handled.
-pub fn read_batch(body: &[u8], form: BatchForm, unknown: UnknownNames) -> Result<Vec<BatchItem<'_>>, BatchError> {
+pub fn read_batch(
+    body: &[u8],
+    form: BatchForm,
+    unknown: UnknownNames,
+) -> Result<Vec<BatchItem<'_>>, BatchError> {
     let texts = match form {
         BatchForm::Array => elements(body)?,
         BatchForm::Lines => lines(body)?,
@@ -98,7 +106,11 @@ pub fn read_batch(body: &[u8], form: BatchForm, unknown: UnknownNames) -> Result
     }
     let mut items = Vec::with_capacity(texts.len());
     for Element { unit, number, text } in texts {
-        let malformed = |error| BatchError::MalformedElement { unit, number, error };
+        let malformed = |error| BatchError::MalformedElement {
+            unit,
+            number,
+            error,
+        };
         check(text).map_err(malformed)?;
         items.push(read_item(text, unknown).map_err(|error| malformed(Malformed(error)))?);
     }
@@ -130,25 +142,41 @@ fn elements(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
         return Err(BatchError::TooMany { count });
     }
     let texts = texts.into_iter().zip(1..);
-    Ok(texts.map(|(text, number)| Element { unit: "item", number, text: text.get().as_bytes() }).collect())
+    Ok(texts
+        .map(|(text, number)| Element {
+            unit: "item",
+            number,
+            text: text.get().as_bytes(),
+        })
+        .collect())
 }
 
 fn lines(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
     let lines = body.split(|byte| *byte == b'\n').zip(1..);
-    let lines =
-        lines.map(|(line, number)| Element { unit: "line", number, text: without_byte_order_mark(line).trim_ascii() });
+    let lines = lines.map(|(line, number)| Element {
+        unit: "line",
+        number,
+        text: without_byte_order_mark(line).trim_ascii(),
+    });
     let mut written = lines.filter(|line| !line.text.is_empty());
     let items: Vec<_> = written.by_ref().take(MAX_BATCH_ITEMS).collect();
     match written.count() {
         0 => Ok(items),
-        others => Err(BatchError::TooMany { count: MAX_BATCH_ITEMS + others }),
+        others => Err(BatchError::TooMany {
+            count: MAX_BATCH_ITEMS + others,
+        }),
     }
 }
 
 /// Checks that a text is JSON, and not nested too deeply.
 fn check(text: &[u8]) -> Result<(), Malformed> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    At { depth: 0, target: Skip }.deserialize(&mut deserializer).map_err(Malformed)?;
+    At {
+        depth: 0,
+        target: Skip,
+    }
+    .deserialize(&mut deserializer)
+    .map_err(Malformed)?;
     deserializer.end().map_err(Malformed)
 }
 
@@ -164,7 +192,8 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
                 DATA if keys.add_known(&name) => data = Some(value),
                 IDEMPOTENCY_KEY | DATA => {}
                 _ => keys.add_unknown(&name, |name| {
-                    nearest(name, [IDEMPOTENCY_KEY, DATA].into_iter()).map_or(NameHint::None, NameHint::Nearest)
+                    nearest(name, [IDEMPOTENCY_KEY, DATA].into_iter())
+                        .map_or(NameHint::None, NameHint::Nearest)
                 }),
             }
         }
@@ -180,12 +209,19 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
         }
     };
     let key_problem = problem.map(|kind| Problem::at(key_path(), kind));
-    let no_data = data.is_none().then(|| Problem::at(Path::Data, ProblemKind::NoData));
+    let no_data = data
+        .is_none()
+        .then(|| Problem::at(Path::Data, ProblemKind::NoData));
     let mut problems = key_problem.into_iter().chain(no_data).collect();
     let mut notices = Vec::new();
     keys.report(&mut problems, &mut notices, unknown);
     let data = data.map_or("", RawValue::get);
-    Ok(BatchItem { key, data, problems, notices })
+    Ok(BatchItem {
+        key,
+        data,
+        problems,
+        notices,
+    })
 }
 
 /// The key that a text is, or what is wrong with it.
@@ -209,7 +245,9 @@ fn reject_repeated_keys(items: &mut [BatchItem<'_>]) {
         match first.entry(key.clone()) {
             Entry::Vacant(new) => drop(new.insert(position)),
             Entry::Occupied(earlier) => {
-                let kind = ProblemKind::RepeatsPosition { position: *earlier.get() };
+                let kind = ProblemKind::RepeatsPosition {
+                    position: *earlier.get(),
+                };
                 item.problems.push(Problem::at(key_path(), kind));
             }
         }
@@ -275,30 +313,77 @@ mod tests {
     }
 
     fn codes(item: &BatchItem<'_>) -> Vec<Code> {
-        item.problems.iter().map(|problem| problem.kind.code()).collect()
+        item.problems
+            .iter()
+            .map(|problem| problem.kind.code())
+            .collect()
     }
 
     #[test]
     fn key_that_is_missing_or_malformed_or_repeated_is_a_problem_of_its_item() {
         let long = "k".repeat(MAX_KEY_CHARS + 1);
-        let keys = ["\"a\"", "null", "\" \"", "\"a b\"", "\"\u{e9}\"", "1.5", &format!("\"{long}\""), "\" a \""];
+        let keys = [
+            "\"a\"",
+            "null",
+            "\" \"",
+            "\"a b\"",
+            "\"\u{e9}\"",
+            "1.5",
+            &format!("\"{long}\""),
+            "\" a \"",
+        ];
         let items = keys.map(|key| format!(r#"{{"idempotency_key":{key},"data":{{}}}}"#));
         let body = format!("[{}]", items.join(","));
         let (blank, malformed) = (Code::Blank, Code::MalformedKey);
-        let expected =
-            [None, Some(blank), Some(blank), Some(malformed), Some(malformed), Some(malformed), Some(malformed)];
-        let expected: Vec<Vec<Code>> =
-            expected.into_iter().chain([Some(Code::RepeatsPosition)]).map(Vec::from_iter).collect();
-        assert_eq!(read(&body, BatchForm::Array).iter().map(codes).collect::<Vec<_>>(), expected);
+        let expected = [
+            None,
+            Some(blank),
+            Some(blank),
+            Some(malformed),
+            Some(malformed),
+            Some(malformed),
+            Some(malformed),
+        ];
+        let expected: Vec<Vec<Code>> = expected
+            .into_iter()
+            .chain([Some(Code::RepeatsPosition)])
+            .map(Vec::from_iter)
+            .collect();
+        assert_eq!(
+            read(&body, BatchForm::Array)
+                .iter()
+                .map(codes)
+                .collect::<Vec<_>>(),
+            expected
+        );
     }
 
     #[test]
     fn malformed_body_is_rejected_as_a_whole() {
-        let deep = format!(r#"[{{"idempotency_key":"a","data":{}{}}}]"#, "[".repeat(32), "]".repeat(32));
-        let malformed = ["[1,", "[1] 2", "{", "[\"\\ud800\"]", "[1e999]", &deep, "[,]"];
+        let deep = format!(
+            r#"[{{"idempotency_key":"a","data":{}{}}}]"#,
+            "[".repeat(32),
+            "]".repeat(32)
+        );
+        let malformed = [
+            "[1,",
+            "[1] 2",
+            "{",
+            "[\"\\ud800\"]",
+            "[1e999]",
+            &deep,
+            "[,]",
+        ];
         for body in malformed {
-            let error = read_batch(body.as_bytes(), BatchForm::Array, UnknownNames::Warn).unwrap_err();
-            assert!(matches!(error, BatchError::Malformed(_) | BatchError::MalformedElement { .. }), "{body}: {error}");
+            let error =
+                read_batch(body.as_bytes(), BatchForm::Array, UnknownNames::Warn).unwrap_err();
+            assert!(
+                matches!(
+                    error,
+                    BatchError::Malformed(_) | BatchError::MalformedElement { .. }
+                ),
+                "{body}: {error}"
+            );
         }
         let error = read_batch(b"{}\n\n{} {}", BatchForm::Lines, UnknownNames::Warn).unwrap_err();
         assert!(error.to_string().starts_with("line 3: "), "{error}");

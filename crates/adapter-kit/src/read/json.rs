@@ -1,5 +1,5 @@
-//! Reads a JSON body in one pass: each value goes to a target, which takes it or skips it. Nothing is kept of what no target
-//! takes, and the depth is checked here alone.
+//! Reads a JSON body in one pass: each value goes to a target, which takes it or skips it. Nothing
+//! is kept of what no target takes, and the depth is checked here alone.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,7 +29,10 @@ pub(super) trait Target<'de>: Sized {
     fn scalar(self, value: Scalar<'de>) -> Self::Output;
 
     /// Reads an array, to its end.
-    fn array<A: SeqAccess<'de>>(self, mut elements: Elements<'de, A>) -> Result<Self::Output, A::Error> {
+    fn array<A: SeqAccess<'de>>(
+        self,
+        mut elements: Elements<'de, A>,
+    ) -> Result<Self::Output, A::Error> {
         elements.skip_rest()?;
         Ok(self.scalar(Scalar::Other))
     }
@@ -61,8 +64,14 @@ pub(super) struct Elements<'de, A> {
 
 impl<'de, A: SeqAccess<'de>> Elements<'de, A> {
     /// The next element; `None` at the end.
-    pub(super) fn next<T: Target<'de>>(&mut self, target: T) -> Result<Option<T::Output>, A::Error> {
-        self.access.next_element_seed(At { depth: self.depth, target })
+    pub(super) fn next<T: Target<'de>>(
+        &mut self,
+        target: T,
+    ) -> Result<Option<T::Output>, A::Error> {
+        self.access.next_element_seed(At {
+            depth: self.depth,
+            target,
+        })
     }
 
     /// How many elements are left; they are skipped.
@@ -75,8 +84,12 @@ impl<'de, A: SeqAccess<'de>> Elements<'de, A> {
     }
 }
 
-/// The pairs of an object, in order, repeated keys included. After each key its value is to be read.
-#[expect(missing_debug_implementations, reason = "what is left of a text that is being read")]
+/// The pairs of an object, in order, repeated keys included. After each key its value is to be
+/// read.
+#[expect(
+    missing_debug_implementations,
+    reason = "what is left of a text that is being read"
+)]
 pub struct Pairs<'de, A> {
     access: A,
     depth: usize,
@@ -86,12 +99,18 @@ pub struct Pairs<'de, A> {
 impl<'de, A: MapAccess<'de>> Pairs<'de, A> {
     /// The next key; `None` at the end.
     pub(super) fn key(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
-        self.access.next_key_seed(At { depth: self.depth, target: Key })
+        self.access.next_key_seed(At {
+            depth: self.depth,
+            target: Key,
+        })
     }
 
     /// The value of the key.
     pub(super) fn value<T: Target<'de>>(&mut self, target: T) -> Result<T::Output, A::Error> {
-        self.access.next_value_seed(At { depth: self.depth, target })
+        self.access.next_value_seed(At {
+            depth: self.depth,
+            target,
+        })
     }
 }
 
@@ -103,7 +122,11 @@ impl<'de> Target<'de> for Key {
 
     /// A key is always text.
     fn scalar(self, value: Scalar<'de>) -> Self::Output {
-        if let Scalar::Text(text) = value { text } else { Cow::Borrowed("") }
+        if let Scalar::Text(text) = value {
+            text
+        } else {
+            Cow::Borrowed("")
+        }
     }
 }
 
@@ -116,7 +139,9 @@ pub(super) struct At<T> {
 impl<T> At<T> {
     fn deeper<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH {
-            return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH} levels")));
+            return Err(E::custom(format_args!(
+                "nested deeper than {MAX_DEPTH} levels"
+            )));
         }
         Ok(self.depth + 1)
     }
@@ -162,16 +187,26 @@ impl<'de, T: Target<'de>> Visitor<'de> for At<T> {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(self.target.scalar(Scalar::Text(Cow::Owned(text.to_owned()))))
+        Ok(self
+            .target
+            .scalar(Scalar::Text(Cow::Owned(text.to_owned()))))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
         let depth = self.deeper()?;
-        self.target.array(Elements { access, depth, text: PhantomData })
+        self.target.array(Elements {
+            access,
+            depth,
+            text: PhantomData,
+        })
     }
 
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
         let depth = self.deeper()?;
-        self.target.object(Pairs { access, depth, text: PhantomData })
+        self.target.object(Pairs {
+            access,
+            depth,
+            text: PhantomData,
+        })
     }
 }

@@ -35,11 +35,14 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Adds a known name, such as a field of a response; says whether it is new. However often a name is repeated, that
-    /// is one problem.
+    /// Adds a known name, such as a field of a response; says whether it is new. However often a
+    /// name is repeated, that is one problem.
     pub(super) fn add_known(&mut self, key: &str) -> bool {
         let is_new = self.seen.insert(key.to_string());
-        if !is_new && self.repeated.len() < MAX_UNKNOWN && !self.repeated.iter().any(|known| known == key) {
+        if !is_new
+            && self.repeated.len() < MAX_UNKNOWN
+            && !self.repeated.iter().any(|known| known == key)
+        {
             self.repeated.push(key.to_string());
         }
         is_new
@@ -58,21 +61,36 @@ impl Keys {
         self.lists.push(key.to_owned());
     }
 
-    /// Reports what is wrong with the keys. A key next to `data` has the path of the same key in it, and is reported once.
-    pub(super) fn report(self, problems: &mut Vec<Problem>, notices: &mut Vec<Notice>, unknown: UnknownNames) {
+    /// Reports what is wrong with the keys. A key next to `data` has the path of the same key in
+    /// it, and is reported once.
+    pub(super) fn report(
+        self,
+        problems: &mut Vec<Problem>,
+        notices: &mut Vec<Notice>,
+        unknown: UnknownNames,
+    ) {
         for key in self.repeated {
             let problem = Problem::at(Path::Key(key), ProblemKind::RepeatedKey);
             add_problem(problems, problem);
         }
-        let lists = self.lists.into_iter().map(|key| (key, NoticeKind::UseEndpoint, ProblemKind::UseEndpoint));
+        let lists = self
+            .lists
+            .into_iter()
+            .map(|key| (key, NoticeKind::UseEndpoint, ProblemKind::UseEndpoint));
         let unknown_names = self.unknown.into_iter().map(|(key, hint)| {
-            (key, NoticeKind::UnknownName { hint: hint.clone() }, ProblemKind::UnknownName { hint })
+            (
+                key,
+                NoticeKind::UnknownName { hint: hint.clone() },
+                ProblemKind::UnknownName { hint },
+            )
         });
         for (key, notice, problem) in lists.chain(unknown_names) {
             let at = Path::Key(key);
             match unknown {
                 UnknownNames::Warn | UnknownNames::Ignore => {
-                    add_once(notices, Notice { at, kind: notice }, |one| (&one.at, discriminant(&one.kind)));
+                    add_once(notices, Notice { at, kind: notice }, |one| {
+                        (&one.at, discriminant(&one.kind))
+                    });
                 }
                 UnknownNames::Reject => add_problem(problems, Problem { at, kind: problem }),
             }

@@ -1,16 +1,18 @@
-//! Whole numbers that have too many digits for a machine. A parser of JSON reads them as floating point, which loses
-//! digits.
+//! Whole numbers that have too many digits for a machine. A parser of JSON reads them as floating
+//! point, which loses digits.
 
 use std::borrow::Cow;
 
 /// Fewer digits always fit into 64 bits.
 const MIN_DIGITS: usize = 19;
 
-/// The JSON text with each value of an object that is such a number as a string of its digits, which is how text fields
-/// read numbers. `json` must be valid. Elements of arrays stay: no array of numbers is read as text.
+/// The JSON text with each value of an object that is such a number as a string of its digits,
+/// which is how text fields read numbers. `json` must be valid. Elements of arrays stay: no array
+/// of numbers is read as text.
 pub(super) fn as_text(json: &[u8]) -> Cow<'_, [u8]> {
-    let has_long_run =
-        json.chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit()).any(|run| run.len() >= MIN_DIGITS);
+    let has_long_run = json
+        .chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit())
+        .any(|run| run.len() >= MIN_DIGITS);
     if !has_long_run {
         return Cow::Borrowed(json);
     }
@@ -50,11 +52,16 @@ fn token_length(json: &[u8]) -> usize {
                 is_escaped = *byte == b'\\' && !is_escaped;
                 ends
             };
-            json.iter().skip(1).position(ends).map_or(json.len(), |inner| inner + 2)
+            json.iter()
+                .skip(1)
+                .position(ends)
+                .map_or(json.len(), |inner| inner + 2)
         }
         Some(b'-' | b'0'..=b'9') => {
             let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-            json.iter().position(|byte| !is_part(byte)).unwrap_or(json.len())
+            json.iter()
+                .position(|byte| !is_part(byte))
+                .unwrap_or(json.len())
         }
         Some(_) | None => 1,
     }
@@ -76,7 +83,10 @@ mod tests {
             format!("{{\"a\" : \"{long}\" , \"b\":\"-{long}\"}}")
         );
         for number in ["18446744073709551616", "-9223372036854775809"] {
-            assert_eq!(read(&format!("{{\"a\":{number}}}")), format!("{{\"a\":\"{number}\"}}"));
+            assert_eq!(
+                read(&format!("{{\"a\":{number}}}")),
+                format!("{{\"a\":\"{number}\"}}")
+            );
         }
     }
 

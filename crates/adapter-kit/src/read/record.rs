@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 use domain::problem::{NameHint, NoticeKind};
 use domain::records::record::Changes as _;
 use domain::{
-    Deferral, FieldSet, Input, Kind, NestedRecord, Notice, ParsedRecord, Path, Problem, ProblemKind, Recommendation,
-    Record, RecordField as _, Trainee, TraineeField, Withdrawal, for_nested_list, nested_kinds,
+    Deferral, FieldSet, Input, Kind, NestedRecord, Notice, ParsedRecord, Path, Problem,
+    ProblemKind, Recommendation, Record, RecordField as _, Trainee, TraineeField, Withdrawal,
+    for_nested_list, nested_kinds,
 };
 use serde::de::{MapAccess, SeqAccess};
 
@@ -23,8 +24,8 @@ use crate::wire::WireRecord;
 /// What becomes of nested lists, and of fields without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NestedLists {
-    /// The body makes a record. Lists are read: their records are created together with the trainee. Fields without a key
-    /// take the default of the version.
+    /// The body makes a record. Lists are read: their records are created together with the
+    /// trainee. Fields without a key take the default of the version.
     #[default]
     Read,
     /// The body changes a record. Lists are unknown names: their records have separate endpoints.
@@ -73,7 +74,8 @@ impl ReadableRecord for Trainee {
         let rejected = for_nested_list!(list, read_nested<_>(sent, pairs, reader)).transpose()?;
         if let Some(Err(kind)) = rejected {
             sent.unread.insert(list);
-            sent.problems.push(Problem::at(Path::List(list.into()), kind));
+            sent.problems
+                .push(Problem::at(Path::List(list.into()), kind));
         }
         Ok(())
     }
@@ -96,7 +98,9 @@ fn read_nested<'de, R: ReadableRecord + NestedRecord, A: MapAccess<'de>>(
         Ok(records) => records,
         Err(kind) => return Ok(Err(kind)),
     };
-    records.iter().for_each(|record| sent.unrecognised.merge(&record.unrecognised));
+    records
+        .iter()
+        .for_each(|record| sent.unrecognised.merge(&record.unrecognised));
     *R::in_nested_mut(&mut sent.nested) = records;
     Ok(Ok(()))
 }
@@ -109,7 +113,10 @@ pub(super) struct Body<'a, R> {
 
 impl<'a, R> Body<'a, R> {
     pub(super) fn new(reader: Reader<'a>) -> Self {
-        Self { reader, record: PhantomData }
+        Self {
+            reader,
+            record: PhantomData,
+        }
     }
 }
 
@@ -125,11 +132,18 @@ impl<'de, R: ReadableRecord> Target<'de> for Body<'_, R> {
         let mut keys = Keys::default();
         while let Some(key) = pairs.key()? {
             match &mut sent {
-                None if key == "data" => sent = Some(pairs.value(One::new(self.reader))?.unwrap_or_else(without_data)),
+                None if key == "data" => {
+                    sent = Some(
+                        pairs
+                            .value(One::new(self.reader))?
+                            .unwrap_or_else(without_data),
+                    )
+                }
                 Some(sent) if key == "data" => {
                     pairs.value(Skip)?;
                     if !std::mem::replace(&mut repeated, true) {
-                        sent.problems.push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
+                        sent.problems
+                            .push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
                     }
                 }
                 None | Some(_) => {
@@ -146,7 +160,10 @@ impl<'de, R: ReadableRecord> Target<'de> for Body<'_, R> {
 
 /// What a body without `data` asks for.
 pub(super) fn without_data<R: Record>() -> ParsedRecord<R> {
-    ParsedRecord { problems: vec![Problem::at(Path::Data, ProblemKind::NoData)], ..ParsedRecord::default() }
+    ParsedRecord {
+        problems: vec![Problem::at(Path::Data, ProblemKind::NoData)],
+        ..ParsedRecord::default()
+    }
 }
 
 /// Reads the changes of one record; `None` when the value is not an object, or an empty one.
@@ -157,7 +174,10 @@ struct One<'a, R> {
 
 impl<'a, R> One<'a, R> {
     fn new(reader: Reader<'a>) -> Self {
-        Self { reader, record: PhantomData }
+        Self {
+            reader,
+            record: PhantomData,
+        }
     }
 }
 
@@ -199,7 +219,10 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
     fn new(reader: Reader<'a>) -> Self {
         Self {
             reader,
-            sent: ParsedRecord { is_strict: reader.unknown == UnknownNames::Reject, ..ParsedRecord::default() },
+            sent: ParsedRecord {
+                is_strict: reader.unknown == UnknownNames::Reject,
+                ..ParsedRecord::default()
+            },
             seen: FieldSet::new(),
             repeated: FieldSet::new(),
             other_names: Vec::new(),
@@ -209,7 +232,11 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
     }
 
     /// Reads the value of a key of the record. A path, such as `withdrawal.date`, is no key.
-    fn read_pair<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, pairs: &mut Pairs<'de, A>) -> Result<(), A::Error> {
+    fn read_pair<A: MapAccess<'de>>(
+        &mut self,
+        key: Cow<'de, str>,
+        pairs: &mut Pairs<'de, A>,
+    ) -> Result<(), A::Error> {
         let inputs = R::inputs(self.reader.served.version);
         if inputs.has_groups && group_of(&key).is_some() {
             pairs.value(Skip)?;
@@ -223,13 +250,23 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         if !self.keys.add_known(&key) {
             return pairs.value(Skip);
         }
-        pairs.value(InGroup { record: self, group: &key })
+        pairs.value(InGroup {
+            record: self,
+            group: &key,
+        })
     }
 
     /// Reads the value of a field, by the path to it.
-    fn read_field<A: MapAccess<'de>>(&mut self, key: Cow<'de, str>, pairs: &mut Pairs<'de, A>) -> Result<(), A::Error> {
+    fn read_field<A: MapAccess<'de>>(
+        &mut self,
+        key: Cow<'de, str>,
+        pairs: &mut Pairs<'de, A>,
+    ) -> Result<(), A::Error> {
         let served = self.reader.served;
-        let (inputs, names) = (R::inputs(served.version), R::other_names(&served.other_names));
+        let (inputs, names) = (
+            R::inputs(served.version),
+            R::other_names(&served.other_names),
+        );
         if let Some(input) = inputs.input(&key) {
             return self.read_input(input, key, pairs);
         }
@@ -247,7 +284,10 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             self.keys.add_known(&key);
             return Ok(());
         }
-        self.add_unknown(&key, names.ignored.iter().find(|ignored| ignored.name == key));
+        self.add_unknown(
+            &key,
+            names.ignored.iter().find(|ignored| ignored.name == key),
+        );
         Ok(())
     }
 
@@ -263,12 +303,15 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             return;
         }
         let inputs = R::inputs(self.reader.served.version);
-        self.keys.add_unknown(key, |key| match ignored.and_then(|ignored| ignored.later) {
-            Some(later) => NameHint::Later { version: later.version.to_string(), field: later.field },
-            None => {
-                nearest(key, inputs.entries.iter().map(|input| input.name)).map_or(NameHint::None, NameHint::Nearest)
-            }
-        });
+        self.keys
+            .add_unknown(key, |key| match ignored.and_then(|ignored| ignored.later) {
+                Some(later) => NameHint::Later {
+                    version: later.version.to_string(),
+                    field: later.field,
+                },
+                None => nearest(key, inputs.entries.iter().map(|input| input.name))
+                    .map_or(NameHint::None, NameHint::Nearest),
+            });
     }
 
     fn read_input<A: MapAccess<'de>>(
@@ -321,7 +364,10 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         for input in R::inputs(self.reader.served.version).in_group(group) {
             self.sent.unread.insert(input.field);
         }
-        self.sent.problems.push(Problem::at(Path::Key(group.to_owned()), wrong_type(Kind::Document)));
+        self.sent.problems.push(Problem::at(
+            Path::Key(group.to_owned()),
+            wrong_type(Kind::Document),
+        ));
     }
 
     /// The changes that the record asks for.
@@ -334,24 +380,39 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             if let Some(input) = inputs.of_field(field) {
                 set(&mut alone, version, input, value);
             }
-            let same =
-                alone.problems.is_empty() && alone.changes.requested(field) == self.sent.changes.requested(field);
+            let same = alone.problems.is_empty()
+                && alone.changes.requested(field) == self.sent.changes.requested(field);
             if !(self.seen.contains(field) && same) {
                 self.sent.unread.insert(field);
-                let kind = ProblemKind::OtherVersionsName { field: field.into() };
+                let kind = ProblemKind::OtherVersionsName {
+                    field: field.into(),
+                };
                 self.sent.problems.push(Problem::at(Path::Key(key), kind));
             }
         }
         if self.reader.nested == NestedLists::Read {
-            for (input, default) in inputs.entries.iter().filter_map(|input| Some((input, input.default?))) {
+            for (input, default) in inputs
+                .entries
+                .iter()
+                .filter_map(|input| Some((input, input.default?)))
+            {
                 if !self.seen.contains(input.field) {
-                    self.sent.changes.set(input.field, Input::Text(Cow::Borrowed(default)));
+                    self.sent
+                        .changes
+                        .set(input.field, Input::Text(Cow::Borrowed(default)));
                 }
             }
         }
-        self.keys.report(&mut self.sent.problems, &mut self.sent.notices, self.reader.unknown);
+        self.keys.report(
+            &mut self.sent.problems,
+            &mut self.sent.notices,
+            self.reader.unknown,
+        );
         if !self.has_other_keys {
-            self.sent.notices.push(Notice { at: Path::Data, kind: NoticeKind::ReadOnly });
+            self.sent.notices.push(Notice {
+                at: Path::Data,
+                kind: NoticeKind::ReadOnly,
+            });
         }
         self.sent
     }
@@ -369,13 +430,16 @@ impl<'de, R: ReadableRecord> Target<'de> for InGroup<'_, '_, 'de, R> {
     fn scalar(self, value: Scalar<'de>) {
         match value {
             Scalar::Null => self.record.clear_group(self.group),
-            Scalar::Text(_) | Scalar::Integer(_) | Scalar::Other => self.record.reject_group(self.group),
+            Scalar::Text(_) | Scalar::Integer(_) | Scalar::Other => {
+                self.record.reject_group(self.group)
+            }
         }
     }
 
     fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<(), A::Error> {
         while let Some(key) = pairs.key()? {
-            self.record.read_field(Cow::Owned(format!("{}.{key}", self.group)), &mut pairs)?;
+            self.record
+                .read_field(Cow::Owned(format!("{}.{key}", self.group)), &mut pairs)?;
         }
         Ok(())
     }
@@ -394,12 +458,22 @@ impl<'de, R: ReadableRecord> Target<'de> for List<'_, R> {
     type Output = Result<Vec<ParsedRecord<R>>, ProblemKind>;
 
     fn scalar(self, value: Scalar<'de>) -> Self::Output {
-        if is_empty(&value) { Ok(Vec::new()) } else { Err(wrong_type(Kind::Records)) }
+        if is_empty(&value) {
+            Ok(Vec::new())
+        } else {
+            Err(wrong_type(Kind::Records))
+        }
     }
 
-    fn array<A: SeqAccess<'de>>(self, mut elements: Elements<'de, A>) -> Result<Self::Output, A::Error> {
+    fn array<A: SeqAccess<'de>>(
+        self,
+        mut elements: Elements<'de, A>,
+    ) -> Result<Self::Output, A::Error> {
         // The position of something that is no record becomes the path of its one problem.
-        let no_record = || ParsedRecord { unread: R::Field::ALL.iter().copied().collect(), ..without_data() };
+        let no_record = || ParsedRecord {
+            unread: R::Field::ALL.iter().copied().collect(),
+            ..without_data()
+        };
         let mut records = Vec::new();
         while records.len() < MAX_RECORDS {
             match elements.next(One::<R>::new(self.0.reader))? {
@@ -408,6 +482,10 @@ impl<'de, R: ReadableRecord> Target<'de> for List<'_, R> {
             }
         }
         let more = elements.skip_rest()? > 0;
-        Ok(if more { Err(ProblemKind::TooMany { max: MAX_RECORDS }) } else { Ok(records) })
+        Ok(if more {
+            Err(ProblemKind::TooMany { max: MAX_RECORDS })
+        } else {
+            Ok(records)
+        })
     }
 }

@@ -7,7 +7,9 @@ use domain::fields::value::{DateOfText, impossible_date, text_as_date};
 use domain::problem::NoticeKind;
 use domain::records::record::Changes as _;
 use domain::values::text::is_blank;
-use domain::{Input, Kind, Notice, ParsedRecord, Path, Problem, ProblemKind, Record, RecordField as _};
+use domain::{
+    Input, Kind, Notice, ParsedRecord, Path, Problem, ProblemKind, Record, RecordField as _,
+};
 use serde::de::SeqAccess;
 
 use super::json::{Elements, Scalar, Target};
@@ -23,18 +25,32 @@ impl<'de> Target<'de> for Strings {
     type Output = Result<Option<Vec<String>>, ProblemKind>;
 
     fn scalar(self, value: Scalar<'de>) -> Self::Output {
-        if is_empty(&value) { Ok(None) } else { Err(wrong_type(Kind::TextList)) }
+        if is_empty(&value) {
+            Ok(None)
+        } else {
+            Err(wrong_type(Kind::TextList))
+        }
     }
 
-    fn array<A: SeqAccess<'de>>(self, mut elements: Elements<'de, A>) -> Result<Self::Output, A::Error> {
+    fn array<A: SeqAccess<'de>>(
+        self,
+        mut elements: Elements<'de, A>,
+    ) -> Result<Self::Output, A::Error> {
         let mut strings = Vec::new();
         while let Some(element) = elements.next(Single)? {
             match element {
-                Scalar::Text(text) if !has_control_character(&text) => strings.push(text.into_owned()),
-                rejected @ (Scalar::Text(_) | Scalar::Null | Scalar::Integer(_) | Scalar::Other) => {
+                Scalar::Text(text) if !has_control_character(&text) => {
+                    strings.push(text.into_owned())
+                }
+                rejected
+                @ (Scalar::Text(_) | Scalar::Null | Scalar::Integer(_) | Scalar::Other) => {
                     elements.skip_rest()?;
                     let is_text = matches!(rejected, Scalar::Text(_));
-                    return Ok(Err(if is_text { ProblemKind::ControlCharacter } else { wrong_type(Kind::TextList) }));
+                    return Ok(Err(if is_text {
+                        ProblemKind::ControlCharacter
+                    } else {
+                        wrong_type(Kind::TextList)
+                    }));
                 }
             }
         }
@@ -54,7 +70,10 @@ impl<'de> Target<'de> for Single {
 }
 
 pub(super) fn wrong_type(expected: Kind) -> ProblemKind {
-    ProblemKind::WrongType { expected, impossible_date: None }
+    ProblemKind::WrongType {
+        expected,
+        impossible_date: None,
+    }
 }
 
 pub(super) fn is_empty(value: &Scalar<'_>) -> bool {
@@ -82,7 +101,8 @@ pub(super) fn set<R: WireRecord>(
         return set_parts(sent, R::inputs(version).parts(input), value);
     }
     let info = field.info();
-    let (Some(Codes::Listed(list)), Some(words)) = (info.codes, version.wire.words_of(info.codes)) else {
+    let (Some(Codes::Listed(list)), Some(words)) = (info.codes, version.wire.words_of(info.codes))
+    else {
         return set_field(sent, field, value);
     };
     let text = match &value {
@@ -96,19 +116,38 @@ pub(super) fn set<R: WireRecord>(
     // A code that has a word is not one of the words.
     if words.iter().any(|(code, _)| *code == text) {
         let codes = words.iter().map(|(code, _)| *code);
-        let accepted = codes.filter(|code| version.accepted_codes.accepts(list, code)).map(str::to_owned).collect();
-        return reject(sent, field, ProblemKind::UnknownCode { value: text.into_owned(), accepted });
+        let accepted = codes
+            .filter(|code| version.accepted_codes.accepts(list, code))
+            .map(str::to_owned)
+            .collect();
+        return reject(
+            sent,
+            field,
+            ProblemKind::UnknownCode {
+                value: text.into_owned(),
+                accepted,
+            },
+        );
     }
     set_field(sent, field, value);
 }
 
 /// Sets the fields that are joined in one text.
-fn set_parts<R: Record>(sent: &mut ParsedRecord<R>, parts: &[InputName<R::Field>], value: Scalar<'_>) {
-    let separator = parts.first().and_then(|first| first.part).map_or("", |part| part.separator);
+fn set_parts<R: Record>(
+    sent: &mut ParsedRecord<R>,
+    parts: &[InputName<R::Field>],
+    value: Scalar<'_>,
+) {
+    let separator = parts
+        .first()
+        .and_then(|first| first.part)
+        .map_or("", |part| part.separator);
     let texts: Vec<&str> = match &value {
         Scalar::Null => Vec::new(),
         Scalar::Text(text) if is_blank(text) => Vec::new(),
-        Scalar::Text(text) if text.split(separator).count() == parts.len() => text.split(separator).collect(),
+        Scalar::Text(text) if text.split(separator).count() == parts.len() => {
+            text.split(separator).collect()
+        }
         Scalar::Text(_) | Scalar::Integer(_) | Scalar::Other => {
             for part in parts {
                 sent.unread.insert(part.field);
@@ -118,7 +157,11 @@ fn set_parts<R: Record>(sent: &mut ParsedRecord<R>, parts: &[InputName<R::Field>
         }
     };
     for (index, part) in parts.iter().enumerate() {
-        match texts.get(index).map(|text| text.trim()).filter(|text| !text.is_empty()) {
+        match texts
+            .get(index)
+            .map(|text| text.trim())
+            .filter(|text| !text.is_empty())
+        {
             Some(text) => set_field(sent, part.field, Scalar::Text(Cow::Borrowed(text))),
             None => sent.changes.clear(part.field),
         }
@@ -139,19 +182,30 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
             if matches!(expected, Kind::Date | Kind::Year) {
                 wrong_date = impossible_date(&text).map(str::to_owned);
             }
-            left_out = text_as_date(&text).filter(|date| expected == Kind::Date && date.leaves_out_time);
+            left_out =
+                text_as_date(&text).filter(|date| expected == Kind::Date && date.leaves_out_time);
             Some(Input::Text(text))
         }
         Scalar::Integer(number) => Some(Input::Integer(number)),
         Scalar::Other => None,
     };
     if !input.is_some_and(|input| sent.changes.set(field, input)) {
-        return reject(sent, field, ProblemKind::WrongType { expected, impossible_date: wrong_date });
+        return reject(
+            sent,
+            field,
+            ProblemKind::WrongType {
+                expected,
+                impossible_date: wrong_date,
+            },
+        );
     }
     match left_out {
         Some(_) if sent.is_strict => reject(sent, field, wrong_type(expected)),
         Some(DateOfText { day, .. }) => {
-            sent.notices.push(Notice { at: field.into(), kind: NoticeKind::TimeLeftOut { day } });
+            sent.notices.push(Notice {
+                at: field.into(),
+                kind: NoticeKind::TimeLeftOut { day },
+            });
         }
         None => {}
     }
@@ -159,7 +213,8 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
 
 /// Whether the text has characters that no name, address or reason has.
 fn has_control_character(text: &str) -> bool {
-    text.chars().any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
+    text.chars()
+        .any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
 }
 
 /// Reports why a field cannot be read.

@@ -6,7 +6,10 @@ use super::{Entry, InputName, Part, Source};
 
 /// Sorts names at build time.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 pub const fn sorted<F: Copy, const N: usize>(mut names: [InputName<F>; N]) -> [InputName<F>; N] {
     let mut end = 1;
     while end < N {
@@ -20,7 +23,10 @@ pub const fn sorted<F: Copy, const N: usize>(mut names: [InputName<F>; N]) -> [I
     names
 }
 
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 const fn precedes(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     let mut at = 0;
@@ -35,7 +41,10 @@ const fn precedes(one: &str, other: &str) -> bool {
 
 /// The number of entries in some lists of them.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 pub const fn total<T>(lists: &[&[T]]) -> usize {
     let (mut at, mut total) = (0, 0);
     while at < lists.len() {
@@ -47,7 +56,10 @@ pub const fn total<T>(lists: &[&[T]]) -> usize {
 
 /// Puts lists behind each other at build time.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 pub const fn concatenated<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
     let (mut list, mut to) = (0, 0);
@@ -65,7 +77,10 @@ pub const fn concatenated<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
 
 /// The names of fields, unsorted.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 pub const fn names<R: Record, const N: usize>(entries: &[Entry<R>]) -> [InputName<()>; N] {
     let mut names = [InputName::new("", ()); N];
     let mut at = 0;
@@ -78,7 +93,10 @@ pub const fn names<R: Record, const N: usize>(entries: &[Entry<R>]) -> [InputNam
 
 /// Whether any field is in a group.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 pub const fn any_in_group<F: Copy>(names: &[InputName<F>]) -> bool {
     let mut at = 0;
     while at < names.len() {
@@ -96,7 +114,10 @@ pub const fn any_in_group<F: Copy>(names: &[InputName<F>]) -> bool {
 
 /// The parts of a text, each as an entry that is otherwise like the first.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 pub const fn joined_entries<R: Record, const N: usize>(
     first: Entry<R>,
     fields: [R::Field; N],
@@ -106,7 +127,11 @@ pub const fn joined_entries<R: Record, const N: usize>(
     let mut index = 0;
     while index < N {
         entries[index].source = Source::Field(fields[index]);
-        entries[index].part = Some(Part { index, count: N, separator });
+        entries[index].part = Some(Part {
+            index,
+            count: N,
+            separator,
+        });
         index += 1;
     }
     entries
@@ -114,7 +139,10 @@ pub const fn joined_entries<R: Record, const N: usize>(
 
 /// The same for a request.
 #[must_use]
-#[expect(clippy::indexing_slicing, reason = "at build time, where an index out of bounds does not compile")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "at build time, where an index out of bounds does not compile"
+)]
 pub const fn joined_inputs<F: Copy, const N: usize>(
     first: InputName<F>,
     fields: [F; N],
@@ -124,7 +152,11 @@ pub const fn joined_inputs<F: Copy, const N: usize>(
     let mut index = 0;
     while index < N {
         inputs[index].field = fields[index];
-        inputs[index].part = Some(Part { index, count: N, separator });
+        inputs[index].part = Some(Part {
+            index,
+            count: N,
+            separator,
+        });
         index += 1;
     }
     inputs
@@ -132,11 +164,15 @@ pub const fn joined_inputs<F: Copy, const N: usize>(
 
 /// Lists the fields of a record in a version's responses.
 ///
-/// - `name = field`: a name that is not the canonical one. A field can be shown under a second name, as a copy.
-/// - `name = field + "-" + field`: several fields as one text, which is null while none of them has a value.
-/// - `group { name = field, ... }`: an object that groups fields, and is null while none of them has a value.
+/// - `name = field`: a name that is not the canonical one. A field can be shown under a second
+///   name, as a copy.
+/// - `name = field + "-" + field`: several fields as one text, which is null while none of them has
+///   a value.
+/// - `group { name = field, ... }`: an object that groups fields, and is null while none of them
+///   has a value.
 /// - `name => OWN`: a field of this version alone, by its [`VersionField`].
-/// - `when_set` behind a field shows it only with a value; `read_only` says in the contract that no request sets it.
+/// - `when_set` behind a field shows it only with a value; `read_only` says in the contract that no
+///   request sets it.
 ///
 /// ```
 /// use adapter_kit::{Shape, shape};
@@ -220,8 +256,8 @@ macro_rules! shape {
 ///
 /// - `name = field`: a name that is not the canonical one.
 /// - `name = field + "-" + field`: several fields as one text.
-/// - `group { name = field, ... }`: an object that groups fields. A request that has a part of the group leaves the others
-///   as they are; null clears all of them.
+/// - `group { name = field, ... }`: an object that groups fields. A request that has a part of the
+///   group leaves the others as they are; null clears all of them.
 /// - `name as Integer`: the one JSON type that the version accepts, `Integer` or `Text`.
 /// - `name or "01"`: the canonical value of a new record whose request has no key for the field.
 ///

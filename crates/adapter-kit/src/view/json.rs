@@ -12,7 +12,10 @@ const MAX_DIGITS: usize = 20;
 /// A string in quotes. Most need no escape and are copied whole.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
-    if text.bytes().any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\') {
+    if text
+        .bytes()
+        .any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
+    {
         text.bytes().for_each(|byte| escaped(out, byte));
     } else {
         out.extend_from_slice(text.as_bytes());
@@ -30,7 +33,11 @@ fn escaped(out: &mut Vec<u8>, byte: u8) {
         b'\r' => b'r',
         0x00..0x20 => {
             out.extend_from_slice(b"\\u00");
-            out.extend([byte >> 4, byte & 0xf].iter().filter_map(|digit| HEX.get(usize::from(*digit))));
+            out.extend(
+                [byte >> 4, byte & 0xf]
+                    .iter()
+                    .filter_map(|digit| HEX.get(usize::from(*digit))),
+            );
             return;
         }
         _ => {
@@ -81,5 +88,8 @@ pub(super) fn timestamp(out: &mut Vec<u8>, timestamp: DateTime<Utc>) {
 
 /// The character of a number below ten.
 fn digit(number: u64) -> u8 {
-    b"0123456789".get(usize::try_from(number).unwrap_or_default()).copied().unwrap_or(b'?')
+    b"0123456789"
+        .get(usize::try_from(number).unwrap_or_default())
+        .copied()
+        .unwrap_or(b'?')
 }

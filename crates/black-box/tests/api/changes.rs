@@ -28,7 +28,10 @@ struct Mirror {
 impl Mirror {
     /// Asks once; returns what was answered.
     fn ask(&mut self, api: &Api<'_>, limit: usize) -> Response {
-        let after = self.after.as_ref().map_or_else(String::new, |after| format!("&after={after}"));
+        let after = self
+            .after
+            .as_ref()
+            .map_or_else(String::new, |after| format!("&after={after}"));
         let reply = api.get(&format!("/changes?limit={limit}{after}")).is(200);
         self.take(&reply);
         reply
@@ -40,7 +43,8 @@ impl Mirror {
             let id = change["trainee_id"].as_str().unwrap();
             if change["removed_at"].is_null() {
                 assert_eq!(change["trainee"]["trainee_id"], id);
-                self.trainees.insert(id.to_owned(), change["trainee"].clone());
+                self.trainees
+                    .insert(id.to_owned(), change["trainee"].clone());
             } else {
                 assert!(change["trainee"].is_null(), "{change:#}");
                 self.trainees.remove(id);
@@ -54,21 +58,36 @@ impl Mirror {
         while self.ask(api, limit).body["meta"]["has_more"] == true {}
     }
 
-    /// Asks until there are news: on PostgreSQL a change is shown when no older transaction of the server is open.
+    /// Asks until there are news: on PostgreSQL a change is shown when no older transaction of the
+    /// server is open.
     fn news(&mut self, api: &Api<'_>, count: usize) -> Vec<Value> {
         let mut news = Vec::new();
         let begun = Instant::now();
         while news.len() < count && begun.elapsed() < Duration::from_secs(20) {
-            news.extend(self.ask(api, 500).data().as_array().unwrap().iter().cloned());
+            news.extend(
+                self.ask(api, 500)
+                    .data()
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .cloned(),
+            );
         }
         news
     }
 
     /// The trainees whom every version lets change.
     fn changeable(&self) -> Vec<String> {
-        let in_training =
-            |trainee: &&Value| ["submitted_for_trn", "trn_received"].map(Value::from).contains(&trainee["state"]);
-        let ids = self.trainees.values().filter(in_training).map(|trainee| trainee["trainee_id"].as_str().unwrap());
+        let in_training = |trainee: &&Value| {
+            ["submitted_for_trn", "trn_received"]
+                .map(Value::from)
+                .contains(&trainee["state"])
+        };
+        let ids = self
+            .trainees
+            .values()
+            .filter(in_training)
+            .map(|trainee| trainee["trainee_id"].as_str().unwrap());
         ids.map(str::to_owned).collect()
     }
 
@@ -80,7 +99,8 @@ impl Mirror {
         while self.trainees != shown && begun.elapsed() < Duration::from_secs(20) {
             self.follow(api, 500);
         }
-        let (copied, there): (Vec<_>, Vec<_>) = (self.trainees.keys().collect(), shown.keys().collect());
+        let (copied, there): (Vec<_>, Vec<_>) =
+            (self.trainees.keys().collect(), shown.keys().collect());
         assert_eq!(copied, there);
         for (id, record) in &shown {
             assert_eq!(&self.trainees[id], record);
@@ -99,7 +119,10 @@ impl Mirror {
                     break;
                 }
                 for record in reply.data().as_array().unwrap() {
-                    shown.insert(record["trainee_id"].as_str().unwrap().to_owned(), record.clone());
+                    shown.insert(
+                        record["trainee_id"].as_str().unwrap().to_owned(),
+                        record.clone(),
+                    );
                 }
             }
         }
@@ -128,22 +151,39 @@ fn the_first_request_begins_a_copy_that_later_ones_keep_right() {
         let mut mirror = Mirror::default();
         mirror.follow(api, 7);
         mirror.equals(api);
-        assert!(
-            mirror.trainees.values().any(|trainee| trainee["degrees"].as_array().is_some_and(|list| !list.is_empty()))
-        );
+        assert!(mirror.trainees.values().any(|trainee| {
+            trainee["degrees"]
+                .as_array()
+                .is_some_and(|list| !list.is_empty())
+        }));
         let ids = mirror.changeable();
-        api.update(&ids[3], Body::new(api.version).with(F::middle_names, "Changed"));
-        api.update(&ids[4], Body::new(api.version).with(F::itt_start_date, "2025-09-01"));
+        api.update(
+            &ids[3],
+            Body::new(api.version).with(F::middle_names, "Changed"),
+        );
+        api.update(
+            &ids[4],
+            Body::new(api.version).with(F::itt_start_date, "2025-09-01"),
+        );
         let created = api.create(api.example());
         discard(api.register, &ids[5]);
         let news = mirror.news(api, 4);
-        let told: Vec<_> = news.iter().map(|change| change["trainee_id"].as_str().unwrap()).collect();
+        let told: Vec<_> = news
+            .iter()
+            .map(|change| change["trainee_id"].as_str().unwrap())
+            .collect();
         assert_eq!(told, [&ids[3], &ids[4], created.id(), &ids[5]]);
         mirror.equals(api);
         let before = mirror.after.clone().unwrap();
         let idle = mirror.ask(api, 50);
-        assert_eq!((idle.data(), &idle.body["meta"]["has_more"]), (&json!([]), &json!(false)));
-        assert_eq!(idle.body["meta"]["after"], before, "who is up to date keeps the cursor");
+        assert_eq!(
+            (idle.data(), &idle.body["meta"]["has_more"]),
+            (&json!([]), &json!(false))
+        );
+        assert_eq!(
+            idle.body["meta"]["after"], before,
+            "who is up to date keeps the cursor"
+        );
     });
 }
 
@@ -154,11 +194,16 @@ fn many_changes_of_one_trainee_in_between_come_once() {
         let mut mirror = Mirror::default();
         mirror.equals(api);
         for name in ["One", "Two", "Three"] {
-            api.update(created.id(), Body::new(api.version).with(F::middle_names, name));
+            api.update(
+                created.id(),
+                Body::new(api.version).with(F::middle_names, name),
+            );
         }
         // All are final as soon as the last one is.
         let begun = Instant::now();
-        while mirror.trainees[created.id()]["middle_names"] != "Three" && begun.elapsed() < Duration::from_secs(20) {
+        while mirror.trainees[created.id()]["middle_names"] != "Three"
+            && begun.elapsed() < Duration::from_secs(20)
+        {
             assert!(mirror.ask(api, 50).data().as_array().unwrap().len() <= 1);
         }
         mirror.equals(api);
@@ -168,11 +213,17 @@ fn many_changes_of_one_trainee_in_between_come_once() {
 #[test]
 fn who_begins_a_copy_hears_nothing_of_those_removed_before() {
     every_version(|api| {
-        let [gone, stays] = ["Gone", "Staying"].map(|name| api.create(api.example().with(F::last_name, name)));
+        let [gone, stays] =
+            ["Gone", "Staying"].map(|name| api.create(api.example().with(F::last_name, name)));
         discard(api.register, gone.id());
         let mut mirror = Mirror::default();
         let news = mirror.news(api, 1);
-        assert_eq!(news.iter().map(|change| &change["trainee_id"]).collect::<Vec<_>>(), [stays.id()]);
+        assert_eq!(
+            news.iter()
+                .map(|change| &change["trainee_id"])
+                .collect::<Vec<_>>(),
+            [stays.id()]
+        );
         discard(api.register, stays.id());
         let news = mirror.news(api, 1);
         assert_eq!(
@@ -187,7 +238,10 @@ fn who_begins_a_copy_hears_nothing_of_those_removed_before() {
 fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
     every_version(|api| {
         api.create(api.example());
-        let cursor = api.get("/changes").is(200).body["meta"]["after"].as_str().unwrap().to_owned();
+        let cursor = api.get("/changes").is(200).body["meta"]["after"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let refused = |api: &Api<'_>, cursor: &str| {
             let reply = api.get(&format!("/changes?after={cursor}")).is(422);
             assert_eq!(
@@ -207,8 +261,23 @@ fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
         api.create(api.example().with(F::last_name, "Second"));
         let page = api.get("/trainees?per_page=1").is(200);
         let link = page.header("link").unwrap();
-        refused(api, link.split("cursor=").nth(1).unwrap().split('>').next().unwrap());
-        assert_eq!(api.register.other_provider(api.version).get("/changes").is(200).data(), &json!([]));
+        refused(
+            api,
+            link.split("cursor=")
+                .nth(1)
+                .unwrap()
+                .split('>')
+                .next()
+                .unwrap(),
+        );
+        assert_eq!(
+            api.register
+                .other_provider(api.version)
+                .get("/changes")
+                .is(200)
+                .data(),
+            &json!([])
+        );
     });
 }
 
@@ -236,9 +305,19 @@ fn a_reply_is_cut_where_trainees_have_very_many_nested_records() {
     assert_eq!(mirror.trainees.len(), 60);
     let first = api.get("/changes?limit=500").is(200);
     let shown = first.data().as_array().unwrap().len();
-    assert!((30..60).contains(&shown) && first.body["meta"]["has_more"] == true, "{shown}");
+    assert!(
+        (30..60).contains(&shown) && first.body["meta"]["has_more"] == true,
+        "{shown}"
+    );
     let refused = api.get("/trainees?include=degrees&per_page=500").is(422);
-    assert!(refused.body["errors"]["per_page"][0].as_str().unwrap().contains("ask for fewer"), "{:#}", refused.body);
+    assert!(
+        refused.body["errors"]["per_page"][0]
+            .as_str()
+            .unwrap()
+            .contains("ask for fewer"),
+        "{:#}",
+        refused.body
+    );
     api.get("/trainees?include=degrees&per_page=20").is(200);
 }
 
@@ -250,10 +329,29 @@ fn a_limit_is_500_at_most() {
         let cut = api.get("/changes?limit=501").is(200);
         assert_eq!(cut.warnings(), ["299 - \"limit is 500 at most\""]);
         for fallen_back in ["limit=0", "limit=x", "limit="] {
-            assert_eq!(api.get(&format!("/changes?{fallen_back}")).is(200).data().as_array().unwrap().len(), 3);
+            assert_eq!(
+                api.get(&format!("/changes?{fallen_back}"))
+                    .is(200)
+                    .data()
+                    .as_array()
+                    .unwrap()
+                    .len(),
+                3
+            );
         }
-        let reply = api.request("GET", "/changes?aftr=x").header("Prefer", "handling=strict").send().is(422);
-        assert!(reply.body["errors"]["aftr"][0].as_str().unwrap().contains("did you mean after?"), "{:#}", reply.body);
+        let reply = api
+            .request("GET", "/changes?aftr=x")
+            .header("Prefer", "handling=strict")
+            .send()
+            .is(422);
+        assert!(
+            reply.body["errors"]["aftr"][0]
+                .as_str()
+                .unwrap()
+                .contains("did you mean after?"),
+            "{:#}",
+            reply.body
+        );
     });
 }
 
@@ -267,11 +365,18 @@ fn a_request_waits_for_a_change_where_the_client_prefers_to() {
     let wait = |seconds: u32| {
         let path = format!("/changes?after={}", mirror.after.as_ref().unwrap());
         let begun = Instant::now();
-        let reply = api.request("GET", &path).header("Prefer", &format!("wait={seconds}")).send().is(200);
+        let reply = api
+            .request("GET", &path)
+            .header("Prefer", &format!("wait={seconds}"))
+            .send()
+            .is(200);
         (reply, begun.elapsed())
     };
     let (reply, waited) = wait(2);
-    assert_eq!((reply.data(), reply.header("preference-applied")), (&json!([]), Some("wait=2")));
+    assert_eq!(
+        (reply.data(), reply.header("preference-applied")),
+        (&json!([]), Some("wait=2"))
+    );
     assert!(waited >= Duration::from_millis(1_900), "{waited:?}");
     let (reply, waited) = thread::scope(|scope| {
         let waiting = scope.spawn(|| wait(20));
@@ -294,9 +399,16 @@ fn a_request_waits_for_a_change_where_the_client_prefers_to() {
     assert_eq!(reply.data()[0]["trainee"]["middle_names"], "Waited");
     assert!(waited < Duration::from_secs(10), "{waited:?}");
     // The sixth that waits is answered at once.
-    let path = format!("/changes?after={}", reply.body["meta"]["after"].as_str().unwrap());
+    let path = format!(
+        "/changes?after={}",
+        reply.body["meta"]["after"].as_str().unwrap()
+    );
     let has_waited = |wait| {
-        let reply = api.request("GET", &path).header("Prefer", wait).send().is(200);
+        let reply = api
+            .request("GET", &path)
+            .header("Prefer", wait)
+            .send()
+            .is(200);
         let applied = reply.header("preference-applied");
         assert!(applied.is_none_or(|applied| applied == wait), "{applied:?}");
         applied.is_some()
@@ -321,9 +433,16 @@ fn a_request_waits_for_a_change_where_the_client_prefers_to() {
 fn a_token_that_is_revoked_ends_the_wait() {
     let register = Register::start();
     let api = register.api(newest());
-    let cursor = api.get("/changes").is(200).body["meta"]["after"].as_str().unwrap().to_owned();
+    let cursor = api.get("/changes").is(200).body["meta"]["after"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     thread::scope(|scope| {
-        let wait = || api.request("GET", &format!("/changes?after={cursor}")).header("Prefer", "wait=20").send();
+        let wait = || {
+            api.request("GET", &format!("/changes?after={cursor}"))
+                .header("Prefer", "wait=20")
+                .send()
+        };
         let waiting = scope.spawn(wait);
         thread::sleep(Duration::from_millis(300));
         register.operate(|session| {
@@ -354,15 +473,24 @@ fn copies_that_are_made_beside_writers_are_right_in_the_end() {
                 for at in 0..CHANGES_OF_WRITER {
                     let id = &ids[(at * 7 + writer * 13) % ids.len()];
                     match at % 9 {
-                        0 => drop(api.create(api.example().with(F::last_name, format!("Writer {writer} {at}")))),
-                        1 if at % 18 == 1 && writer == 0 => discard(api.register, &ids[at % ids.len()]),
+                        0 => drop(
+                            api.create(
+                                api.example()
+                                    .with(F::last_name, format!("Writer {writer} {at}")),
+                            ),
+                        ),
+                        1 if at % 18 == 1 && writer == 0 => {
+                            discard(api.register, &ids[at % ids.len()])
+                        }
                         2 => {
                             let year = 2024 + at % 3;
-                            let body = Body::new(api.version).with(F::itt_start_date, format!("{year}-09-01"));
+                            let body = Body::new(api.version)
+                                .with(F::itt_start_date, format!("{year}-09-01"));
                             drop(api.send("PATCH", &format!("/trainees/{id}"), body));
                         }
                         _ => {
-                            let body = Body::new(api.version).with(F::middle_names, format!("Writer {writer} {at}"));
+                            let body = Body::new(api.version)
+                                .with(F::middle_names, format!("Writer {writer} {at}"));
                             drop(api.send("PATCH", &format!("/trainees/{id}"), body));
                         }
                     }

@@ -13,16 +13,32 @@ use super::support::{Body, Register, Shown};
 /// Requires that a date is that of the clock, or up to a second ahead of it.
 #[track_caller]
 fn require_near(shown: &Shown, now: DateTime<Utc>) {
-    let date: DateTime<Utc> = shown.value(F::updated_at).as_str().unwrap().parse().unwrap();
+    let date: DateTime<Utc> = shown
+        .value(F::updated_at)
+        .as_str()
+        .unwrap()
+        .parse()
+        .unwrap();
     let lead = date - now;
-    assert!(TimeDelta::zero() <= lead && lead <= TimeDelta::seconds(1), "{date} at {now}");
+    assert!(
+        TimeDelta::zero() <= lead && lead <= TimeDelta::seconds(1),
+        "{date} at {now}"
+    );
 }
 
 #[test]
 fn requests_during_a_jump_of_the_clock_leave_later_writes_as_they_were() {
     let beginning: DateTime<Utc> = BEGINNING.parse().unwrap();
-    let lengths = [TimeDelta::hours(2), TimeDelta::days(3), TimeDelta::days(365)];
-    for (jump, writes) in lengths.into_iter().flat_map(|one| [one, -one]).flat_map(|one| [(one, false), (one, true)]) {
+    let lengths = [
+        TimeDelta::hours(2),
+        TimeDelta::days(3),
+        TimeDelta::days(365),
+    ];
+    for (jump, writes) in lengths
+        .into_iter()
+        .flat_map(|one| [one, -one])
+        .flat_map(|one| [(one, false), (one, true)])
+    {
         let register = Register::start();
         let api = register.api(newest());
         let set = |moment: DateTime<Utc>| register.clock.set(&moment.to_rfc3339());
@@ -31,11 +47,26 @@ fn requests_during_a_jump_of_the_clock_leave_later_writes_as_they_were() {
 
         set(beginning + jump);
         let is_valid = jump < TimeDelta::days(180);
-        assert_eq!(api.get(&known.path()).status, if is_valid { 200 } else { 401 });
+        assert_eq!(
+            api.get(&known.path()).status,
+            if is_valid { 200 } else { 401 }
+        );
         // Neither of these changes anything.
-        let refused = api.send("PATCH", &known.path(), Body::new(newest()).with(F::email, "none"));
-        assert_eq!(refused.status, if is_valid { 422 } else { 401 }, "{jump}: {:#}", refused.body);
-        api.request("PATCH", &known.path()).header("Prefer", "validate-only").json(name("Tried")).send();
+        let refused = api.send(
+            "PATCH",
+            &known.path(),
+            Body::new(newest()).with(F::email, "none"),
+        );
+        assert_eq!(
+            refused.status,
+            if is_valid { 422 } else { 401 },
+            "{jump}: {:#}",
+            refused.body
+        );
+        api.request("PATCH", &known.path())
+            .header("Prefer", "validate-only")
+            .json(name("Tried"))
+            .send();
         if writes {
             let status = api.send("PATCH", &known.path(), name("During")).status;
             assert_eq!(status, if is_valid { 200 } else { 401 }, "{jump}");
@@ -43,17 +74,29 @@ fn requests_during_a_jump_of_the_clock_leave_later_writes_as_they_were() {
 
         let now = beginning + TimeDelta::seconds(1);
         set(now);
-        let later = api.create(api.example().with(F::last_name, "Later").with(F::email, "later@example.com"));
+        let later = api.create(
+            api.example()
+                .with(F::last_name, "Later")
+                .with(F::email, "later@example.com"),
+        );
         require_near(&later, now);
         let before = api.read(known.id());
         let after = api.update(known.id(), name("After"));
-        let date = |shown: &Shown| shown.value(F::updated_at).as_str().unwrap().parse::<DateTime<Utc>>().unwrap();
+        let date = |shown: &Shown| {
+            shown
+                .value(F::updated_at)
+                .as_str()
+                .unwrap()
+                .parse::<DateTime<Utc>>()
+                .unwrap()
+        };
         assert!(date(&after) > date(&before), "{jump}");
         if !writes || !is_valid || jump < TimeDelta::zero() {
             require_near(&after, now);
         }
         require_near(&api.update(later.id(), name("Again")), now);
-        // A client that follows the changes is told of all of them, on PostgreSQL once no other test's transaction is older.
+        // A client that follows the changes is told of all of them, on PostgreSQL once no other
+        // test's transaction is older.
         let deadline = Instant::now() + Duration::from_secs(20);
         while api.get("/changes").is(200).data().as_array().unwrap().len() < 2 {
             assert!(Instant::now() < deadline, "{jump}: changes are missing");

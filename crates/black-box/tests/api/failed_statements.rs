@@ -1,7 +1,8 @@
-//! Statements of PostgreSQL that fail, at every position of a request: the answer agrees with the rows.
+//! Statements of PostgreSQL that fail, at every position of a request: the answer agrees with the
+//! rows.
 //!
-//! A request that is answered with success is done exactly once. A request that is answered with an error is not done,
-//! unless the answer says that the outcome is unknown. The next request works.
+//! A request that is answered with success is done exactly once. A request that is answered with an
+//! error is not done, unless the answer says that the outcome is unknown. The next request works.
 
 use std::thread;
 use std::time::Duration;
@@ -68,12 +69,21 @@ struct Write {
 
 impl Write {
     fn new(method: &'static str, path: String, body: impl Into<Value>) -> Self {
-        Self { method, path, body: body.into(), key: None }
+        Self {
+            method,
+            path,
+            body: body.into(),
+            key: None,
+        }
     }
 
     fn send(&self, api: &Api<'_>) -> Raw {
         let request = api.request(self.method, &self.path);
-        let request = if self.body.is_null() { request } else { request.json(self.body.clone()) };
+        let request = if self.body.is_null() {
+            request
+        } else {
+            request.json(self.body.clone())
+        };
         match &self.key {
             Some(key) => request.header("Idempotency-Key", key).raw(),
             None => request.raw(),
@@ -84,11 +94,16 @@ impl Write {
 /// Makes a request of a kind, and what it changes; the number is another one each time.
 type Kind = fn(&Api<'_>, usize) -> Write;
 
-/// How often a request was done, as its answer says: at least and at most. `None` for an answer that no fault explains.
+/// How often a request was done, as its answer says: at least and at most. `None` for an answer
+/// that no fault explains.
 fn times_done(raw: &Raw) -> Option<(i64, i64)> {
     let body: Value = serde_json::from_slice(&raw.body).unwrap();
-    let results = body["data"].as_array().filter(|results| results.iter().all(|result| result["status"].is_u64()));
-    let Some(results) = results.filter(|results| !results.is_empty()) else { return times(raw.status, &body) };
+    let results = body["data"]
+        .as_array()
+        .filter(|results| results.iter().all(|result| result["status"].is_u64()));
+    let Some(results) = results.filter(|results| !results.is_empty()) else {
+        return times(raw.status, &body);
+    };
     results.iter().try_fold((0, 0), |sum, result| {
         let one = times(result["status"].as_u64().unwrap() as u16, result)?;
         Some((sum.0 + one.0, sum.1 + one.1))
@@ -117,7 +132,13 @@ struct Faulty<'a> {
 impl<'a> Faulty<'a> {
     fn of(register: &'a Register) -> Option<Self> {
         let direct = PostgresConnection::establish(register.database().url()).ok()?;
-        Some(Self { api: register.api(newest()), proxy: register.proxy()?, direct, attempts: 0, warm_up: 2 })
+        Some(Self {
+            api: register.api(newest()),
+            proxy: register.proxy()?,
+            direct,
+            attempts: 0,
+            warm_up: 2,
+        })
     }
 
     /// Another request of a kind. The clock moves on, so that no change waits for its date.
@@ -125,9 +146,15 @@ impl<'a> Faulty<'a> {
         self.attempts += 1;
         let moment: DateTime<Utc> = BEGINNING.parse().unwrap();
         let moment = moment + TimeDelta::milliseconds(100 * self.attempts as i64);
-        self.api.register.clock.set(&moment.to_rfc3339_opts(SecondsFormat::Millis, true));
+        self.api
+            .register
+            .clock
+            .set(&moment.to_rfc3339_opts(SecondsFormat::Millis, true));
         let write = kind(&self.api, self.attempts);
-        Write { key: has_key.then(|| format!("key-{}", self.attempts)), ..write }
+        Write {
+            key: has_key.then(|| format!("key-{}", self.attempts)),
+            ..write
+        }
     }
 
     fn rows(&mut self) -> Rows {
@@ -141,16 +168,30 @@ impl<'a> Faulty<'a> {
         let write = self.prepare(kind, false);
         let before = self.rows();
         let raw = write.send(&self.api);
-        assert!((200..300).contains(&raw.status), "{}: {}", raw.status, String::from_utf8_lossy(&raw.body));
+        assert!(
+            (200..300).contains(&raw.status),
+            "{}: {}",
+            raw.status,
+            String::from_utf8_lossy(&raw.body)
+        );
         let (_, count) = times_done(&raw).unwrap();
         let after = self.rows();
         assert_ne!(after, before);
         let effect = after.plus(before, -1);
-        Rows { trainees: effect.trainees / count, revisions: effect.revisions / count, changes: effect.changes / count }
+        Rows {
+            trainees: effect.trainees / count,
+            revisions: effect.revisions / count,
+            changes: effect.changes / count,
+        }
     }
 
     /// Sends requests of a kind, each with a fault at another position.
-    fn fail_each_statement(&mut self, kind: Kind, has_key: bool, faults: impl Fn(usize) -> Vec<Fault>) {
+    fn fail_each_statement(
+        &mut self,
+        kind: Kind,
+        has_key: bool,
+        faults: impl Fn(usize) -> Vec<Fault>,
+    ) {
         let effect = self.effect(kind);
         for position in 0..MOST_STATEMENTS {
             let mut has_failed = false;
@@ -166,8 +207,16 @@ impl<'a> Faulty<'a> {
     }
 
     /// Whether there was a statement at the position.
-    fn fail_one(&mut self, kind: Kind, has_key: bool, effect: Rows, position: usize, fault: Fault) -> bool {
-        // The fault before may have ended a connection. Once a request is known, its statements are prepared and sent together.
+    fn fail_one(
+        &mut self,
+        kind: Kind,
+        has_key: bool,
+        effect: Rows,
+        position: usize,
+        fault: Fault,
+    ) -> bool {
+        // The fault before may have ended a connection. Once a request is known, its statements are
+        // prepared and sent together.
         for _ in 0..self.warm_up {
             assert!((200..300).contains(&self.prepare(kind, has_key).send(&self.api).status));
         }
@@ -191,7 +240,12 @@ impl<'a> Faulty<'a> {
         assert_eq!(self.api.get("/account").status, 200, "{what}");
         if least == 0 && (write.key.is_some() || after == before) {
             let again = write.send(&self.api);
-            assert!((200..300).contains(&again.status), "{what}\nagain: {} {:?}", again.status, times_done(&again));
+            assert!(
+                (200..300).contains(&again.status),
+                "{what}\nagain: {} {:?}",
+                again.status,
+                times_done(&again)
+            );
             let (_, all) = times_done(&again).unwrap();
             assert_eq!(self.rows(), before.plus(effect, all), "{what}\nagain");
         }
@@ -199,18 +253,28 @@ impl<'a> Faulty<'a> {
     }
 
     /// Sends requests at the same time, with a fault at each position of all their statements.
-    fn fail_each_statement_of_neighbours(&mut self, kinds: &[Kind], faults: impl Fn(usize) -> Vec<Fault>) {
+    fn fail_each_statement_of_neighbours(
+        &mut self,
+        kinds: &[Kind],
+        faults: impl Fn(usize) -> Vec<Fault>,
+    ) {
         let effects: Vec<_> = kinds.iter().map(|kind| self.effect(*kind)).collect();
         for position in 0..MOST_STATEMENTS {
             let mut has_failed = false;
             for fault in faults(position) {
-                let writes: Vec<_> = kinds.iter().map(|kind| self.prepare(*kind, false)).collect();
+                let writes: Vec<_> = kinds
+                    .iter()
+                    .map(|kind| self.prepare(*kind, false))
+                    .collect();
                 let before = self.rows();
                 self.proxy.hold();
                 self.proxy.fail(position, fault);
                 let (api, proxy) = (&self.api, self.proxy);
                 let raws: Vec<_> = thread::scope(|scope| {
-                    let sent: Vec<_> = writes.iter().map(|write| scope.spawn(|| write.send(api))).collect();
+                    let sent: Vec<_> = writes
+                        .iter()
+                        .map(|write| scope.spawn(|| write.send(api)))
+                        .collect();
                     // The first of them leads a group, and the others wait for the next one.
                     thread::sleep(Duration::from_millis(15));
                     proxy.release();
@@ -235,10 +299,17 @@ impl<'a> Faulty<'a> {
                 let mut possible = vec![before];
                 for (effect, raw) in effects.iter().zip(&raws) {
                     let (least, most) = times_done(raw).unwrap_or_else(|| panic!("{context}"));
-                    let with = |rows: &Rows| (least..=most).map(|times| rows.plus(*effect, times)).collect::<Vec<_>>();
+                    let with = |rows: &Rows| {
+                        (least..=most)
+                            .map(|times| rows.plus(*effect, times))
+                            .collect::<Vec<_>>()
+                    };
                     possible = possible.iter().flat_map(with).collect();
                 }
-                assert!(possible.contains(&after), "{context}\n{before:?} became {after:?}");
+                assert!(
+                    possible.contains(&after),
+                    "{context}\n{before:?} became {after:?}"
+                );
                 assert_eq!(self.api.get("/account").status, 200, "{context}");
                 has_failed |= failed.is_some();
             }
@@ -252,24 +323,39 @@ impl<'a> Faulty<'a> {
 
 /// A trainee of the number, as a body.
 fn person(api: &Api<'_>, number: usize) -> Body {
-    let letters: String = number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
-    api.example().with(F::last_name, format!("Ash{letters}")).with(F::email, format!("a{number}@example.com"))
+    let letters: String = number
+        .to_string()
+        .bytes()
+        .map(|digit| char::from(digit - b'0' + b'a'))
+        .collect();
+    api.example()
+        .with(F::last_name, format!("Ash{letters}"))
+        .with(F::email, format!("a{number}@example.com"))
 }
 
 fn register_trainee(api: &Api<'_>, number: usize) -> Write {
     Write::new("POST", "/trainees".into(), person(api, number))
 }
 
-/// A registration that names no school, so that nothing has to be read before the trainee is inserted.
+/// A registration that names no school, so that nothing has to be read before the trainee is
+/// inserted.
 fn register_without_schools(api: &Api<'_>, number: usize) -> Write {
     let mut body = Value::from(person(api, number));
-    body["data"].as_object_mut().unwrap().remove("placements_attributes").unwrap();
+    body["data"]
+        .as_object_mut()
+        .unwrap()
+        .remove("placements_attributes")
+        .unwrap();
     Write::new("POST", "/trainees".into(), body)
 }
 
 fn change_trainee(api: &Api<'_>, number: usize) -> Write {
     let created = api.create(person(api, number));
-    Write::new("PATCH", created.path(), Body::new(api.version).with(F::first_names, "Changed"))
+    Write::new(
+        "PATCH",
+        created.path(),
+        Body::new(api.version).with(F::first_names, "Changed"),
+    )
 }
 
 /// A path below that of a new trainee, and the identifier of the first record in its list.
@@ -281,36 +367,63 @@ fn part(api: &Api<'_>, number: usize, list: &str, id: &str) -> String {
 
 fn add_placement(api: &Api<'_>, number: usize) -> Write {
     let path = format!("{}/placements", api.create(person(api, number)).path());
-    Write::new("POST", path, json!({ "data": { "urn": "990002", "name": "Second school" } }))
+    Write::new(
+        "POST",
+        path,
+        json!({ "data": { "urn": "990002", "name": "Second school" } }),
+    )
 }
 
 fn change_placement(api: &Api<'_>, number: usize) -> Write {
     let path = part(api, number, "placements", "placement_id");
-    Write::new("PATCH", path, json!({ "data": { "name": "Another school" } }))
+    Write::new(
+        "PATCH",
+        path,
+        json!({ "data": { "name": "Another school" } }),
+    )
 }
 
 fn remove_placement(api: &Api<'_>, number: usize) -> Write {
-    Write::new("DELETE", part(api, number, "placements", "placement_id"), Value::Null)
+    Write::new(
+        "DELETE",
+        part(api, number, "placements", "placement_id"),
+        Value::Null,
+    )
 }
 
 fn add_degree(api: &Api<'_>, number: usize) -> Write {
     let degree = Value::from(api.example())["data"]["degrees_attributes"][0].clone();
-    let path = format!("{}/degrees", api.create_without_degrees(person(api, number)).path());
+    let path = format!(
+        "{}/degrees",
+        api.create_without_degrees(person(api, number)).path()
+    );
     Write::new("POST", path, json!({ "data": degree }))
 }
 
 fn change_degree(api: &Api<'_>, number: usize) -> Write {
     let path = part(api, number, "degrees", "degree_id");
-    Write::new("PATCH", path, json!({ "data": { "graduation_year": "2020" } }))
+    Write::new(
+        "PATCH",
+        path,
+        json!({ "data": { "graduation_year": "2020" } }),
+    )
 }
 
 fn remove_degree(api: &Api<'_>, number: usize) -> Write {
-    Write::new("DELETE", part(api, number, "degrees", "degree_id"), Value::Null)
+    Write::new(
+        "DELETE",
+        part(api, number, "degrees", "degree_id"),
+        Value::Null,
+    )
 }
 
 fn defer(api: &Api<'_>, number: usize) -> Write {
     let path = format!("{}/defer", api.create(person(api, number)).path());
-    Write::new("POST", path, json!({ "data": { "defer_date": "2026-10-02" } }))
+    Write::new(
+        "POST",
+        path,
+        json!({ "data": { "defer_date": "2026-10-02" } }),
+    )
 }
 
 fn withdraw(api: &Api<'_>, number: usize) -> Write {
@@ -319,29 +432,50 @@ fn withdraw(api: &Api<'_>, number: usize) -> Write {
 }
 
 fn recommend(api: &Api<'_>, number: usize) -> Write {
-    let Write { path: placements, body, method, .. } = add_placement(api, number);
+    let Write {
+        path: placements,
+        body,
+        method,
+        ..
+    } = add_placement(api, number);
     api.send(method, &placements, body).is(201);
     let path = placements.replace("placements", recommendation(api.version));
-    Write::new("POST", path, json!({ "data": { "qts_standards_met_date": "2026-10-01" } }))
+    Write::new(
+        "POST",
+        path,
+        json!({ "data": { "qts_standards_met_date": "2026-10-01" } }),
+    )
 }
 
 fn issue_trn(api: &Api<'_>, number: usize) -> Write {
     let created = api.create(person(api, number));
-    Write::new("POST", format!("/sandbox/trainees/{}/advance", created.id()), Value::Null)
+    Write::new(
+        "POST",
+        format!("/sandbox/trainees/{}/advance", created.id()),
+        Value::Null,
+    )
 }
 
 fn reinstate(api: &Api<'_>, number: usize) -> Write {
     let deferral = defer(api, number);
     assert_eq!(deferral.send(api).status, 200);
     let id = deferral.path.split('/').nth(2).unwrap();
-    Write::new("POST", format!("/sandbox/trainees/{id}/advance"), Value::Null)
+    Write::new(
+        "POST",
+        format!("/sandbox/trainees/{id}/advance"),
+        Value::Null,
+    )
 }
 
 fn award(api: &Api<'_>, number: usize) -> Write {
     let recommendation = recommend(api, number);
     let id = recommendation.path.split('/').nth(2).unwrap().to_owned();
     assert_eq!(recommendation.send(api).status, 202);
-    Write::new("POST", format!("/sandbox/trainees/{id}/advance"), Value::Null)
+    Write::new(
+        "POST",
+        format!("/sandbox/trainees/{id}/advance"),
+        Value::Null,
+    )
 }
 
 fn reset(api: &Api<'_>, number: usize) -> Write {
@@ -357,18 +491,29 @@ fn register_several(api: &Api<'_>, number: usize) -> Write {
         item["idempotency_key"] = format!("item-{number}-{at}").into();
         item
     };
-    Write::new("POST", "/trainees/batch".into(), (1_000_000..1_000_003).map(item).collect::<Value>())
+    Write::new(
+        "POST",
+        "/trainees/batch".into(),
+        (1_000_000..1_000_003).map(item).collect::<Value>(),
+    )
 }
 
 /// A register on PostgreSQL behind a proxy.
 fn register(proxy: fn(&Database) -> Option<StatementProxy>) -> Register {
-    Register::with(Setup { proxy, ..Setup::default() })
+    Register::with(Setup {
+        proxy,
+        ..Setup::default()
+    })
 }
 
-/// One of the faults, another one at each position; all of them at the first two. BEGIN is one of these, behind the COMMIT
-/// of a request before.
+/// One of the faults, another one at each position; all of them at the first two. BEGIN is one of
+/// these, behind the COMMIT of a request before.
 fn some(position: usize) -> Vec<Fault> {
-    if position < 2 { FAULTS.to_vec() } else { vec![FAULTS[position % FAULTS.len()]] }
+    if position < 2 {
+        FAULTS.to_vec()
+    } else {
+        vec![FAULTS[position % FAULTS.len()]]
+    }
 }
 
 fn all(_: usize) -> Vec<Fault> {
@@ -376,10 +521,20 @@ fn all(_: usize) -> Vec<Fault> {
 }
 
 /// Registering and changing trainees, and removing a part of one, with and without keys.
-fn fail_main_writes(proxy: fn(&Database) -> Option<StatementProxy>, faults: fn(usize) -> Vec<Fault>) {
+fn fail_main_writes(
+    proxy: fn(&Database) -> Option<StatementProxy>,
+    faults: fn(usize) -> Vec<Fault>,
+) {
     let register = register(proxy);
-    let Some(mut faulty) = Faulty::of(&register) else { return };
-    for kind in [register_without_schools, register_trainee, change_trainee, remove_degree] {
+    let Some(mut faulty) = Faulty::of(&register) else {
+        return;
+    };
+    for kind in [
+        register_without_schools,
+        register_trainee,
+        change_trainee,
+        remove_degree,
+    ] {
         faulty.fail_each_statement(kind, false, faults);
     }
     // A key means something for POST alone.
@@ -388,16 +543,29 @@ fn fail_main_writes(proxy: fn(&Database) -> Option<StatementProxy>, faults: fn(u
     }
 }
 
-fn fail_grouped_writes(proxy: fn(&Database) -> Option<StatementProxy>, faults: fn(usize) -> Vec<Fault>) {
+fn fail_grouped_writes(
+    proxy: fn(&Database) -> Option<StatementProxy>,
+    faults: fn(usize) -> Vec<Fault>,
+) {
     let register = register(proxy);
-    let Some(mut faulty) = Faulty::of(&register) else { return };
-    let kinds = [register_without_schools, register_without_schools, register_trainee, change_trainee, remove_degree];
+    let Some(mut faulty) = Faulty::of(&register) else {
+        return;
+    };
+    let kinds = [
+        register_without_schools,
+        register_without_schools,
+        register_trainee,
+        change_trainee,
+        remove_degree,
+    ];
     faulty.fail_each_statement_of_neighbours(&kinds, faults);
 }
 
 fn fail_other_writes(faults: fn(usize) -> Vec<Fault>) {
     let register = register(StatementProxy::before);
-    let Some(mut faulty) = Faulty::of(&register) else { return };
+    let Some(mut faulty) = Faulty::of(&register) else {
+        return;
+    };
     faulty.warm_up = 1;
     let kinds: [Kind; 12] = [
         add_placement,

@@ -1,4 +1,5 @@
-//! The pages below `/settings`, as browsers get them: who gets in, what they can do there, and what attackers cannot.
+//! The pages below `/settings`, as browsers get them: who gets in, what they can do there, and what
+//! attackers cannot.
 
 mod at_issuer;
 mod attacks;

@@ -9,7 +9,9 @@ pub(crate) mod shown;
 pub(crate) mod versions;
 pub(crate) mod wire_values;
 
-pub(crate) use bodies::{Body, REQUIRED, can_set, has_default, in_version, record, requires, takes_numbers_alone};
+pub(crate) use bodies::{
+    Body, REQUIRED, can_set, has_default, in_version, record, requires, takes_numbers_alone,
+};
 pub(crate) use client::{Page, Raw, Request, Response};
 pub(crate) use register::{Api, Register, Setup, every_version, every_version_that, version};
 pub(crate) use shown::Shown;

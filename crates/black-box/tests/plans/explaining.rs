@@ -48,8 +48,9 @@ impl Explainer {
             }
             Kind::Postgres => {
                 let mut connection = PostgresConnection::establish(database.url()).unwrap();
-                // Plans are made as for the program: once, and along an index wherever there is one. How many rows there are
-                // must be known: of a table that it has never looked at, PostgreSQL takes all indexes to be worth the same.
+                // Plans are made as for the program: once, and along an index wherever there is
+                // one. How many rows there are must be known: of a table that it has never looked
+                // at, PostgreSQL takes all indexes to be worth the same.
                 connection.batch_execute("ANALYZE").unwrap();
                 Self::Postgres(connection)
             }
@@ -60,7 +61,8 @@ impl Explainer {
     pub(super) fn plan(&mut self, statement: &str) -> Vec<String> {
         match self {
             Self::Sqlite(connection) => {
-                let lines = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}")).load::<SqliteLine>(connection);
+                let lines = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}"))
+                    .load::<SqliteLine>(connection);
                 lines
                     .unwrap_or_else(|error| panic!("{statement}: {error}"))
                     .into_iter()
@@ -68,31 +70,51 @@ impl Explainer {
                     .collect()
             }
             Self::Postgres(connection) => {
-                let values = (1..).take_while(|number| statement.contains(&format!("${number}"))).map(|_| "NULL");
+                let values = (1..)
+                    .take_while(|number| statement.contains(&format!("${number}")))
+                    .map(|_| "NULL");
                 let values = values.collect::<Vec<_>>().join(", ");
-                let values = if values.is_empty() { values } else { format!("({values})") };
-                connection.batch_execute(&format!("PREPARE explained AS {statement}")).unwrap();
-                let lines = diesel::sql_query(format!("EXPLAIN (COSTS OFF) EXECUTE explained{values}"))
-                    .load::<PostgresLine>(connection);
+                let values = if values.is_empty() {
+                    values
+                } else {
+                    format!("({values})")
+                };
+                connection
+                    .batch_execute(&format!("PREPARE explained AS {statement}"))
+                    .unwrap();
+                let lines =
+                    diesel::sql_query(format!("EXPLAIN (COSTS OFF) EXECUTE explained{values}"))
+                        .load::<PostgresLine>(connection);
                 connection.batch_execute("DEALLOCATE explained").unwrap();
-                lines.unwrap_or_else(|error| panic!("{statement}: {error}")).into_iter().map(|line| line.line).collect()
+                lines
+                    .unwrap_or_else(|error| panic!("{statement}: {error}"))
+                    .into_iter()
+                    .map(|line| line.line)
+                    .collect()
             }
         }
     }
 
-    /// The lines of the plan that say that all rows of a growing table are gone through, or all of a provider.
+    /// The lines of the plan that say that all rows of a growing table are gone through, or all of
+    /// a provider.
     pub(super) fn walks(&mut self, statement: &str) -> Vec<String> {
         let plan = self.plan(statement);
         let is_growing = |line: &str| {
             let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
-            words.any(|word| GROWING.iter().any(|table| word == *table || word.starts_with(&format!("{table}_"))))
+            words.any(|word| {
+                GROWING
+                    .iter()
+                    .any(|table| word == *table || word.starts_with(&format!("{table}_")))
+            })
         };
         let walks = |(at, line): (usize, &String)| {
             let next = plan.get(at + 1).map_or("", |next| next.trim_start());
             let everything = match self {
                 Self::Sqlite(_) => line.starts_with("SCAN ") || line.ends_with("(provider_id=?)"),
                 Self::Postgres(_) => {
-                    let by_index = ["Index Scan", "Index Only Scan"].iter().any(|scan| line.contains(scan));
+                    let by_index = ["Index Scan", "Index Only Scan"]
+                        .iter()
+                        .any(|scan| line.contains(scan));
                     line.contains("Seq Scan")
                         || by_index
                             && !next.strip_prefix("Index Cond: ").is_some_and(|condition| {
@@ -103,6 +125,10 @@ impl Explainer {
             };
             everything && is_growing(line)
         };
-        plan.iter().enumerate().filter(|at| walks(*at)).map(|(_, line)| line.clone()).collect()
+        plan.iter()
+            .enumerate()
+            .filter(|at| walks(*at))
+            .map(|(_, line)| line.clone())
+            .collect()
     }
 }

@@ -20,7 +20,9 @@ pub(super) struct Hearing {
 impl Hearing {
     pub(super) fn begin() -> Self {
         let listening = LISTENING.lock().unwrap_or_else(PoisonError::into_inner);
-        let hearing = Self { _listening: listening };
+        let hearing = Self {
+            _listening: listening,
+        };
         hearing.forget();
         set_default_instrumentation(listener).unwrap();
         hearing
@@ -47,7 +49,9 @@ fn listener() -> Option<Box<dyn Instrumentation>> {
     Some(Box::new(|event: InstrumentationEvent<'_>| {
         if let InstrumentationEvent::StartQuery { query, .. } = &event {
             let query = query.to_string();
-            let statement = query.split_once(" -- binds:").map_or(query.as_str(), |(statement, _)| statement);
+            let statement = query
+                .split_once(" -- binds:")
+                .map_or(query.as_str(), |(statement, _)| statement);
             HEARD.lock().unwrap().insert(statement.to_owned());
         } else if let InstrumentationEvent::CacheQuery { sql, .. } = &event {
             CACHED.lock().unwrap().insert((*sql).to_owned());

@@ -1,5 +1,5 @@
-//! However records differ in which of their fields are null, and however lists are narrowed: a connection keeps few
-//! prepared statements.
+//! However records differ in which of their fields are null, and however lists are narrowed: a
+//! connection keeps few prepared statements.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,8 +22,8 @@ const MOST_OF_RECORDS: usize = 40;
 /// Statements for lists: one for each combination of conditions and order.
 const MOST_OF_LISTS: usize = 120;
 
-/// A record in which every field has a value that has one of its own, and about half of the others are then null.
-/// `kept` are the names of the fields without which there is no such record.
+/// A record in which every field has a value that has one of its own, and about half of the others
+/// are then null. `kept` are the names of the fields without which there is no such record.
 fn with_random_nulls<R: Record>(random: &Random, kept: &[&str]) -> R {
     let mut record = R::default();
     for field in R::Field::ALL {
@@ -32,9 +32,11 @@ fn with_random_nulls<R: Record>(random: &Random, kept: &[&str]) -> R {
             continue;
         }
         let value = match info.kind {
-            Kind::Text => {
-                Value::Text(Cow::Borrowed(if info.name == "state" { State::TrnReceived.name() } else { "x" }))
-            }
+            Kind::Text => Value::Text(Cow::Borrowed(if info.name == "state" {
+                State::TrnReceived.name()
+            } else {
+                "x"
+            })),
             Kind::Integer => Value::Integer(1),
             Kind::Year => Value::Integer(2020),
             Kind::Boolean => Value::Boolean(true),
@@ -52,16 +54,25 @@ fn with_random_nulls<R: Record>(random: &Random, kept: &[&str]) -> R {
 
 fn placement(random: &Random) -> Placement {
     let placement = with_random_nulls(random, &["created_at", "updated_at"]);
-    Placement { placement_id: Some(random.identifier()), ..placement }
+    Placement {
+        placement_id: Some(random.identifier()),
+        ..placement
+    }
 }
 
 fn degree(random: &Random) -> Degree {
     let degree = with_random_nulls(random, &["created_at", "updated_at"]);
-    Degree { degree_id: Some(random.identifier()), ..degree }
+    Degree {
+        degree_id: Some(random.identifier()),
+        ..degree
+    }
 }
 
 fn trainee(random: &Random) -> Trainee {
-    let trainee = with_random_nulls(random, &["state", "created_at", "updated_at", "record_source"]);
+    let trainee = with_random_nulls(
+        random,
+        &["state", "created_at", "updated_at", "record_source"],
+    );
     Trainee {
         trainee_id: Some(random.identifier()),
         discarded_at: None,
@@ -77,17 +88,45 @@ fn live(session: &mut ProviderSession<'_>, random: &Random) -> Result<(), Storag
     let new = trainee(random);
     let id = new.trainee_id.clone().unwrap();
     session.insert_trainee(&new)?;
-    let find = |session: &mut ProviderSession<'_>| Ok::<_, StorageError>(session.find_trainee(&id)?.unwrap());
+    let find = |session: &mut ProviderSession<'_>| {
+        Ok::<_, StorageError>(session.find_trainee(&id)?.unwrap())
+    };
     let stored = find(session)?;
     session.duplicates_of(&stored.record)?;
-    session.update_trainee(&stored, &Trainee { trainee_id: Some(id.clone()), ..trainee(random) })?;
-    for placements in [vec![placement(random)], vec![placement(random), placement(random)], Vec::new()] {
+    session.update_trainee(
+        &stored,
+        &Trainee {
+            trainee_id: Some(id.clone()),
+            ..trainee(random)
+        },
+    )?;
+    for placements in [
+        vec![placement(random)],
+        vec![placement(random), placement(random)],
+        Vec::new(),
+    ] {
         let stored = find(session)?;
-        session.update_trainee(&stored, &Trainee { placements, ..stored.record.clone() })?;
+        session.update_trainee(
+            &stored,
+            &Trainee {
+                placements,
+                ..stored.record.clone()
+            },
+        )?;
     }
-    for degrees in [vec![degree(random)], vec![degree(random), degree(random)], Vec::new()] {
+    for degrees in [
+        vec![degree(random)],
+        vec![degree(random), degree(random)],
+        Vec::new(),
+    ] {
         let stored = find(session)?;
-        session.update_trainee(&stored, &Trainee { degrees, ..stored.record.clone() })?;
+        session.update_trainee(
+            &stored,
+            &Trainee {
+                degrees,
+                ..stored.record.clone()
+            },
+        )?;
     }
     Ok(())
 }
@@ -96,21 +135,37 @@ fn live(session: &mut ProviderSession<'_>, random: &Random) -> Result<(), Storag
 fn organise(session: &mut Session<'_>, number: usize) -> Result<(), StorageError> {
     let text = |is_there: bool| is_there.then(|| format!("{number:08}"));
     let [bit, next] = [2, 3].map(|divisor| number.is_multiple_of(divisor));
-    let school = SchoolDetails { urn: format!("{number:06}"), name: "x".to_owned(), postcode: text(bit), open: next };
+    let school = SchoolDetails {
+        urn: format!("{number:06}"),
+        name: "x".to_owned(),
+        postcode: text(bit),
+        open: next,
+    };
     school.add(session)?;
     school.replace(1, session)?;
-    let partner = PartnerDetails { urn: text(!bit || next), ukprn: text(bit), name: "x".to_owned() };
+    let partner = PartnerDetails {
+        urn: text(!bit || next),
+        ukprn: text(bit),
+        name: "x".to_owned(),
+    };
     partner.add(session)?;
-    PartnerDetails { urn: None, ..partner }.replace(1, session)
+    PartnerDetails {
+        urn: None,
+        ..partner
+    }
+    .replace(1, session)
 }
 
 /// So many trainees and organisations, some in each transaction.
 fn write(register: &Register, seed: u64, count: usize) {
     const BATCH: usize = 50;
     for batch in 0..count / BATCH {
-        // A date is at most a second ahead of the clock, and each change of one record has a later one.
+        // A date is at most a second ahead of the clock, and each change of one record has a later
+        // one.
         let now = register.store().now() + TimeDelta::minutes(1);
-        register.clock.set(&now.to_rfc3339_opts(SecondsFormat::Millis, true));
+        register
+            .clock
+            .set(&now.to_rfc3339_opts(SecondsFormat::Millis, true));
         register.operate(move |session| {
             let random = Random::new(seed + batch as u64);
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
@@ -134,7 +189,11 @@ fn writes_of_records_with_any_set_of_fields_share_their_statements() {
     let more: BTreeSet<_> = many.difference(&few).collect();
     assert!(more.is_empty(), "{} statements more: {more:#?}", more.len());
     eprintln!("{} statements for records", many.len());
-    assert!((10..=MOST_OF_RECORDS).contains(&many.len()), "{} statements: {many:#?}", many.len());
+    assert!(
+        (10..=MOST_OF_RECORDS).contains(&many.len()),
+        "{} statements: {many:#?}",
+        many.len()
+    );
 }
 
 #[test]
@@ -147,11 +206,22 @@ fn what_changes_a_trainee_stays_prepared() {
     hearing.forget();
     write(&register, 100_000, 50);
     let heard = hearing.heard();
-    let of_trainees: BTreeSet<_> =
-        heard.iter().filter(|sql| sql.contains("trainees") || sql.contains("changes")).collect();
-    let anew: Vec<_> = of_trainees.iter().filter(|sql| !kept.contains(**sql)).collect();
-    assert!(anew.is_empty(), "prepared again at each execution: {anew:#?}");
-    assert!(of_trainees.iter().any(|sql| sql.starts_with("UPDATE")), "nothing was changed: {of_trainees:#?}");
+    let of_trainees: BTreeSet<_> = heard
+        .iter()
+        .filter(|sql| sql.contains("trainees") || sql.contains("changes"))
+        .collect();
+    let anew: Vec<_> = of_trainees
+        .iter()
+        .filter(|sql| !kept.contains(**sql))
+        .collect();
+    assert!(
+        anew.is_empty(),
+        "prepared again at each execution: {anew:#?}"
+    );
+    assert!(
+        of_trainees.iter().any(|sql| sql.starts_with("UPDATE")),
+        "nothing was changed: {of_trainees:#?}"
+    );
 }
 
 #[test]
@@ -161,18 +231,29 @@ fn lists_are_as_many_statements_as_there_are_combinations_of_conditions() {
     register.sow(100);
     let before = hearing.cached();
     let list = |days: i64, per_page: i64| {
-        let statuses = [None].into_iter().chain(Status::ALL.iter().copied().map(Some));
+        let statuses = [None]
+            .into_iter()
+            .chain(Status::ALL.iter().copied().map(Some));
         for status in statuses {
             for has_trn in [None, Some(true), Some(false)] {
                 for since in [None, Some(register.store().now() - TimeDelta::days(days))] {
                     for order in [Order::NewestFirst, Order::OldestFirst] {
                         for page in [1, 2, 20] {
                             let cycle = 2026;
-                            let listing = Listing { cycle, status, since, has_trn, order, page, per_page };
+                            let listing = Listing {
+                                cycle,
+                                status,
+                                since,
+                                has_trn,
+                                order,
+                                page,
+                                per_page,
+                            };
                             register
                                 .store()
                                 .read_blocking(|session| -> Result<_, StorageError> {
-                                    let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                                    let mut provider =
+                                        session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
                                     provider.list_trainees(&listing)
                                 })
                                 .unwrap();
@@ -191,6 +272,10 @@ fn lists_are_as_many_statements_as_there_are_combinations_of_conditions() {
     let of_lists = all.difference(&before).count();
     eprintln!("{of_lists} statements for lists");
     assert!(of_lists <= MOST_OF_LISTS, "{of_lists} statements: {all:#?}");
-    // Other values can meet other conditions, such as a page from the other end, and none that is not counted above.
-    assert!(few.len() <= all.len() && of_lists > 10, "{of_lists} statements");
+    // Other values can meet other conditions, such as a page from the other end, and none that is
+    // not counted above.
+    assert!(
+        few.len() <= all.len() && of_lists > 10,
+        "{of_lists} statements"
+    );
 }

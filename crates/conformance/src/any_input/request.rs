@@ -34,7 +34,11 @@ impl BodyCheck<'_> {
         accepted: impl FnOnce(D) -> Result<(), CheckFailure>,
     ) -> Result<(), CheckFailure> {
         let case = self.bodies.case;
-        let reader = Reader { served: case.served, unknown: self.unknown, nested };
+        let reader = Reader {
+            served: case.served,
+            unknown: self.unknown,
+            nested,
+        };
         let sent = match reader.read::<R>(self.body) {
             Ok(sent) => sent,
             Err(malformed) => return self.malformed(&malformed.to_string()),
@@ -44,7 +48,11 @@ impl BodyCheck<'_> {
             return case.fail("a body", "is read, and is no JSON");
         }
         let sent_strings = SentStrings::of(&String::from_utf8_lossy(self.body));
-        let messages = MessageCheck { case, names: &self.bodies.names, sent_strings: &sent_strings };
+        let messages = MessageCheck {
+            case,
+            names: &self.bodies.names,
+            sent_strings: &sent_strings,
+        };
         match decide(sent) {
             Err(problems) => self.refused(&problems, &messages),
             Ok(decision) => {
@@ -56,7 +64,8 @@ impl BodyCheck<'_> {
                     }
                     let text = warning(case.version(), notice).unwrap_or_default();
                     if !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
-                        return case.fail("a notice", format!("cannot stand in a header: {text:?}"));
+                        return case
+                            .fail("a notice", format!("cannot stand in a header: {text:?}"));
                     }
                 }
                 accepted(decision.record)
@@ -66,15 +75,25 @@ impl BodyCheck<'_> {
 
     fn malformed(&self, outcome: &str) -> Result<(), CheckFailure> {
         if parse_json(self.body).is_ok() && !outcome.contains("nested deeper") {
-            return self.bodies.case.fail("a body", format!("is JSON, and refused: {outcome}"));
+            return self
+                .bodies
+                .case
+                .fail("a body", format!("is JSON, and refused: {outcome}"));
         }
         match outcome.len() {
             0..=LONGEST_MALFORMED => Ok(()),
-            _ => self.bodies.case.fail("a body", format!("is refused at length: {outcome}")),
+            _ => self
+                .bodies
+                .case
+                .fail("a body", format!("is refused at length: {outcome}")),
         }
     }
 
-    fn refused(&self, problems: &[Problem], messages: &MessageCheck<'_>) -> Result<(), CheckFailure> {
+    fn refused(
+        &self,
+        problems: &[Problem],
+        messages: &MessageCheck<'_>,
+    ) -> Result<(), CheckFailure> {
         let (case, lists) = (self.bodies.case, Lists::embedded());
         let mut outcome = BTreeSet::new();
         for problem in problems {
@@ -91,7 +110,10 @@ impl BodyCheck<'_> {
                 Ok(written) if !problems.is_empty() && written.len() <= longest => {}
                 Ok(written) => {
                     let (problems, bytes) = (problems.len(), written.len());
-                    return case.fail("a refusal", format!("tells {problems} problems in {bytes} bytes"));
+                    return case.fail(
+                        "a refusal",
+                        format!("tells {problems} problems in {bytes} bytes"),
+                    );
                 }
                 Err(error) => return case.fail("a refusal", format!("cannot be written: {error}")),
             }

@@ -25,7 +25,10 @@ impl MessageCheck<'_> {
     /// A problem has an existing path, and a message with the version's own names.
     pub(crate) fn check_problem(&self, problem: &Problem) -> Result<(), CheckFailure> {
         self.check_path(&problem.at)?;
-        self.check_message(&problem.at, &message(self.case.version(), Lists::embedded(), problem))
+        self.check_message(
+            &problem.at,
+            &message(self.case.version(), Lists::embedded(), problem),
+        )
     }
 
     /// As for a problem.
@@ -48,23 +51,39 @@ impl MessageCheck<'_> {
         }
         let place = path_in_message(self.case.version(), path);
         let number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
-        match place.split(' ').find(|word| !number(word) && *word != "data" && !self.names.known.contains(word)) {
-            Some(word) => self.case.fail(word, "is named, and is no name of this version"),
+        match place
+            .split(' ')
+            .find(|word| !number(word) && *word != "data" && !self.names.known.contains(word))
+        {
+            Some(word) => self
+                .case
+                .fail(word, "is named, and is no name of this version"),
             None => Ok(()),
         }
     }
 
-    /// The words have no name that the version does not have, unless they repeat it from a value that was sent.
+    /// The words have no name that the version does not have, unless they repeat it from a value
+    /// that was sent.
     fn check_message(&self, path: &Path, words: &str) -> Result<(), CheckFailure> {
         // The path to a field in a group is one name.
         let paths = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
-        let unknown = paths.map(|path| path.trim_end_matches('.')).filter(|path| !self.names.known.contains(path));
+        let unknown = paths
+            .map(|path| path.trim_end_matches('.'))
+            .filter(|path| !self.names.known.contains(path));
         let mut tokens = unknown.flat_map(|path| path.split('.'));
-        let repeated = |word: &str| self.sent_strings.texts.iter().any(|text| text.contains(word));
+        let repeated = |word: &str| {
+            self.sent_strings
+                .texts
+                .iter()
+                .any(|text| text.contains(word))
+        };
         match tokens.find(|word| self.names.other.contains(word) && !repeated(word)) {
             Some(word) => {
                 let place = path_in_message(self.case.version(), path);
-                self.case.fail(word, format!("is no name of this version, in: {place} {words}"))
+                self.case.fail(
+                    word,
+                    format!("is no name of this version, in: {place} {words}"),
+                )
             }
             None => Ok(()),
         }
@@ -109,7 +128,10 @@ pub(crate) struct Names {
 impl Names {
     pub(crate) fn of(version: &ApiVersion, versions: &Versions) -> Self {
         let known = all(version);
-        let mut other: BTreeSet<_> = versions.iter().flat_map(|other| all(other.version)).collect();
+        let mut other: BTreeSet<_> = versions
+            .iter()
+            .flat_map(|other| all(other.version))
+            .collect();
         other.extend(for_each_record!(dictionary()).concat());
         other.retain(|name| !known.contains(name));
         Self { known, other }
@@ -122,5 +144,8 @@ impl Names {
 }
 
 fn dictionary<R: Record>() -> Vec<&'static str> {
-    R::Field::ALL.iter().map(|field| field.info().name).collect()
+    R::Field::ALL
+        .iter()
+        .map(|field| field.info().name)
+        .collect()
 }

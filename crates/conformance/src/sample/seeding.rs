@@ -10,7 +10,8 @@ use crate::sample::{PROVIDER, Sample};
 
 const CHECK: &str = "can_be_seeded";
 
-/// Of so many generated trainees the rules of a version may refuse one: a version can be stricter than the generator knows.
+/// Of so many generated trainees the rules of a version may refuse one: a version can be stricter
+/// than the generator knows.
 const REFUSED_AT_MOST: usize = 4;
 
 /// A version's own rules and accepted codes accept generated trainees, nearly all of them.
@@ -25,11 +26,19 @@ pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFa
         let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
         let mut refused = 0;
         for (case, _) in case.each(&sample.stored) {
-            let Err(problems) = generator.trainee(PROVIDER) else { continue };
+            let Err(problems) = generator.trainee(PROVIDER) else {
+                continue;
+            };
             refused += 1;
             if refused > sample.stored.len() / REFUSED_AT_MOST {
-                let at = problems.first().map(|problem| path_in_message(version, &problem.at)).unwrap_or_default();
-                let why: Vec<_> = problems.iter().map(|problem| message(version, context.lists, problem)).collect();
+                let at = problems
+                    .first()
+                    .map(|problem| path_in_message(version, &problem.at))
+                    .unwrap_or_default();
+                let why: Vec<_> = problems
+                    .iter()
+                    .map(|problem| message(version, context.lists, problem))
+                    .collect();
                 return case.fail(at, format!("refuses sample records: {}", why.join("; ")));
             }
         }

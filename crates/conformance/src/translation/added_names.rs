@@ -26,7 +26,10 @@ pub(super) struct AddedNames {
 impl AddedNames {
     /// What only the second version writes.
     pub(super) fn of(from: &ApiVersion, to: &ApiVersion) -> Self {
-        Self { requests: Self::set_names(from, to), replies: Self::shown(from, to) }
+        Self {
+            requests: Self::set_names(from, to),
+            replies: Self::shown(from, to),
+        }
     }
 
     /// The names of the record.
@@ -35,7 +38,10 @@ impl AddedNames {
             Direction::Request => &self.requests,
             Direction::Reply => &self.replies,
         };
-        by_kind.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, names)| names)
+        by_kind
+            .iter()
+            .find(|(of, _)| *of == kind)
+            .map_or(&[], |(_, names)| names)
     }
 
     /// In requests: what only the second version can set.
@@ -43,9 +49,18 @@ impl AddedNames {
         let mut trainee = set_names::<Trainee>(from, to);
         let nested = for_each_nested!(nested_set_names(from, to, &mut trainee));
         let mut names = vec![
-            (RecordKind::Withdrawal, set_names::<domain::Withdrawal>(from, to)),
-            (RecordKind::Deferral, set_names::<domain::Deferral>(from, to)),
-            (RecordKind::Recommendation, set_names::<domain::Recommendation>(from, to)),
+            (
+                RecordKind::Withdrawal,
+                set_names::<domain::Withdrawal>(from, to),
+            ),
+            (
+                RecordKind::Deferral,
+                set_names::<domain::Deferral>(from, to),
+            ),
+            (
+                RecordKind::Recommendation,
+                set_names::<domain::Recommendation>(from, to),
+            ),
             (RecordKind::Trainee, trainee),
         ];
         names.extend(nested);
@@ -74,7 +89,11 @@ fn nested_set_names<R: WireNested>(
 }
 
 /// The same in replies.
-fn nested_shown<R: WireNested>(from: &ApiVersion, to: &ApiVersion, trainee: &mut Vec<Name>) -> (RecordKind, Vec<Name>) {
+fn nested_shown<R: WireNested>(
+    from: &ApiVersion,
+    to: &ApiVersion,
+    trainee: &mut Vec<Name>,
+) -> (RecordKind, Vec<Name>) {
     let (one, other) = (R::shapes(from), R::shapes(to));
     let list = to.shapes.trainee.name_of(R::LIST);
     let in_trainee = shown(&one.in_trainee, &other.in_trainee);
@@ -83,21 +102,37 @@ fn nested_shown<R: WireNested>(from: &ApiVersion, to: &ApiVersion, trainee: &mut
 }
 
 fn set_names<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Name> {
-    let added = R::inputs(to).entries.iter().filter(|input| R::inputs(from).name_of(input.field).is_none());
-    added.map(|input| Name { list: None, name: input.name }).collect()
+    let added = R::inputs(to)
+        .entries
+        .iter()
+        .filter(|input| R::inputs(from).name_of(input.field).is_none());
+    added
+        .map(|input| Name {
+            list: None,
+            name: input.name,
+        })
+        .collect()
 }
 
 fn shown<R: WireRecord>(one: &Shape<R>, other: &Shape<R>) -> Vec<Name> {
     let has = |entry: &&Entry<R>| match &entry.source {
-        Source::Field(field) if other.name_of(*field) == Some(entry.name) => one.name_of(*field).is_some(),
-        Source::Field(field) => one
-            .entries
-            .iter()
-            .any(|shown| shown.name == entry.name && matches!(&shown.source, Source::Field(shown) if shown == field)),
+        Source::Field(field) if other.name_of(*field) == Some(entry.name) => {
+            one.name_of(*field).is_some()
+        }
+        Source::Field(field) => one.entries.iter().any(|shown| {
+            shown.name == entry.name
+                && matches!(&shown.source, Source::Field(shown) if shown == field)
+        }),
         Source::Own(own) => one.entries.iter().any(|shown| {
-            shown.name == entry.name && matches!(&shown.source, Source::Own(shown) if std::ptr::eq(*shown, *own))
+            shown.name == entry.name
+                && matches!(&shown.source, Source::Own(shown) if std::ptr::eq(*shown, *own))
         }),
     };
     let added = other.entries.iter().filter(|entry| !has(entry));
-    added.map(|entry| Name { list: None, name: entry.name }).collect()
+    added
+        .map(|entry| Name {
+            list: None,
+            name: entry.name,
+        })
+        .collect()
 }

@@ -8,7 +8,8 @@ use domain::TraineeField;
 use super::*;
 use crate::sample_version::{SAMPLE_VERSION, TODAY};
 
-/// The verdict on a way of translating, between a sound version and one that calls a field otherwise.
+/// The verdict on a way of translating, between a sound version and one that calls a field
+/// otherwise.
 fn try_way(way: TranslateNames) -> Result<(), CheckFailure> {
     const OTHER: Shape<Trainee> = shape! { Trainee, TraineeField:
         trainee_id, forenames = first_names, last_name, email, date_of_birth, placements, degrees,
@@ -17,11 +18,20 @@ fn try_way(way: TranslateNames) -> Result<(), CheckFailure> {
         inputs! { Trainee, TraineeField: forenames = first_names, last_name, email, date_of_birth };
     let other = ApiVersion {
         label: Label::release(2002, 0),
-        shapes: Shapes { trainee: OTHER, ..SAMPLE_VERSION.shapes },
-        inputs: AllInputs { trainee: OTHER_INPUTS, ..SAMPLE_VERSION.inputs },
+        shapes: Shapes {
+            trainee: OTHER,
+            ..SAMPLE_VERSION.shapes
+        },
+        inputs: AllInputs {
+            trainee: OTHER_INPUTS,
+            ..SAMPLE_VERSION.inputs
+        },
         ..SAMPLE_VERSION
     };
-    let versions = Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))]);
+    let versions = Versions::new(&[
+        Box::leak(Box::new(SAMPLE_VERSION)),
+        Box::leak(Box::new(other)),
+    ]);
     translated_by(way, &versions, &Sample::new(5, 80, TODAY).unwrap())
 }
 

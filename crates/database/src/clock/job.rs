@@ -12,8 +12,8 @@ use crate::error::DatabaseError;
 /// How long a change waits for its date, at most.
 pub(crate) const MAX_DATE_WAIT: Duration = Duration::from_secs(5);
 
-/// The time of a job by the clock, and the dates of its changes. Only the clock decides what has expired: dates can be ahead
-/// of it.
+/// The time of a job by the clock, and the dates of its changes. Only the clock decides what has
+/// expired: dates can be ahead of it.
 pub struct JobTime {
     /// When the job was begun, by the clock.
     now: DateTime<Utc>,
@@ -25,7 +25,8 @@ pub struct JobTime {
 struct Dates {
     clock: Arc<WriteClock>,
     next: ReservedDate,
-    /// Whether a change of this job has a date. Such a job is not run again for the sake of a later date.
+    /// Whether a change of this job has a date. Such a job is not run again for the sake of a later
+    /// date.
     has_changed: bool,
     /// The row of the record whose last change the next date follows.
     record: Option<i64>,
@@ -41,8 +42,16 @@ impl JobTime {
     pub(crate) fn new_writing(clock: &Arc<WriteClock>) -> Self {
         let now = clock.now();
         let next = clock.reserve(None);
-        let dates = Dates { clock: Arc::clone(clock), next, has_changed: false, record: None };
-        Self { now, dates: Some(dates) }
+        let dates = Dates {
+            clock: Arc::clone(clock),
+            next,
+            has_changed: false,
+            record: None,
+        };
+        Self {
+            now,
+            dates: Some(dates),
+        }
     }
 
     /// When the job was begun, by the clock.
@@ -52,13 +61,20 @@ impl JobTime {
 
     /// The date of the next change.
     pub fn change_date(&self) -> DateTime<Utc> {
-        self.dates.as_ref().map_or(self.now, |dates| dates.next.date())
+        self.dates
+            .as_ref()
+            .map_or(self.now, |dates| dates.next.date())
     }
 
-    /// Moves the date of the next change behind the last change of the record of that row, which the job is about to change.
+    /// Moves the date of the next change behind the last change of the record of that row, which
+    /// the job is about to change.
     pub fn come_after(&mut self, record: i64, last_change: Option<DateTime<Utc>>) {
-        let Some(dates) = self.dates.as_mut() else { return };
-        if dates.next.is_taken() || last_change.is_some_and(|last_change| last_change >= dates.next.date()) {
+        let Some(dates) = self.dates.as_mut() else {
+            return;
+        };
+        if dates.next.is_taken()
+            || last_change.is_some_and(|last_change| last_change >= dates.next.date())
+        {
             dates.reserve(last_change);
             dates.record = Some(record);
         }
@@ -70,21 +86,27 @@ impl JobTime {
     ///
     /// [`DatabaseError::DateNotDue`].
     pub fn take(&mut self) -> Result<(), DatabaseError> {
-        let Some(dates) = self.dates.as_mut() else { return Ok(()) };
-        dates.next.take().map_err(|wait| DatabaseError::DateNotDue { wait })?;
+        let Some(dates) = self.dates.as_mut() else {
+            return Ok(());
+        };
+        dates
+            .next
+            .take()
+            .map_err(|wait| DatabaseError::DateNotDue { wait })?;
         dates.has_changed = true;
         Ok(())
     }
 
-    /// The row of the record that was changed too often in the last second for the job to change it now.
+    /// The row of the record that was changed too often in the last second for the job to change it
+    /// now.
     pub(crate) fn waits_for(&self) -> Option<i64> {
         self.dates.as_ref()?.record
     }
 }
 
 impl Dates {
-    /// Reserves the date of the next change. A job that has changed something waits here until it is due: whatever it did
-    /// would otherwise be done again.
+    /// Reserves the date of the next change. A job that has changed something waits here until it
+    /// is due: whatever it did would otherwise be done again.
     fn reserve(&mut self, last_change: Option<DateTime<Utc>>) {
         let begun = Instant::now();
         loop {
@@ -92,7 +114,9 @@ impl Dates {
             self.next.give_back();
             self.next = self.clock.reserve(last_change);
             match self.next.wait() {
-                Some(wait) if self.has_changed && begun.elapsed() + wait < MAX_DATE_WAIT => thread::sleep(wait),
+                Some(wait) if self.has_changed && begun.elapsed() + wait < MAX_DATE_WAIT => {
+                    thread::sleep(wait)
+                }
                 Some(_) | None => return,
             }
         }

@@ -1,12 +1,14 @@
-//! The dates of changes: in the order in which they are given, and never more than a second ahead of the clock.
+//! The dates of changes: in the order in which they are given, and never more than a second ahead
+//! of the clock.
 //!
-//! A client that polls takes the date of the last record that it saw as its cursor. The client misses nothing when no later
-//! commit has an earlier date, and it advances when the records of one millisecond fit on its page. So dates do not go back
-//! with small corrections of the clock, and few changes share one. A change whose date would be too far ahead has to wait.
+//! A client that polls takes the date of the last record that it saw as its cursor. The client
+//! misses nothing when no later commit has an earlier date, and it advances when the records of one
+//! millisecond fit on its page. So dates do not go back with small corrections of the clock, and
+//! few changes share one. A change whose date would be too far ahead has to wait.
 //!
-//! A date more than [`MAX_WAIT`] further ahead than that shows that the clock was wrong when the date was given, or is wrong
-//! now. Dates then follow the clock again at once: waiting would stop all writes for as long as the clock jumped. Each record's
-//! own dates still increase.
+//! A date more than [`MAX_WAIT`] further ahead than that shows that the clock was wrong when the
+//! date was given, or is wrong now. Dates then follow the clock again at once: waiting would stop
+//! all writes for as long as the clock jumped. Each record's own dates still increase.
 //!
 //! Knows nothing of records or databases.
 
@@ -23,10 +25,12 @@ use super::{Clock, MAX_LEAD};
 
 /// Up to this lead no two changes share a millisecond.
 const SHARING_LEAD: TimeDelta = TimeDelta::milliseconds(250);
-/// The changes that may share a millisecond. With four servers over one database there are 40 at most.
+/// The changes that may share a millisecond. With four servers over one database there are 40 at
+/// most.
 const CHANGES_PER_MILLISECOND: u32 = 10;
-/// How long a change waits because of a date that was given before. A date further ahead comes from a clock that differs, or
-/// from the time before a jump of this one, and waiting does not help against that.
+/// How long a change waits because of a date that was given before. A date further ahead comes from
+/// a clock that differs, or from the time before a jump of this one, and waiting does not help
+/// against that.
 const MAX_WAIT: TimeDelta = TimeDelta::seconds(1);
 
 const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
@@ -54,7 +58,15 @@ struct State {
 impl WriteClock {
     pub(crate) fn new(clock: Clock) -> Self {
         let (latest, taken_over) = (NEVER, NEVER);
-        Self { clock, state: Mutex::new(State { latest, changes: 0, reserved: BTreeMap::new(), taken_over }) }
+        Self {
+            clock,
+            state: Mutex::new(State {
+                latest,
+                changes: 0,
+                reserved: BTreeMap::new(),
+                taken_over,
+            }),
+        }
     }
 
     /// The time by the clock alone.
@@ -62,7 +74,8 @@ impl WriteClock {
         self.clock.now()
     }
 
-    /// Gives no date before this one any more, which another process gave to a change that is committed.
+    /// Gives no date before this one any more, which another process gave to a change that is
+    /// committed.
     ///
     /// Disregards a date of a wrong clock.
     pub(crate) fn come_after(&self, latest: DateTime<Utc>) {
@@ -74,13 +87,19 @@ impl WriteClock {
         }
     }
 
-    /// Reserves a date for a change, later than `earlier`: the date of the last change of the same record.
+    /// Reserves a date for a change, later than `earlier`: the date of the last change of the same
+    /// record.
     pub(crate) fn reserve(self: &Arc<Self>, earlier: Option<DateTime<Utc>>) -> ReservedDate {
         let now = self.clock.now();
         let mut state = self.state();
         state.follow(now);
-        let reserved = |date, status| ReservedDate { clock: Arc::clone(self), date, status };
-        let following = earlier.map(|earlier| earlier.checked_add_signed(MILLISECOND).unwrap_or(earlier));
+        let reserved = |date, status| ReservedDate {
+            clock: Arc::clone(self),
+            date,
+            status,
+        };
+        let following =
+            earlier.map(|earlier| earlier.checked_add_signed(MILLISECOND).unwrap_or(earlier));
         if let Some(date) = following.filter(|date| is_of_wrong_clock(*date, now)) {
             return reserved(date, Status::OfOtherClock);
         }
@@ -94,11 +113,15 @@ impl WriteClock {
         reserved(date, Status::Reserved)
     }
 
-    /// Lets one change in each millisecond follow a date of another clock, so that such dates get no further ahead.
+    /// Lets one change in each millisecond follow a date of another clock, so that such dates get
+    /// no further ahead.
     fn take_over(&self) -> Result<(), Duration> {
         let now = self.clock.now();
         let mut state = self.state();
-        let next = state.taken_over.checked_add_signed(MILLISECOND).unwrap_or(now);
+        let next = state
+            .taken_over
+            .checked_add_signed(MILLISECOND)
+            .unwrap_or(now);
         match (next - now).to_std() {
             Ok(wait) if !wait.is_zero() => Err(wait),
             Ok(_) | Err(_) => {
@@ -117,7 +140,8 @@ impl WriteClock {
 impl State {
     /// Forgets the dates of a wrong clock, so that later ones follow the clock as it is now.
     fn follow(&mut self, now: DateTime<Utc>) {
-        self.reserved.retain(|date, _| !is_of_wrong_clock(*date, now));
+        self.reserved
+            .retain(|date, _| !is_of_wrong_clock(*date, now));
         if is_of_wrong_clock(self.latest, now) {
             log::warn!(
                 "the clock was set back: the last change is dated {}, and the clock says {}; later changes are dated by the \
@@ -134,14 +158,20 @@ impl State {
     fn next(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         let (latest, changes) = match self.reserved.last_key_value() {
             Some((date, reserved)) if *date > self.latest => (*date, *reserved),
-            Some((date, reserved)) if *date == self.latest => (self.latest, self.changes + reserved),
+            Some((date, reserved)) if *date == self.latest => {
+                (self.latest, self.changes + reserved)
+            }
             Some(_) | None => (self.latest, self.changes),
         };
         if changes == 0 {
             return latest;
         }
         let share = latest > now + SHARING_LEAD && changes < CHANGES_PER_MILLISECOND;
-        if share { latest } else { latest.checked_add_signed(MILLISECOND).unwrap_or(latest) }
+        if share {
+            latest
+        } else {
+            latest.checked_add_signed(MILLISECOND).unwrap_or(latest)
+        }
     }
 
     /// Removes a job from those that may take a date.
@@ -164,7 +194,8 @@ impl State {
     }
 }
 
-/// Whether a date is so far ahead that the clock was wrong when the date was given, or is wrong now.
+/// Whether a date is so far ahead that the clock was wrong when the date was given, or is wrong
+/// now.
 fn is_of_wrong_clock(date: DateTime<Utc>, now: DateTime<Utc>) -> bool {
     date - now > MAX_LEAD + MAX_WAIT
 }
@@ -180,7 +211,8 @@ pub(crate) struct ReservedDate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Reserved,
-    /// It follows a date that a clock far ahead of this one gave, and says nothing of the changes of other records.
+    /// It follows a date that a clock far ahead of this one gave, and says nothing of the changes
+    /// of other records.
     OfOtherClock,
     /// It is too far ahead for so long.
     NotDue(Duration),

@@ -1,5 +1,5 @@
-//! Retries to connect while a PostgreSQL server has no free connection. Other servers of the register return theirs when they
-//! do not use them.
+//! Retries to connect while a PostgreSQL server has no free connection. Other servers of the
+//! register return theirs when they do not use them.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,7 +21,11 @@ pub(super) fn connect_with_retry(
         match establish() {
             Err(error @ DatabaseError::NoConnectionLeft(_)) if Instant::now() < deadline => {
                 if !is_logged {
-                    log::warn!("{}; retrying for up to {} s", error.with_causes(), patience.as_secs());
+                    log::warn!(
+                        "{}; retrying for up to {} s",
+                        error.with_causes(),
+                        patience.as_secs()
+                    );
                 }
                 is_logged = true;
                 thread::sleep(NO_CONNECTION_PAUSE);
@@ -43,22 +47,31 @@ mod tests {
         let made = connect_with_retry(Duration::from_secs(60), || {
             refusals -= 1;
             if refusals >= 0 {
-                return Err(DatabaseError::NoConnectionLeft(ConnectionError::BadConnection("53300".into())));
+                return Err(DatabaseError::NoConnectionLeft(
+                    ConnectionError::BadConnection("53300".into()),
+                ));
             }
-            SqliteConnection::establish(":memory:").map(DatabaseConnection::Sqlite).map_err(DatabaseError::Connection)
+            SqliteConnection::establish(":memory:")
+                .map(DatabaseConnection::Sqlite)
+                .map_err(DatabaseError::Connection)
         });
         assert!(made.is_ok() && refusals == -1);
     }
 
     #[test]
     fn nothing_but_a_server_without_a_connection_left_is_waited_for() {
-        for (patience, no_connection_left) in [(Duration::ZERO, true), (Duration::from_secs(60), false)] {
+        for (patience, no_connection_left) in
+            [(Duration::ZERO, true), (Duration::from_secs(60), false)]
+        {
             let mut attempts = 0;
             let made = connect_with_retry(patience, || {
                 attempts += 1;
                 let cause = ConnectionError::BadConnection(String::new());
-                let error =
-                    if no_connection_left { DatabaseError::NoConnectionLeft } else { DatabaseError::Connection };
+                let error = if no_connection_left {
+                    DatabaseError::NoConnectionLeft
+                } else {
+                    DatabaseError::Connection
+                };
                 Err(error(cause))
             });
             assert!(made.is_err() && attempts == 1);

@@ -8,7 +8,8 @@ use postgres_client::PostgresConnection;
 
 /// A connection to one of the two databases.
 ///
-/// PostgreSQL stands first: diesel tries the variants in order, and SQLite takes any string for a path.
+/// PostgreSQL stands first: diesel tries the variants in order, and SQLite takes any string for a
+/// path.
 #[derive(diesel::MultiConnection)]
 pub enum DatabaseConnection {
     /// A connection to PostgreSQL.

@@ -1,11 +1,13 @@
-//! The file of a SQLite database: whether it is still the one that was opened, and whether there should be one.
+//! The file of a SQLite database: whether it is still the one that was opened, and whether there
+//! should be one.
 //!
-//! A connection goes on with a file that was deleted, moved or replaced: what it commits is gone when it is closed, or stands in
-//! a file that no one opens again. So the store compares device and inode of the paths with those at its start, for the database
-//! and the two files that SQLite keeps beside it, before each group of writes, at each probe and for each new connection.
+//! A connection goes on with a file that was deleted, moved or replaced: what it commits is gone
+//! when it is closed, or stands in a file that no one opens again. So the store compares device and
+//! inode of the paths with those at its start, for the database and the two files that SQLite keeps
+//! beside it, before each group of writes, at each probe and for each new connection.
 //!
-//! A marker beside the database records that a register was created there. A later start that finds the marker without the
-//! database must not create an empty one in its place.
+//! A marker beside the database records that a register was created there. A later start that finds
+//! the marker without the database must not create an empty one in its place.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
@@ -36,13 +38,15 @@ const KEPT_OPEN_CACHE_KIB: u32 = 8;
 /// The file of a SQLite database. All connections of a store share it.
 pub(super) struct DatabaseFile {
     path: PathBuf,
-    /// The database and the files beside it when the store was opened. Unset for connections without a store.
+    /// The database and the files beside it when the store was opened. Unset for connections
+    /// without a store.
     opened: OnceLock<Vec<OpenedFile>>,
     /// Whether the last comparison found a difference.
     has_changed: AtomicBool,
 }
 
-/// A connection that no job uses. SQLite removes the files beside a database when the last connection is closed.
+/// A connection that no job uses. SQLite removes the files beside a database when the last
+/// connection is closed.
 pub(crate) struct KeptOpen {
     _connection: Mutex<SqliteConnection>,
 }
@@ -55,15 +59,19 @@ struct OpenedFile {
 
 impl DatabaseFile {
     pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, opened: OnceLock::new(), has_changed: AtomicBool::new(false) }
+        Self {
+            path,
+            opened: OnceLock::new(),
+            has_changed: AtomicBool::new(false),
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes a connection that may write. Creates a database that is absent, in a folder that is made if need be, unless a
-    /// marker shows that it was created before.
+    /// Makes a connection that may write. Creates a database that is absent, in a folder that is
+    /// made if need be, unless a marker shows that it was created before.
     ///
     /// # Errors
     ///
@@ -73,27 +81,32 @@ impl DatabaseFile {
         self.require_unchanged()?;
         self.require_not_gone()?;
         if let Some(folder) = self.path.parent() {
-            owner_only::create_folder(folder)
-                .map_err(|source| DatabaseError::Folder { path: folder.to_owned(), source })?;
+            owner_only::create_folder(folder).map_err(|source| DatabaseError::Folder {
+                path: folder.to_owned(),
+                source,
+            })?;
         }
-        // SQLite would make the file with the mode that the umask leaves, and gives the files next to it the same mode.
+        // SQLite would make the file with the mode that the umask leaves, and gives the files next
+        // to it the same mode.
         owner_only::create_file(&self.path).map_err(|error| connection_error(error.to_string()))?;
-        let mut connection =
-            SqliteConnection::establish(&self.path.to_string_lossy()).map_err(DatabaseError::Connection)?;
-        // The timeout stands first, so that the change of the journal mode waits too. One statement at a time: SQLite
-        // otherwise compiles them all before the first has run.
+        let mut connection = SqliteConnection::establish(&self.path.to_string_lossy())
+            .map_err(DatabaseError::Connection)?;
+        // The timeout stands first, so that the change of the journal mode waits too. One statement
+        // at a time: SQLite otherwise compiles them all before the first has run.
         connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
         enter_wal_mode(&mut connection)?;
         connection.batch_execute("PRAGMA synchronous = FULL")?;
         connection.batch_execute("PRAGMA foreign_keys = ON")?;
-        // No memory map instead: what it takes is not bounded by this, and a file that is cut short under it ends the process.
+        // No memory map instead: what it takes is not bounded by this, and a file that is cut short
+        // under it ends the process.
         connection.batch_execute(&format!("PRAGMA cache_size = -{page_cache_kib}"))?;
         // The file may have been replaced while it was opened.
         self.require_unchanged()?;
         Ok(connection)
     }
 
-    /// Makes a connection that keeps the files in use, and records which they are: from then on they are compared.
+    /// Makes a connection that keeps the files in use, and records which they are: from then on
+    /// they are compared.
     ///
     /// # Errors
     ///
@@ -102,33 +115,45 @@ impl DatabaseFile {
         let mut connection = self.connect(KEPT_OPEN_CACHE_KIB)?;
         // SQLite makes the files beside the database when it first reads.
         connection.batch_execute("SELECT count(*) FROM sqlite_schema")?;
-        self.record_opened().map_err(|error| connection_error(format!("{}: {error}", self.path.display())))?;
-        Ok(KeptOpen { _connection: Mutex::new(connection) })
+        self.record_opened()
+            .map_err(|error| connection_error(format!("{}: {error}", self.path.display())))?;
+        Ok(KeptOpen {
+            _connection: Mutex::new(connection),
+        })
     }
 
     fn record_opened(&self) -> io::Result<()> {
         // SQLite keeps its files beside the one to which a link leads.
         let database = self.path.canonicalize()?;
         let beside = WAL_SUFFIXES.map(|suffix| with_suffix(&database, suffix));
-        let opened = [self.path.clone()].into_iter().chain(beside).map(OpenedFile::find).collect::<io::Result<_>>()?;
+        let opened = [self.path.clone()]
+            .into_iter()
+            .chain(beside)
+            .map(OpenedFile::find)
+            .collect::<io::Result<_>>()?;
         let _ = self.opened.set(opened);
         Ok(())
     }
 
-    /// Fails while the path, or one of a file beside it, leads to another file than the recorded one, or to none. Logs each
-    /// change of that once.
+    /// Fails while the path, or one of a file beside it, leads to another file than the recorded
+    /// one, or to none. Logs each change of that once.
     ///
     /// # Errors
     ///
     /// [`DatabaseError::DatabaseFileChanged`].
     pub(super) fn require_unchanged(&self) -> Result<(), DatabaseError> {
-        let Some(opened) = self.opened.get() else { return Ok(()) };
+        let Some(opened) = self.opened.get() else {
+            return Ok(());
+        };
         let changed = opened.iter().find(|file| !file.is_unchanged());
         let had_changed = self.has_changed.swap(changed.is_some(), Ordering::Relaxed);
         match changed {
             None => {
                 if had_changed {
-                    log::warn!("{} is the file again that this server has open; writes go on", self.path.display());
+                    log::warn!(
+                        "{} is the file again that this server has open; writes go on",
+                        self.path.display()
+                    );
                 }
                 Ok(())
             }
@@ -158,7 +183,10 @@ impl DatabaseFile {
         };
         let marker = self.marker();
         if is_gone && marker.exists() {
-            return Err(DatabaseError::DatabaseGone { path: self.path.clone(), marker });
+            return Err(DatabaseError::DatabaseGone {
+                path: self.path.clone(),
+                marker,
+            });
         }
         Ok(())
     }
@@ -177,7 +205,10 @@ impl DatabaseFile {
         );
         match owner_only::write_new_file(&marker, &text) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            outcome => outcome.map_err(|source| DatabaseError::Marker { path: marker, source }),
+            outcome => outcome.map_err(|source| DatabaseError::Marker {
+                path: marker,
+                source,
+            }),
         }
     }
 
@@ -189,7 +220,11 @@ impl DatabaseFile {
 impl OpenedFile {
     fn find(path: PathBuf) -> io::Result<Self> {
         let found = path.metadata()?;
-        Ok(Self { path, device: found.dev(), inode: found.ino() })
+        Ok(Self {
+            path,
+            device: found.dev(),
+            inode: found.ino(),
+        })
     }
 
     fn is_unchanged(&self) -> bool {
@@ -210,11 +245,15 @@ fn connection_error(text: String) -> DatabaseError {
 
 /// Brings a new file into WAL mode, where it then stays.
 ///
-/// When several processes do so at once, SQLite refuses all but one without any regard to the busy timeout.
+/// When several processes do so at once, SQLite refuses all but one without any regard to the busy
+/// timeout.
 fn enter_wal_mode(connection: &mut SqliteConnection) -> Result<(), DatabaseError> {
     let deadline = Instant::now() + Duration::from_millis(u64::from(BUSY_TIMEOUT_MS));
     loop {
-        match connection.batch_execute("PRAGMA journal_mode = WAL").map_err(DatabaseError::from) {
+        match connection
+            .batch_execute("PRAGMA journal_mode = WAL")
+            .map_err(DatabaseError::from)
+        {
             Err(DatabaseError::Busy) if Instant::now() < deadline => thread::sleep(WAL_RETRY_PAUSE),
             outcome => return outcome,
         }

@@ -1,8 +1,8 @@
-//! Expressions whose SQL is fixed. Each has its own type, so that a statement with one in it stays prepared; a statement with
-//! `sql(..)` in it does not.
+//! Expressions whose SQL is fixed. Each has its own type, so that a statement with one in it stays
+//! prepared; a statement with `sql(..)` in it does not.
 
-/// Declares expressions: the type of each, and its SQL on PostgreSQL and on SQLite. One without SQL for SQLite can be used on
-/// PostgreSQL alone.
+/// Declares expressions: the type of each, and its SQL on PostgreSQL and on SQLite. One without SQL
+/// for SQLite can be used on PostgreSQL alone.
 #[macro_export]
 macro_rules! fixed_expressions {
     ($($(#[doc = $doc:literal])+ $visibility:vis $name:ident: $type:ty = $postgres:expr $(, sqlite: $sqlite:expr)?;)+) => {$(

@@ -1,4 +1,5 @@
-//! How connections are made: to which database, for what, and with which settings; the manager of the pools.
+//! How connections are made: to which database, for what, and with which settings; the manager of
+//! the pools.
 
 use std::fmt;
 use std::path::Path;
@@ -16,14 +17,16 @@ use super::database_connection::DatabaseConnection;
 use super::database_file::{BUSY_TIMEOUT_MS, DatabaseFile, KeptOpen};
 use crate::error::DatabaseError;
 
-/// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run again.
+/// How long a statement of a job waits for a lock on PostgreSQL before the job is undone and run
+/// again.
 const JOB_LOCK_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long each step of a look at whether PostgreSQL answers may take.
 pub const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long a connection to a read-only server is used before one that writes is looked for again.
 const READ_ONLY_LIFETIME: Duration = Duration::from_secs(2);
 
-/// How long PostgreSQL goes on with a statement or a transaction of a job whose server has given it up.
+/// How long PostgreSQL goes on with a statement or a transaction of a job whose server has given it
+/// up.
 const JOB_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the page caches of all connections of one use take together, at most, in KiB.
@@ -54,11 +57,13 @@ pub struct Connections {
     address: Arc<Address>,
     /// Which server will do for those of a pool.
     node: Node,
-    /// How often connections were found to be lost. Those of a pool that are older are not used again.
+    /// How often connections were found to be lost. Those of a pool that are older are not used
+    /// again.
     generation: Arc<AtomicU64>,
     /// What the page cache of one connection to SQLite takes, at most, in KiB.
     page_cache_kib: u32,
-    /// How long [`Connections::establish`] waits for a server of PostgreSQL that has no connection left.
+    /// How long [`Connections::establish`] waits for a server of PostgreSQL that has no connection
+    /// left.
     wait: Duration,
 }
 
@@ -81,13 +86,17 @@ impl Connections {
     /// # Errors
     ///
     /// [`DatabaseError::UnknownAddress`] for any scheme but `sqlite`, `postgres` and `postgresql`, and for a SQLite
-    /// address without a file: a database in memory would be another one for each connection. [`DatabaseError::IsFolder`].
-    /// [`DatabaseError::Connection`] for an address of PostgreSQL with a part that cannot be used.
+    /// address without a file: a database in memory would be another one for each connection.
+    /// [`DatabaseError::IsFolder`]. [`DatabaseError::Connection`] for an address of PostgreSQL with
+    /// a part that cannot be used.
     pub fn from_url(url: &str) -> Result<Self, DatabaseError> {
         let address = match url.split_once("://") {
-            Some(("postgres" | "postgresql", _)) => Address::Postgres(url.parse().map_err(connection_error)?),
+            Some(("postgres" | "postgresql", _)) => {
+                Address::Postgres(url.parse().map_err(connection_error)?)
+            }
             Some(("sqlite", path)) if !path.is_empty() && path != ":memory:" => {
-                // SQLite reads a name that begins with "file:" as a URI; behind a folder it is a name like any other.
+                // SQLite reads a name that begins with "file:" as a URI; behind a folder it is a
+                // name like any other.
                 let path = Path::new(".").join(path);
                 if path.is_dir() {
                     return Err(DatabaseError::IsFolder(path));
@@ -107,22 +116,31 @@ impl Connections {
 
     /// The same, for up to this number of connections, which share the page caches of their use.
     pub(crate) fn sharing(&self, PageCaches(together): PageCaches, connections: u32) -> Self {
-        Self { page_cache_kib: together / connections.max(1), ..self.clone() }
+        Self {
+            page_cache_kib: together / connections.max(1),
+            ..self.clone()
+        }
     }
 
-    /// The same, waiting so long for a server of PostgreSQL that has no connection left. Other servers of the register give theirs
-    /// back when they do not use them.
+    /// The same, waiting so long for a server of PostgreSQL that has no connection left. Other
+    /// servers of the register give theirs back when they do not use them.
     pub fn waiting(&self, wait: Duration) -> Self {
-        Self { wait, ..self.clone() }
+        Self {
+            wait,
+            ..self.clone()
+        }
     }
 
     /// The same, for a pool whose connections write.
     pub fn for_writing(&self) -> Self {
-        Self { node: Node::Writable, ..self.clone() }
+        Self {
+            node: Node::Writable,
+            ..self.clone()
+        }
     }
 
-    /// Lets pools use no connection again that was made before now: one of them was found to be lost, and the others may
-    /// lead to the same server.
+    /// Lets pools use no connection again that was made before now: one of them was found to be
+    /// lost, and the others may lead to the same server.
     pub fn invalidate(&self) {
         self.generation.fetch_add(1, Ordering::Relaxed);
     }
@@ -140,9 +158,13 @@ impl Connections {
         }
     }
 
-    /// What to call the database in a message. The address of a server is not shown: it may hold a password.
+    /// What to call the database in a message. The address of a server is not shown: it may hold a
+    /// password.
     pub fn display_name(&self) -> String {
-        self.file().map_or_else(|| "the database".to_owned(), |path| path.display().to_string())
+        self.file().map_or_else(
+            || "the database".to_owned(),
+            |path| path.display().to_string(),
+        )
     }
 
     /// Makes a connection to a database that exists, and changes nothing in doing so.
@@ -151,26 +173,32 @@ impl Connections {
     ///
     /// [`DatabaseError::Absent`], [`DatabaseError::DatabaseGone`] or [`DatabaseError::Connection`].
     pub fn establish_existing(&self) -> Result<DatabaseConnection, DatabaseError> {
-        let Address::Sqlite(file) = &*self.address else { return self.establish() };
+        let Address::Sqlite(file) = &*self.address else {
+            return self.establish();
+        };
         file.require_not_gone()?;
         let path = file.path();
         // SQLite creates an absent file, and WAL mode is a change of the file.
         if !path.is_file() {
             return Err(DatabaseError::Absent(path.to_owned()));
         }
-        let mut connection = SqliteConnection::establish(&path.to_string_lossy()).map_err(DatabaseError::Connection)?;
+        let mut connection = SqliteConnection::establish(&path.to_string_lossy())
+            .map_err(DatabaseError::Connection)?;
         connection.batch_execute(&format!("PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}"))?;
         Ok(DatabaseConnection::Sqlite(connection))
     }
 
-    /// Makes a connection that keeps the files of a SQLite database in use, and records which they are. From then on no
-    /// connection is made to other files under their names. `None` on PostgreSQL.
+    /// Makes a connection that keeps the files of a SQLite database in use, and records which they
+    /// are. From then on no connection is made to other files under their names. `None` on
+    /// PostgreSQL.
     ///
     /// # Errors
     ///
     /// As [`Connections::establish`].
     pub(crate) fn keep_open(&self) -> Result<Option<KeptOpen>, DatabaseError> {
-        let Address::Sqlite(file) = &*self.address else { return Ok(None) };
+        let Address::Sqlite(file) = &*self.address else {
+            return Ok(None);
+        };
         file.keep_open().map(Some)
     }
 
@@ -186,7 +214,8 @@ impl Connections {
         }
     }
 
-    /// Records beside a SQLite database that it was created, so that it is not created again where it is lost.
+    /// Records beside a SQLite database that it was created, so that it is not created again where
+    /// it is lost.
     ///
     /// # Errors
     ///
@@ -198,7 +227,8 @@ impl Connections {
         }
     }
 
-    /// Makes a connection that may write. Creates a SQLite database that is absent, unless it was created before.
+    /// Makes a connection that may write. Creates a SQLite database that is absent, unless it was
+    /// created before.
     ///
     /// # Errors
     ///
@@ -208,10 +238,17 @@ impl Connections {
         match &*self.address {
             Address::Postgres(address) => {
                 let lock_timeout = Some(Duration::from_millis(u64::from(BUSY_TIMEOUT_MS)));
-                let session = postgres_client::Session { lock_timeout, ..postgres_client::Session::default() };
-                connect_with_retry(self.wait, || establish_postgres(address, session, Node::PreferWritable))
+                let session = postgres_client::Session {
+                    lock_timeout,
+                    ..postgres_client::Session::default()
+                };
+                connect_with_retry(self.wait, || {
+                    establish_postgres(address, session, Node::PreferWritable)
+                })
             }
-            Address::Sqlite(file) => file.connect(self.page_cache_kib).map(DatabaseConnection::Sqlite),
+            Address::Sqlite(file) => file
+                .connect(self.page_cache_kib)
+                .map(DatabaseConnection::Sqlite),
         }
     }
 
@@ -221,7 +258,9 @@ impl Connections {
     ///
     /// As [`Connections::establish`].
     pub fn establish_for_probe(&self) -> Result<DatabaseConnection, DatabaseError> {
-        let Address::Postgres(address) = &*self.address else { return self.establish() };
+        let Address::Postgres(address) = &*self.address else {
+            return self.establish();
+        };
         let session = postgres_client::Session {
             lock_timeout: Some(PROBE_TIMEOUT),
             statement_timeout: Some(PROBE_TIMEOUT),
@@ -234,8 +273,9 @@ impl Connections {
         Ok(connection)
     }
 
-    /// Makes a connection for a pool: on SQLite one that only reads, since a write through it would wait for, or starve,
-    /// the writer's thread; on PostgreSQL one for the purpose of the pool. Its statements are counted.
+    /// Makes a connection for a pool: on SQLite one that only reads, since a write through it would
+    /// wait for, or starve, the writer's thread; on PostgreSQL one for the purpose of the pool. Its
+    /// statements are counted.
     ///
     /// # Errors
     ///
@@ -268,10 +308,14 @@ fn establish_postgres(
     session: postgres_client::Session,
     node: Node,
 ) -> Result<DatabaseConnection, DatabaseError> {
-    let connection = PostgresConnection::connect(address, &session, node).map_err(connection_error)?;
-    // PostgreSQL refuses the characters that another encoding lacks only when a client sends one, such as in a name.
+    let connection =
+        PostgresConnection::connect(address, &session, node).map_err(connection_error)?;
+    // PostgreSQL refuses the characters that another encoding lacks only when a client sends one,
+    // such as in a name.
     if connection.encoding() != ENCODING {
-        return Err(DatabaseError::DatabaseEncoding { encoding: connection.encoding().to_owned() });
+        return Err(DatabaseError::DatabaseEncoding {
+            encoding: connection.encoding().to_owned(),
+        });
     }
     Ok(DatabaseConnection::Postgres(connection))
 }
@@ -299,14 +343,24 @@ impl r2d2::ManageConnection for Connections {
 
     fn connect(&self) -> Result<PooledConnection, PoolError> {
         let generation = self.generation.load(Ordering::Relaxed);
-        Ok(PooledConnection { connection: self.establish_for_pool()?, made: Instant::now(), generation })
+        Ok(PooledConnection {
+            connection: self.establish_for_pool()?,
+            made: Instant::now(),
+            generation,
+        })
     }
 
-    /// Asks nothing: a connection that fails at its first statement is replaced, and the job run again.
+    /// Asks nothing: a connection that fails at its first statement is replaced, and the job run
+    /// again.
     fn is_valid(&self, pooled: &mut PooledConnection) -> Result<(), PoolError> {
         let is_old = pooled.generation != self.generation.load(Ordering::Relaxed);
-        let is_old_and_read_only = pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
-        if is_old || is_old_and_read_only { Err(PoolError::Outdated) } else { Ok(()) }
+        let is_old_and_read_only =
+            pooled.connection.is_read_only() && pooled.made.elapsed() > READ_ONLY_LIFETIME;
+        if is_old || is_old_and_read_only {
+            Err(PoolError::Outdated)
+        } else {
+            Ok(())
+        }
     }
 
     fn has_broken(&self, pooled: &mut PooledConnection) -> bool {
@@ -314,8 +368,8 @@ impl r2d2::ManageConnection for Connections {
     }
 }
 
-/// Why a pool could not make or keep a connection. The pool passes on nothing but the text of an error, so the text holds
-/// all causes.
+/// Why a pool could not make or keep a connection. The pool passes on nothing but the text of an
+/// error, so the text holds all causes.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     #[error("{}", .0.with_causes())]
@@ -349,8 +403,14 @@ mod tests {
 
     #[test]
     fn an_address_of_no_known_form_is_refused_without_being_shown() {
-        for url in ["mysql://me:secret@host/db", "register.db", "sqlite://", "sqlite://:memory:", "", "postgres:/host"]
-        {
+        for url in [
+            "mysql://me:secret@host/db",
+            "register.db",
+            "sqlite://",
+            "sqlite://:memory:",
+            "",
+            "postgres:/host",
+        ] {
             let error = Connections::from_url(url).unwrap_err();
             assert!(matches!(error, DatabaseError::UnknownAddress), "{url}");
             assert!(!error.to_string().contains("secret"));
@@ -370,7 +430,9 @@ mod tests {
         let connections = Connections::from_url(&url).unwrap();
         let size = |connections: &Connections| {
             let size = diesel::sql_query("SELECT cache_size AS size FROM pragma_cache_size");
-            let PageCache { size } = size.get_result(&mut connections.establish().unwrap()).unwrap();
+            let PageCache { size } = size
+                .get_result(&mut connections.establish().unwrap())
+                .unwrap();
             // A negative size is one in KiB.
             assert!(size < 0, "{size}");
             -size
@@ -379,8 +441,12 @@ mod tests {
         let others = 2 * size(&connections);
         for count in [1_u32, 3, 13, 64] {
             let uses = [PageCaches::LOOK_UPS, PageCaches::POOL, PageCaches::WRITER];
-            let caches = uses.map(|caches| size(&connections.sharing(caches, count)) * i64::from(count));
-            assert!(caches.iter().sum::<i64>() + others <= 32 * 1024, "{caches:?} for {count} each");
+            let caches =
+                uses.map(|caches| size(&connections.sharing(caches, count)) * i64::from(count));
+            assert!(
+                caches.iter().sum::<i64>() + others <= 32 * 1024,
+                "{caches:?} for {count} each"
+            );
         }
     }
 
@@ -402,15 +468,23 @@ mod tests {
     fn the_cause_of_a_failed_connection_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let error = unopened(&folder).establish().err().unwrap();
-        let DatabaseError::Connection(cause) = error else { panic!("{error:?}") };
+        let DatabaseError::Connection(cause) = error else {
+            panic!("{error:?}")
+        };
         assert!(cause.to_string().contains("unable to open"), "{cause}");
     }
 
     #[test]
     fn the_pool_says_why_it_has_no_connection() {
         let folder = tempfile::tempdir().unwrap();
-        let text = r2d2::ManageConnection::connect(&unopened(&folder)).err().unwrap().to_string();
-        assert!(text.contains("cannot be reached") && text.contains("unable to open"), "{text}");
+        let text = r2d2::ManageConnection::connect(&unopened(&folder))
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            text.contains("cannot be reached") && text.contains("unable to open"),
+            "{text}"
+        );
     }
 
     #[test]
@@ -421,7 +495,10 @@ mod tests {
             Connections::from_url(&url).unwrap().establish().map(drop)
         };
         let refused = establish("a/b/register.db");
-        assert!(matches!(refused, Err(DatabaseError::Folder { .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(DatabaseError::Folder { .. })),
+            "{refused:?}"
+        );
         assert!(!folder.path().join("a").exists());
         establish("a/register.db").unwrap();
         establish("a/b/register.db").unwrap();
@@ -431,10 +508,23 @@ mod tests {
     fn a_new_sqlite_database_is_readable_by_its_owner_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a/register.db");
-        let mut connection =
-            Connections::from_url(&format!("sqlite://{}", path.display())).unwrap().establish().unwrap();
-        connection.batch_execute("CREATE TABLE written (id INTEGER)").unwrap();
-        let mode = |name: &str| folder.path().join(name).metadata().unwrap().permissions().mode() & 0o777;
+        let mut connection = Connections::from_url(&format!("sqlite://{}", path.display()))
+            .unwrap()
+            .establish()
+            .unwrap();
+        connection
+            .batch_execute("CREATE TABLE written (id INTEGER)")
+            .unwrap();
+        let mode = |name: &str| {
+            folder
+                .path()
+                .join(name)
+                .metadata()
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777
+        };
         assert_eq!(mode("a"), 0o700);
         for name in ["a/register.db", "a/register.db-wal", "a/register.db-shm"] {
             assert_eq!(mode(name), 0o600, "{name}");

@@ -1,9 +1,11 @@
-//! Statements of SQLite that begin and end transactions and savepoints or look at their state, and stay prepared.
+//! Statements of SQLite that begin and end transactions and savepoints or look at their state, and
+//! stay prepared.
 //!
 //! diesel keeps a statement prepared that has its own type, and prepares text at each execution.
 
 use diesel::connection::{
-    AnsiTransactionManager, TransactionDepthChange, TransactionManager as _, TransactionManagerStatus,
+    AnsiTransactionManager, TransactionDepthChange, TransactionManager as _,
+    TransactionManagerStatus,
 };
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::result::{Error as DieselError, QueryResult};
@@ -25,7 +27,8 @@ pub struct Commit;
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct RollBack;
 
-/// Opens the savepoint around a job of the writer: the first one inside a transaction, by the name that diesel gives it.
+/// Opens the savepoint around a job of the writer: the first one inside a transaction, by the name
+/// that diesel gives it.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct OpenSavepoint;
 
@@ -37,8 +40,8 @@ struct RollBackToSavepoint;
 #[derive(Debug, Clone, Copy, QueryId)]
 struct ReleaseSavepoint;
 
-/// The number of the state of the file that the transaction sees. It is another one after each commit of another connection, of
-/// any process, and means something on one connection only.
+/// The number of the state of the file that the transaction sees. It is another one after each
+/// commit of another connection, of any process, and means something on one connection only.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub struct DataVersion;
 
@@ -75,19 +78,21 @@ impl DatabaseConnection {
         &mut self,
         statement: impl QueryFragment<Sqlite> + QueryId + RunQueryDsl<SqliteConnection>,
     ) -> Result<(), DieselError> {
-        let Self::Sqlite(inner) = self else { return Ok(()) };
+        let Self::Sqlite(inner) = self else {
+            return Ok(());
+        };
         statement.execute(inner).map(|_| ())
     }
 
-    /// Opens the first savepoint inside a transaction on SQLite, as diesel's transaction manager does, which prepares the
-    /// statement each time; nothing on PostgreSQL.
+    /// Opens the first savepoint inside a transaction on SQLite, as diesel's transaction manager
+    /// does, which prepares the statement each time; nothing on PostgreSQL.
     pub fn open_savepoint(&mut self) -> Result<(), DieselError> {
         self.run_prepared(OpenSavepoint)?;
         self.change_depth(TransactionDepthChange::IncreaseDepth)
     }
 
-    /// Takes back what was done since the savepoint was opened, and leaves it open. A failure shows, which diesel may take for
-    /// a success.
+    /// Takes back what was done since the savepoint was opened, and leaves it open. A failure
+    /// shows, which diesel may take for a success.
     pub fn roll_back_to_savepoint(&mut self) -> Result<(), DieselError> {
         self.run_prepared(RollBackToSavepoint)
     }
@@ -99,7 +104,9 @@ impl DatabaseConnection {
     }
 
     fn change_depth(&mut self, change: TransactionDepthChange) -> Result<(), DieselError> {
-        let Self::Sqlite(inner) = self else { return Ok(()) };
+        let Self::Sqlite(inner) = self else {
+            return Ok(());
+        };
         match AnsiTransactionManager::transaction_manager_status_mut(inner) {
             TransactionManagerStatus::Valid(status) => status.change_transaction_depth(change),
             TransactionManagerStatus::InError => Err(DieselError::BrokenTransactionManager),

@@ -1,4 +1,5 @@
-//! Queues queries. On PostgreSQL a queued query is sent together with the next statement, so that the two take one round trip.
+//! Queues queries. On PostgreSQL a queued query is sent together with the next statement, so that
+//! the two take one round trip.
 
 use std::marker::PhantomData;
 
@@ -40,15 +41,20 @@ pub trait QueryQueue: Connection + Sized {
         if let Some(postgres) = self.postgres() {
             postgres.queue_next();
         }
-        let loaded = Borrowed(&query).internal_load(self).and_then(|rows| rows.collect::<QueryResult<_>>());
+        let loaded = Borrowed(&query)
+            .internal_load(self)
+            .and_then(|rows| rows.collect::<QueryResult<_>>());
         // Before an error is returned: the queue must not take the query that follows.
         let sent = self.postgres().and_then(PostgresConnection::queued);
         let loaded = loaded?;
-        let rows = sent.map_or(QueuedState::Loaded(loaded), |rows| QueuedState::Sent(rows, PhantomData));
+        let rows = sent.map_or(QueuedState::Loaded(loaded), |rows| {
+            QueuedState::Sent(rows, PhantomData)
+        });
         Ok(QueuedQuery { query, rows })
     }
 
-    /// Returns the rows of a queued query. On PostgreSQL this waits for them unless a later statement was answered.
+    /// Returns the rows of a queued query. On PostgreSQL this waits for them unless a later
+    /// statement was answered.
     fn take<Q, U>(&mut self, queued: QueuedQuery<Q, U>) -> Result<Vec<U>, DatabaseError>
     where
         for<'q> Borrowed<'q, Q>: LoadQuery<'q, Self, U>,
@@ -60,13 +66,19 @@ pub trait QueryQueue: Connection + Sized {
         if let Some(postgres) = self.postgres() {
             postgres.take_next(sent)?;
         }
-        Ok(Borrowed(&queued.query).internal_load(self)?.collect::<QueryResult<_>>()?)
+        Ok(Borrowed(&queued.query)
+            .internal_load(self)?
+            .collect::<QueryResult<_>>()?)
     }
 }
 
 impl QueryQueue for DatabaseConnection {
     fn postgres(&mut self) -> Option<&mut PostgresConnection> {
-        if let Self::Postgres(inner) = self { Some(inner) } else { None }
+        if let Self::Postgres(inner) = self {
+            Some(inner)
+        } else {
+            None
+        }
     }
 }
 

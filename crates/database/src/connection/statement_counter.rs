@@ -20,13 +20,20 @@ impl Instrumentation for StatementCounter {
 }
 
 impl DatabaseConnection {
-    /// Counts statements from now on, for [`DatabaseConnection::statements`]. The listener hears of each event.
+    /// Counts statements from now on, for [`DatabaseConnection::statements`]. The listener hears of
+    /// each event.
     pub fn count_statements(&mut self, listener: impl Instrumentation) {
-        self.set_instrumentation(StatementCounter { statements: 0, listener: Box::new(listener) });
+        self.set_instrumentation(StatementCounter {
+            statements: 0,
+            listener: Box::new(listener),
+        });
     }
 
-    /// The number of statements since they have been counted, also of those that failed; 0 if they are not counted.
+    /// The number of statements since they have been counted, also of those that failed; 0 if they
+    /// are not counted.
     pub fn statements(&mut self) -> u64 {
-        self.instrumentation().downcast_ref::<StatementCounter>().map_or(0, |counter| counter.statements)
+        self.instrumentation()
+            .downcast_ref::<StatementCounter>()
+            .map_or(0, |counter| counter.statements)
     }
 }

@@ -1,8 +1,9 @@
 //! Queries whose SQL follows from their type alone.
 //!
-//! Before each execution diesel walks through a query to see whether it may stay prepared. Of such a query it always may, and
-//! the walk through all columns of a row takes longer than to look the statement up. On SQLite that spares queries which return
-//! rows: to execute one, diesel passes a reference to it, and walks through it all the same.
+//! Before each execution diesel walks through a query to see whether it may stay prepared. Of such
+//! a query it always may, and the walk through all columns of a row takes longer than to look the
+//! statement up. On SQLite that spares queries which return rows: to execute one, diesel passes a
+//! reference to it, and walks through it all the same.
 
 use std::marker::PhantomData;
 
@@ -14,9 +15,15 @@ use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 #[derive(Debug, Clone, Copy)]
 pub struct StaticQuery<Q>(Q);
 
-/// Lets a query stay prepared without a look at its parts. One whose SQL does not follow from its type does not compile.
+/// Lets a query stay prepared without a look at its parts. One whose SQL does not follow from its
+/// type does not compile.
 pub fn static_query<Q: QueryId>(query: Q) -> StaticQuery<Q> {
-    const { assert!(Q::HAS_STATIC_QUERY_ID, "the SQL of this query does not follow from its type") };
+    const {
+        assert!(
+            Q::HAS_STATIC_QUERY_ID,
+            "the SQL of this query does not follow from its type"
+        )
+    };
     StaticQuery(query)
 }
 
@@ -50,15 +57,25 @@ pub struct StaticUpdate<Id, Table, Filter, Changes> {
     id: PhantomData<Id>,
 }
 
-/// Updates the rows of a table that pass a filter, by a statement that stays prepared. diesel's own update is prepared at each execution,
-/// since changes may leave out columns: the SQL of these must be the same whatever the values are, and `Id` is a type that
-/// belongs to this update alone.
-pub fn static_update<Id: 'static, Table: QuerySource, Filter, Changes: AsChangeset<Target = Table>>(
+/// Updates the rows of a table that pass a filter, by a statement that stays prepared. diesel's own
+/// update is prepared at each execution, since changes may leave out columns: the SQL of these must
+/// be the same whatever the values are, and `Id` is a type that belongs to this update alone.
+pub fn static_update<
+    Id: 'static,
+    Table: QuerySource,
+    Filter,
+    Changes: AsChangeset<Target = Table>,
+>(
     table: Table,
     filter: Filter,
     changes: Changes,
 ) -> StaticUpdate<Id, Table::FromClause, Filter, Changes::Changeset> {
-    StaticUpdate { table: table.from_clause(), filter, changes: changes.as_changeset(), id: PhantomData }
+    StaticUpdate {
+        table: table.from_clause(),
+        filter,
+        changes: changes.as_changeset(),
+        id: PhantomData,
+    }
 }
 
 impl<Id: 'static, Table, Filter, Changes> QueryId for StaticUpdate<Id, Table, Filter, Changes> {
@@ -83,4 +100,7 @@ where
     }
 }
 
-impl<Id, Table, Filter, Changes, Connection> RunQueryDsl<Connection> for StaticUpdate<Id, Table, Filter, Changes> {}
+impl<Id, Table, Filter, Changes, Connection> RunQueryDsl<Connection>
+    for StaticUpdate<Id, Table, Filter, Changes>
+{
+}

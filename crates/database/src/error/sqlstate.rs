@@ -1,4 +1,5 @@
-//! Which of the errors of storage an error of the database is: by SQLSTATE on PostgreSQL, by the message on SQLite.
+//! Which of the errors of storage an error of the database is: by SQLSTATE on PostgreSQL, by the
+//! message on SQLite.
 
 use diesel::result::Error as DieselError;
 use postgres_client::sqlstate;
@@ -8,13 +9,14 @@ use super::DatabaseError;
 impl DatabaseError {
     /// Whether the error is a lock timeout, or a collision of transactions.
     pub fn is_contention(error: &DieselError) -> bool {
-        let of_postgres =
-            sqlstate(error).is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
+        let of_postgres = sqlstate(error)
+            .is_some_and(|state| COLLISIONS.contains(&state) || state == LOCK_NOT_AVAILABLE);
         of_postgres
             || matches!(error, DieselError::DatabaseError(_, information) if information.message() == SQLITE_BUSY)
     }
 
-    /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's manual, appendix A).
+    /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's
+    /// manual, appendix A).
     fn of_sqlstate(state: &str, error: DieselError) -> Self {
         match (state.get(..2).unwrap_or_default(), state) {
             // statement_completion_unknown
@@ -25,10 +27,11 @@ impl DatabaseError {
             (_, "25006") => Self::ReadOnly(error),
             // disk_full
             (_, "53100") => Self::NoSpace(error),
-            // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now, database_dropped,
-            // idle_session_timeout; idle_in_transaction_session_timeout
+            // connection_exception; admin_shutdown, crash_shutdown, cannot_connect_now,
+            // database_dropped, idle_session_timeout; idle_in_transaction_session_timeout
             // invalid_sql_statement_name: the session is not the one that prepared the statement
-            ("08", _) | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" | "26000") => {
+            ("08", _)
+            | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" | "26000") => {
                 Self::ConnectionLost(error)
             }
             (_, state) if FAULTS.contains(&state) => Self::of_fault(&error),
@@ -63,7 +66,8 @@ const FAULTS: [&str; 14] = [
     "XX001", // data_corrupted
     "XX002", // index_corrupted
 ];
-/// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`, `deadlock_detected`.
+/// The SQLSTATEs of transactions that got into each other's way: `serialization_failure`,
+/// `deadlock_detected`.
 const COLLISIONS: [&str; 2] = ["40001", "40P01"];
 /// The SQLSTATE of a lock timeout: `lock_not_available`.
 const LOCK_NOT_AVAILABLE: &str = "55P03";
@@ -73,7 +77,8 @@ const SQLITE_BUSY: &str = "database is locked";
 const SQLITE_FULL: &str = "database or disk is full";
 /// How SQLite says that it can only read the file.
 const SQLITE_READONLY: &str = "attempt to write a readonly database";
-/// How SQLite begins to say that the file lacks what the register needs, is damaged, or cannot be read.
+/// How SQLite begins to say that the file lacks what the register needs, is damaged, or cannot be
+/// read.
 const SQLITE_FAULTS: [&str; 11] = [
     "access permission denied",
     "database disk image is malformed",
@@ -92,8 +97,8 @@ const SQLITE_NO_COLUMN: &str = " has no column named ";
 
 /// Sorts a refusal by the database into the variants of [`DatabaseError`].
 ///
-/// Most result codes of SQLite do not reach us through diesel, so the conditions that matter are known by their texts, which
-/// are constants in its source (`sqlite3ErrStr`).
+/// Most result codes of SQLite do not reach us through diesel, so the conditions that matter are
+/// known by their texts, which are constants in its source (`sqlite3ErrStr`).
 impl From<DieselError> for DatabaseError {
     fn from(error: DieselError) -> Self {
         if let DieselError::RollbackErrorOnCommit { commit_error, .. } = error {
@@ -139,17 +144,30 @@ mod tests {
     #[test]
     fn file_of_sqlite_that_can_only_be_read_is_no_defect() {
         let error = DatabaseError::from(refusal("attempt to write a readonly database"));
-        assert!(matches!(error, DatabaseError::ReadOnly(_)) && error.is_temporary(), "{error:?}");
+        assert!(
+            matches!(error, DatabaseError::ReadOnly(_)) && error.is_temporary(),
+            "{error:?}"
+        );
     }
 
     #[test]
     fn fault_of_a_file_of_sqlite_names_the_object() {
-        for message in ["no such table: trainees", "table trainees has no column named state", "disk I/O error"] {
+        for message in [
+            "no such table: trainees",
+            "table trainees has no column named state",
+            "disk I/O error",
+        ] {
             let error = DatabaseError::from(refusal(message));
-            assert!(matches!(&error, DatabaseError::DatabaseFault(reason) if **reason == *message), "{error:?}");
+            assert!(
+                matches!(&error, DatabaseError::DatabaseFault(reason) if **reason == *message),
+                "{error:?}"
+            );
             assert!(error.to_string().contains(message) && error.is_temporary());
         }
-        assert!(matches!(DatabaseError::from(refusal("near \"SELEC\": syntax error")), DatabaseError::Query(_)));
+        assert!(matches!(
+            DatabaseError::from(refusal("near \"SELEC\": syntax error")),
+            DatabaseError::Query(_)
+        ));
     }
 
     #[test]
@@ -158,6 +176,9 @@ mod tests {
             rollback_error: Box::new(refusal("cannot rollback - no transaction is active")),
             commit_error: Box::new(refusal("database is locked")),
         };
-        assert!(matches!(DatabaseError::of_lost_transaction(error), DatabaseError::Busy));
+        assert!(matches!(
+            DatabaseError::of_lost_transaction(error),
+            DatabaseError::Busy
+        ));
     }
 }

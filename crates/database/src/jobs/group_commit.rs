@@ -1,11 +1,13 @@
-//! Group commit on PostgreSQL: writes that come at the same time share a transaction, its round trips and its commit.
+//! Group commit on PostgreSQL: writes that come at the same time share a transaction, its round
+//! trips and its commit.
 //!
-//! A write that finds no thread at work starts one. The thread runs the waiting writes one after the other in one transaction,
-//! then the writes that arrived during that, until none is left.
+//! A write that finds no thread at work starts one. The thread runs the waiting writes one after
+//! the other in one transaction, then the writes that arrived during that, until none is left.
 //!
-//! A group does not wait for locks. A write that would have to wait, or that fails, is run again alone, like any other job. If it
-//! has already changed something, or the COMMIT is refused, the whole group is rolled back, and each of its writes is run alone.
-//! No caller gets an answer before the commit has returned, not even a refusal: it may rest on what a neighbour had not yet
+//! A group does not wait for locks. A write that would have to wait, or that fails, is run again
+//! alone, like any other job. If it has already changed something, or the COMMIT is refused, the
+//! whole group is rolled back, and each of its writes is run alone. No caller gets an answer before
+//! the commit has returned, not even a refusal: it may rest on what a neighbour had not yet
 //! committed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -36,7 +38,8 @@ struct Ended {
     committed: Result<(), Arc<DieselError>>,
 }
 
-/// The thread's right to take waiting writes. Dropped early, it returns each waiting write to its caller, which runs it alone.
+/// The thread's right to take waiting writes. Dropped early, it returns each waiting write to its
+/// caller, which runs it alone.
 struct Lead {
     pool: Arc<JobPool>,
     is_over: bool,
@@ -79,7 +82,13 @@ impl JobPool {
         let (job, mut reply) = job::job(job);
         let (number, must_lead) = self.groups.add(job, deadline);
         if must_lead {
-            let (lead, runtime) = (Lead { pool: Arc::clone(&self), is_over: false }, Handle::current());
+            let (lead, runtime) = (
+                Lead {
+                    pool: Arc::clone(&self),
+                    is_over: false,
+                },
+                Handle::current(),
+            );
             spawn_blocking(move || lead.run_groups(&runtime));
         }
         let replied = match timeout(MAX_WAIT, &mut reply).await {
@@ -93,7 +102,9 @@ impl JobPool {
         };
         match replied {
             Ok(JobReply::GivenBack(job, timer)) => {
-                Arc::clone(&self).run_admitted(deadline, Access::Write, job, timer).await
+                Arc::clone(&self)
+                    .run_admitted(deadline, Access::Write, job, timer)
+                    .await
             }
             answered => job::answer_of(answered),
         }
@@ -104,7 +115,11 @@ impl JobPool {
         let begun = Instant::now();
         let ended = self.run_and_commit(&mut group);
         self.metrics.group_ended(group.len(), begun);
-        let Some(Ended { outcomes, committed }) = ended else {
+        let Some(Ended {
+            outcomes,
+            committed,
+        }) = ended
+        else {
             self.counters.undone();
             return group.into_iter().for_each(|member| member.job.give_back());
         };
@@ -138,11 +153,18 @@ impl JobPool {
             Err(DatabaseError::OutcomeUnknown(cause)) => Err(cause),
             Err(_) => return None,
         };
-        Some(Ended { outcomes, committed })
+        Some(Ended {
+            outcomes,
+            committed,
+        })
     }
 
     /// Runs the writes of a group in one transaction; `None` if it must not be committed.
-    fn run_members(&self, connection: &mut DatabaseConnection, group: &mut [GroupMember]) -> Option<Vec<JobOutcome>> {
+    fn run_members(
+        &self,
+        connection: &mut DatabaseConnection,
+        group: &mut [GroupMember],
+    ) -> Option<Vec<JobOutcome>> {
         connection.begin(Access::Write).ok()?;
         let mut outcomes = Vec::with_capacity(group.len());
         for member in group.iter_mut() {

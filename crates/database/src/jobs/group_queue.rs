@@ -45,15 +45,23 @@ impl GroupQueue {
 
     /// Whether a write with this number or a lower one waits.
     pub(crate) fn hold_any_until(&self, number: u64) -> bool {
-        self.lock().members.front().is_some_and(|first| first.number <= number)
+        self.lock()
+            .members
+            .front()
+            .is_some_and(|first| first.number <= number)
     }
 
-    /// Adds a write. Returns its number, and whether its caller must start a thread that takes writes.
+    /// Adds a write. Returns its number, and whether its caller must start a thread that takes
+    /// writes.
     pub(crate) fn add(&self, job: Box<dyn Job>, deadline: Option<Instant>) -> (u64, bool) {
         let mut waiting = self.lock();
         waiting.last += 1;
         let number = waiting.last;
-        waiting.members.push_back(GroupMember { number, deadline, job });
+        waiting.members.push_back(GroupMember {
+            number,
+            deadline,
+            job,
+        });
         (number, !mem::replace(&mut waiting.is_led, true))
     }
 

@@ -1,6 +1,8 @@
-//! A unit of work on its way through the store: its function, its answer, and the caller that waits for the answer.
+//! A unit of work on its way through the store: its function, its answer, and the caller that waits
+//! for the answer.
 //!
-//! Knows nothing of groups and commits. The answer rests here until the store says that it is final.
+//! Knows nothing of groups and commits. The answer rests here until the store says that it is
+//! final.
 
 use std::time::Duration;
 
@@ -31,7 +33,8 @@ pub(crate) trait Job: Send {
     /// Gives the caller the job's answer when `outcome` is good, otherwise the error.
     fn answer(self: Box<Self>, outcome: Result<(), DatabaseError>);
 
-    /// Returns the job to its caller, which runs it alone. The changes of the job must be undone before.
+    /// Returns the job to its caller, which runs it alone. The changes of the job must be undone
+    /// before.
     fn give_back(self: Box<Self>);
 }
 
@@ -53,11 +56,17 @@ where
     F: FnMut(&mut Transaction<'_>) -> Result<T, E> + Send + 'static,
 {
     let (caller, receiver) = oneshot::channel();
-    let job = Pending { function, progress: Progress::Waiting, caller, timer: JobTimer::start() };
+    let job = Pending {
+        function,
+        progress: Progress::Waiting,
+        caller,
+        timer: JobTimer::start(),
+    };
     (Box::new(job), receiver)
 }
 
-/// The answer of a job that is never given back, such as one of the write thread. Reports the times of the job.
+/// The answer of a job that is never given back, such as one of the write thread. Reports the times
+/// of the job.
 pub(crate) fn answer_of<T, E: JobError, F>(
     reply: Result<JobReply<T, E, F>, oneshot::error::RecvError>,
 ) -> Result<T, E> {
@@ -125,6 +134,8 @@ where
     fn give_back(mut self: Box<Self>) {
         self.timer.end_run();
         // A caller that has gone away has done nothing.
-        let _ = self.caller.send(JobReply::GivenBack(self.function, self.timer));
+        let _ = self
+            .caller
+            .send(JobReply::GivenBack(self.function, self.timer));
     }
 }

@@ -1,7 +1,8 @@
-//! The times of jobs: how long a job waited and ran, how many statements it sent, and how often it was run.
+//! The times of jobs: how long a job waited and ran, how many statements it sent, and how often it
+//! was run.
 //!
-//! The place that runs a job fills a [`JobTimer`]. When the caller gets the answer, its task adds the times to those of the
-//! request, if it runs under [`timed`].
+//! The place that runs a job fills a [`JobTimer`]. When the caller gets the answer, its task adds
+//! the times to those of the request, if it runs under [`timed`].
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,11 +15,13 @@ use crate::jobs::transaction::Transaction;
 /// The times of the jobs of one request. Those of several jobs are added up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct JobTimes {
-    /// How long jobs waited before they were run: for a permit, a connection or the write thread, and to be run again.
+    /// How long jobs waited before they were run: for a permit, a connection or the write thread,
+    /// and to be run again.
     pub wait: Duration,
     /// How long jobs ran, from their first statement to the end of their transaction.
     pub database: Duration,
-    /// How many statements jobs sent to the database, without those that begin and end transactions.
+    /// How many statements jobs sent to the database, without those that begin and end
+    /// transactions.
     pub statements: u64,
     /// How often the job was run that was run most often; 0 if no job was run.
     pub runs: u32,
@@ -49,7 +52,11 @@ pub(crate) struct JobTimer {
 impl JobTimer {
     /// For a job that is given to the store now, and waits.
     pub(crate) fn start() -> Self {
-        Self { times: JobTimes::default(), since: Instant::now(), is_running: false }
+        Self {
+            times: JobTimes::default(),
+            since: Instant::now(),
+            is_running: false,
+        }
     }
 
     /// The job has its connection, and begins to run.
@@ -71,7 +78,8 @@ impl JobTimer {
         answer
     }
 
-    /// The transaction of the run has ended, or the job has waited for nothing. From now on the job waits again.
+    /// The transaction of the run has ended, or the job has waited for nothing. From now on the job
+    /// waits again.
     pub(crate) fn end_run(&mut self) {
         self.add_elapsed();
         self.is_running = false;
@@ -80,11 +88,16 @@ impl JobTimer {
     fn add_elapsed(&mut self) {
         let now = Instant::now();
         let elapsed = now - std::mem::replace(&mut self.since, now);
-        let total = if self.is_running { &mut self.times.database } else { &mut self.times.wait };
+        let total = if self.is_running {
+            &mut self.times.database
+        } else {
+            &mut self.times.wait
+        };
         *total += elapsed;
     }
 
-    /// Adds the times of a job that has ended to those of the request that the present task answers, if it answers one.
+    /// Adds the times of a job that has ended to those of the request that the present task
+    /// answers, if it answers one.
     pub(crate) fn report(&self) {
         let job = self.times;
         let add = |request: &RequestTimes| {

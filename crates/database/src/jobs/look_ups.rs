@@ -1,7 +1,8 @@
 //! Runs look-ups by key on the calling thread, over connections to SQLite for which no job waits.
 //!
-//! A look-up takes about 10 µs, and a hop to another thread as long again. Each thread has its connection, which does not write
-//! and does not wait. A look-up that would have to wait runs on the pool.
+//! A look-up takes about 10 µs, and a hop to another thread as long again. Each thread has its
+//! connection, which does not write and does not wait. A look-up that would have to wait runs on
+//! the pool.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,7 +36,8 @@ pub(crate) struct LookUps {
     metrics: StoreMetrics,
 }
 
-/// A place for a connection. They are aligned apart, so that threads do not take them from each other's caches.
+/// A place for a connection. They are aligned apart, so that threads do not take them from each
+/// other's caches.
 #[repr(align(128))]
 #[derive(Default)]
 struct Place(Mutex<Option<LookUpConnection>>);
@@ -53,13 +55,26 @@ impl std::fmt::Debug for Place {
 }
 
 impl LookUps {
-    pub(crate) fn new(connections: Connections, threads: u32, clock: Clock, metrics: StoreMetrics) -> Self {
-        Self { connections, places: (0..threads).map(|_| Place::default()).collect(), clock, metrics }
+    pub(crate) fn new(
+        connections: Connections,
+        threads: u32,
+        clock: Clock,
+        metrics: StoreMetrics,
+    ) -> Self {
+        Self {
+            connections,
+            places: (0..threads).map(|_| Place::default()).collect(),
+            clock,
+            metrics,
+        }
     }
 
-    /// Runs a job on this thread; `None` when it must run elsewhere, because the connection is taken, cannot be made, or
-    /// would have to wait.
-    pub(crate) fn run<T, E>(&self, job: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>) -> Option<Result<T, E>>
+    /// Runs a job on this thread; `None` when it must run elsewhere, because the connection is
+    /// taken, cannot be made, or would have to wait.
+    pub(crate) fn run<T, E>(
+        &self,
+        job: &mut impl FnMut(&mut Transaction<'_>) -> Result<T, E>,
+    ) -> Option<Result<T, E>>
     where
         E: JobError,
     {
@@ -67,16 +82,22 @@ impl LookUps {
         // Taken out, so that a failure or a panic drops the connection with its transaction.
         let mut taken = match place.take() {
             Some(taken) => taken,
-            None => LookUpConnection { connection: self.connect().ok()?, memory: ConnectionMemory::default() },
+            None => LookUpConnection {
+                connection: self.connect().ok()?,
+                memory: ConnectionMemory::default(),
+            },
         };
         let LookUpConnection { connection, memory } = &mut taken;
         let mut timer = JobTimer::start();
         timer.begin_run();
         let begun = Instant::now();
         let mut job = |session: &mut Transaction<'_>| timer.run(session, &mut *job);
-        let answer = catch_unwind(AssertUnwindSafe(|| self.run_in_transaction(connection, memory, &mut job)));
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            self.run_in_transaction(connection, memory, &mut job)
+        }));
         self.metrics.job_ended(Access::LookUp, begun);
-        let (answer, is_usable) = answer.unwrap_or_else(|_| (Err(DatabaseError::JobPanicked.into()), false));
+        let (answer, is_usable) =
+            answer.unwrap_or_else(|_| (Err(DatabaseError::JobPanicked.into()), false));
         if is_usable {
             *place = Some(taken);
         }
@@ -89,14 +110,20 @@ impl LookUps {
         Some(answer)
     }
 
-    /// The place of this thread, unless another thread is in it, which has come here when there were none left.
+    /// The place of this thread, unless another thread is in it, which has come here when there
+    /// were none left.
     fn place(&self) -> Option<MutexGuard<'_, Option<LookUpConnection>>> {
         let thread = THREAD.get().unwrap_or_else(|| {
             let thread = NEXT_THREAD.fetch_add(1, Ordering::Relaxed);
             THREAD.set(Some(thread));
             thread
         });
-        match self.places.get(thread.checked_rem(self.places.len())?)?.0.try_lock() {
+        match self
+            .places
+            .get(thread.checked_rem(self.places.len())?)?
+            .0
+            .try_lock()
+        {
             Ok(place) => Some(place),
             // No code that holds it panics; and the connection is out of it.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
@@ -136,6 +163,9 @@ impl LookUps {
             end.map_err(DatabaseError::of_lost_transaction)
         });
         let is_usable = ended.is_ok();
-        (answer.and_then(|answer| ended.map(|()| answer).map_err(E::from)), is_usable)
+        (
+            answer.and_then(|answer| ended.map(|()| answer).map_err(E::from)),
+            is_usable,
+        )
     }
 }

@@ -27,7 +27,8 @@ use crate::stats::{Queue, WriteCounters};
 const READ_TIME: Duration = Duration::from_secs(4);
 /// How long a job waits for a connection on SQLite.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long an unused connection stays open. Other servers may need the connections of the database server.
+/// How long an unused connection stays open. Other servers may need the connections of the database
+/// server.
 const IDLE_TIME: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -37,7 +38,8 @@ pub(crate) struct JobPool {
     manager: Connections,
     /// How long a job without a deadline waits for a connection.
     connection_wait: Duration,
-    /// How long a job may wait for a permit, and take in all. `None` on SQLite, where jobs wait for their turn.
+    /// How long a job may wait for a permit, and take in all. `None` on SQLite, where jobs wait for
+    /// their turn.
     limits: Option<Limits>,
     read_clock: Clock,
     pub(crate) write_clock: Arc<WriteClock>,
@@ -70,7 +72,10 @@ impl JobPool {
         metrics: StoreMetrics,
     ) -> Self {
         let size = size.max(1);
-        let limits = (!connections.allow_one_writer()).then_some(Limits { place: options.place_wait, job: JOB_TIME });
+        let limits = (!connections.allow_one_writer()).then_some(Limits {
+            place: options.place_wait,
+            job: JOB_TIME,
+        });
         let pool = Pool::builder()
             .max_size(size)
             // Otherwise it would make one more whenever one is taken.
@@ -83,7 +88,9 @@ impl JobPool {
         Self {
             connections: pool,
             manager: connections.clone(),
-            connection_wait: limits.map_or(CONNECTION_TIMEOUT, |limits| limits.place.max(options.connection_wait)),
+            connection_wait: limits.map_or(CONNECTION_TIMEOUT, |limits| {
+                limits.place.max(options.connection_wait)
+            }),
             limits,
             read_clock: options.clock.clone(),
             write_clock,
@@ -92,7 +99,11 @@ impl JobPool {
             queue: options.queue,
             groups: GroupQueue::default(),
             places: Arc::new(Semaphore::new(places)),
-            admitted: Semaphore::new(places.saturating_add(options.queue).min(Semaphore::MAX_PERMITS)),
+            admitted: Semaphore::new(
+                places
+                    .saturating_add(options.queue)
+                    .min(Semaphore::MAX_PERMITS),
+            ),
         }
     }
 
@@ -109,11 +120,17 @@ impl JobPool {
     /// The jobs that wait for a place.
     pub(crate) fn queue(&self) -> Queue {
         let places = usize::try_from(self.size()).unwrap_or(Semaphore::MAX_PERMITS);
-        // A job is admitted first and then gets its place, so between the two looks there may be one more or less. Those that share
-        // a transaction have one place together, and seem to wait but for one.
+        // A job is admitted first and then gets its place, so between the two looks there may be
+        // one more or less. Those that share a transaction have one place together, and seem to
+        // wait but for one.
         let running = places.saturating_sub(self.places.available_permits());
-        let admitted = places.saturating_add(self.queue).saturating_sub(self.admitted.available_permits());
-        Queue { length: admitted.saturating_sub(running), limit: self.queue }
+        let admitted = places
+            .saturating_add(self.queue)
+            .saturating_sub(self.admitted.available_permits());
+        Queue {
+            length: admitted.saturating_sub(running),
+            limit: self.queue,
+        }
     }
 
     /// Runs a job on a thread where it may block, when one of the places is free.
@@ -128,7 +145,9 @@ impl JobPool {
     {
         let deadline = self.deadline();
         let _admitted = self.admit()?;
-        Arc::clone(&self).run_admitted(deadline, access, job, JobTimer::start()).await
+        Arc::clone(&self)
+            .run_admitted(deadline, access, job, JobTimer::start())
+            .await
     }
 
     /// When a job that begins now must have ended.
@@ -138,10 +157,13 @@ impl JobPool {
 
     /// Lets a job wait for a place, unless too many do.
     pub(crate) fn admit(&self) -> Result<SemaphorePermit<'_>, DatabaseError> {
-        self.admitted.try_acquire().map_err(|_| DatabaseError::QueueFull)
+        self.admitted
+            .try_acquire()
+            .map_err(|_| DatabaseError::QueueFull)
     }
 
-    /// Like [`JobPool::run`], for an admitted job. A job that is run again releases its permit during the pause.
+    /// Like [`JobPool::run`], for an admitted job. A job that is run again releases its permit
+    /// during the pause.
     pub(crate) async fn run_admitted<T, E>(
         self: Arc<Self>,
         deadline: Option<Instant>,
@@ -163,10 +185,13 @@ impl JobPool {
             let running = spawn_blocking(move || {
                 // The place goes into the thread, which runs on when its caller stops waiting.
                 let _place = place;
-                let (answer, pause) = pool.run_once(access, deadline, &mut job, &mut runs, &mut timer);
+                let (answer, pause) =
+                    pool.run_once(access, deadline, &mut job, &mut runs, &mut timer);
                 (job, runs, timer, answer, pause)
             });
-            let Ok(ended) = running.await else { return Err(DatabaseError::Closed.into()) };
+            let Ok(ended) = running.await else {
+                return Err(DatabaseError::Closed.into());
+            };
             let (answer, pause);
             (job, runs, timer, answer, pause) = ended;
             let Some(pause) = pause else {
@@ -177,15 +202,21 @@ impl JobPool {
         }
     }
 
-    pub(crate) async fn place(&self, deadline: Option<Instant>) -> Result<OwnedSemaphorePermit, DatabaseError> {
+    pub(crate) async fn place(
+        &self,
+        deadline: Option<Instant>,
+    ) -> Result<OwnedSemaphorePermit, DatabaseError> {
         let place = Arc::clone(&self.places).acquire_owned();
         let place = match self.limits {
             None => place.await,
             Some(limits) => {
-                let left =
-                    deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+                let left = deadline.map_or(Duration::MAX, |deadline| {
+                    deadline.saturating_duration_since(Instant::now())
+                });
                 let patience = limits.place.min(left);
-                timeout(patience, place).await.map_err(|_| DatabaseError::PoolTimeout(patience))?
+                timeout(patience, place)
+                    .await
+                    .map_err(|_| DatabaseError::PoolTimeout(patience))?
             }
         };
         place.map_err(|_| DatabaseError::Closed)
@@ -241,7 +272,9 @@ impl JobPool {
             Access::Write => deadline,
         }));
         let mut timed_job = |session: &mut Transaction<'_>| timer.run(session, &mut *job);
-        let answer = catch_unwind(AssertUnwindSafe(|| self.run_job(connection, access, &mut timed_job)));
+        let answer = catch_unwind(AssertUnwindSafe(|| {
+            self.run_job(connection, access, &mut timed_job)
+        }));
         self.metrics.job_ended(access, begun);
         let answer = answer.unwrap_or_else(|_| {
             // The pool also drops one that comes back with an open transaction.
@@ -272,9 +305,12 @@ impl JobPool {
         deadline: Option<Instant>,
     ) -> Result<r2d2::PooledConnection<Connections>, DatabaseError> {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
-        let patience =
-            deadline.map_or(self.connection_wait, |deadline| left(deadline).min(self.connections.connection_timeout()));
-        self.connections.get_timeout(patience).map_err(DatabaseError::Unavailable)
+        let patience = deadline.map_or(self.connection_wait, |deadline| {
+            left(deadline).min(self.connections.connection_timeout())
+        });
+        self.connections
+            .get_timeout(patience)
+            .map_err(DatabaseError::Unavailable)
     }
 
     /// Runs a job alone in a transaction.
@@ -321,7 +357,11 @@ impl JobPool {
         };
         ended.map_err(|error| {
             let error = DatabaseError::from(error);
-            if error.is_unique_violation() { error } else { error.at_end_of_transaction() }
+            if error.is_unique_violation() {
+                error
+            } else {
+                error.at_end_of_transaction()
+            }
         })?;
         connection.require_depth(0)?;
         if let Access::Write = access {

@@ -6,7 +6,8 @@ use crate::clock::MAX_DATE_WAIT;
 use crate::connection::Access;
 use crate::error::DatabaseError;
 
-/// How long a job may take on PostgreSQL, with all waits and reruns. A job without a deadline may be run again as long.
+/// How long a job may take on PostgreSQL, with all waits and reruns. A job without a deadline may
+/// be run again as long.
 pub(crate) const JOB_TIME: Duration = Duration::from_secs(8);
 /// How long a job waits after its first collision.
 const COLLISION_PAUSE: Duration = Duration::from_millis(5);
@@ -14,7 +15,8 @@ const COLLISION_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_COLLISION_PAUSE: Duration = Duration::from_millis(100);
 /// How long a job waits before it tries another connection.
 const RECONNECT_PAUSE: Duration = Duration::from_millis(20);
-/// After a lock timeout a job is run again only if the time left exceeds its last run by this margin.
+/// After a lock timeout a job is run again only if the time left exceeds its last run by this
+/// margin.
 const CONTENTION_MARGIN: Duration = Duration::from_millis(250);
 
 /// What happens to a job after a run.
@@ -27,30 +29,51 @@ pub(crate) enum RerunDecision {
     /// The job is run again after this time, when its change can have a date.
     AtDate { after: Duration },
     /// The job is run again after this time, when the job that it collided with may have ended.
-    AfterCollision { after: Duration, waited_for_lock: bool },
+    AfterCollision {
+        after: Duration,
+        waited_for_lock: bool,
+    },
     /// The job is run again after this time, on another connection.
     Reconnect { after: Duration },
 }
 
 /// Decides for a job after this number of collisions, with this failure of the store or with none.
-pub(crate) fn decide(access: Access, collisions: u32, failure: Option<&DatabaseError>) -> RerunDecision {
-    let Some(failure) = failure else { return RerunDecision::Done };
+pub(crate) fn decide(
+    access: Access,
+    collisions: u32,
+    failure: Option<&DatabaseError>,
+) -> RerunDecision {
+    let Some(failure) = failure else {
+        return RerunDecision::Done;
+    };
     if let DatabaseError::DateNotDue { wait } = failure {
         return RerunDecision::AtDate { after: *wait };
     }
     let writes = access == Access::Write;
     let waited_for_lock = matches!(failure, DatabaseError::Busy);
-    // A row of another transaction that was not there when the job looked: run again, it finds the row.
+    // A row of another transaction that was not there when the job looked: run again, it finds the
+    // row.
     let was_overtaken = writes && collisions == 0 && failure.is_unique_violation();
     if waited_for_lock || was_overtaken || matches!(failure, DatabaseError::Collided) {
         // The other job gets more time after each collision.
-        let after = COLLISION_PAUSE.saturating_mul(collisions + 1).min(LONGEST_COLLISION_PAUSE);
-        return RerunDecision::AfterCollision { after, waited_for_lock };
+        let after = COLLISION_PAUSE
+            .saturating_mul(collisions + 1)
+            .min(LONGEST_COLLISION_PAUSE);
+        return RerunDecision::AfterCollision {
+            after,
+            waited_for_lock,
+        };
     }
     // One that only reads and is refused for it has tried to write, which is a defect.
-    let is_elsewhere =
-        matches!(failure, DatabaseError::ConnectionLost(_)) || writes && matches!(failure, DatabaseError::ReadOnly(_));
-    if is_elsewhere { RerunDecision::Reconnect { after: RECONNECT_PAUSE } } else { RerunDecision::Fail }
+    let is_elsewhere = matches!(failure, DatabaseError::ConnectionLost(_))
+        || writes && matches!(failure, DatabaseError::ReadOnly(_));
+    if is_elsewhere {
+        RerunDecision::Reconnect {
+            after: RECONNECT_PAUSE,
+        }
+    } else {
+        RerunDecision::Fail
+    }
 }
 
 /// The time that a job has for its runs, and how often it collided.
@@ -65,7 +88,11 @@ impl RerunBudget {
     /// The budget of a job that begins now. Without a deadline it is [`JOB_TIME`].
     pub(crate) fn new(deadline: Option<Instant>) -> Self {
         let begun = Instant::now();
-        Self { begun, end: deadline.unwrap_or_else(|| begun + JOB_TIME), collisions: 0 }
+        Self {
+            begun,
+            end: deadline.unwrap_or_else(|| begun + JOB_TIME),
+            collisions: 0,
+        }
     }
 
     /// Decides after a run with this failure of the store, or with none.
@@ -73,18 +100,33 @@ impl RerunBudget {
         decide(access, self.collisions, failure)
     }
 
-    /// The pause before the next run; `None` if the job is not run again or has no time left. `last_run` is the time that the last
-    /// run took.
-    pub(crate) fn pause(&mut self, decision: RerunDecision, last_run: Duration) -> Option<Duration> {
+    /// The pause before the next run; `None` if the job is not run again or has no time left.
+    /// `last_run` is the time that the last run took.
+    pub(crate) fn pause(
+        &mut self,
+        decision: RerunDecision,
+        last_run: Duration,
+    ) -> Option<Duration> {
         let (after, needed) = match decision {
             RerunDecision::Done | RerunDecision::Fail => return None,
             RerunDecision::AtDate { after } => {
                 return Some(after).filter(|after| self.begun.elapsed() + *after <= MAX_DATE_WAIT);
             }
-            RerunDecision::AfterCollision { after, waited_for_lock } => {
+            RerunDecision::AfterCollision {
+                after,
+                waited_for_lock,
+            } => {
                 self.collisions += 1;
-                // The job may wait as long again. If its deadline passed during that, its connection would be lost.
-                (after, if waited_for_lock { last_run + CONTENTION_MARGIN } else { Duration::ZERO })
+                // The job may wait as long again. If its deadline passed during that, its
+                // connection would be lost.
+                (
+                    after,
+                    if waited_for_lock {
+                        last_run + CONTENTION_MARGIN
+                    } else {
+                        Duration::ZERO
+                    },
+                )
             }
             RerunDecision::Reconnect { after } => (after, Duration::ZERO),
         };
@@ -111,16 +153,31 @@ mod tests {
         let wait = Duration::from_millis(7);
         let again = |milliseconds, waited_for_lock| {
             let after = Duration::from_millis(milliseconds);
-            AfterCollision { after, waited_for_lock }
+            AfterCollision {
+                after,
+                waited_for_lock,
+            }
         };
-        let reconnect = Reconnect { after: RECONNECT_PAUSE };
+        let reconnect = Reconnect {
+            after: RECONNECT_PAUSE,
+        };
         let lost = || DatabaseError::ConnectionLost(DieselError::NotFound);
         let read_only = || DatabaseError::ReadOnly(DieselError::NotFound);
         let cases = [
             (LookUp, 0, None, Done),
             (Write, 9, None, Done),
-            (Write, 0, Some(DatabaseError::DateNotDue { wait }), AtDate { after: wait }),
-            (Write, 9, Some(DatabaseError::DateNotDue { wait }), AtDate { after: wait }),
+            (
+                Write,
+                0,
+                Some(DatabaseError::DateNotDue { wait }),
+                AtDate { after: wait },
+            ),
+            (
+                Write,
+                9,
+                Some(DatabaseError::DateNotDue { wait }),
+                AtDate { after: wait },
+            ),
             (Read, 0, Some(DatabaseError::Collided), again(5, false)),
             (Write, 0, Some(DatabaseError::Busy), again(5, true)),
             (Write, 3, Some(DatabaseError::Collided), again(20, false)),
@@ -132,12 +189,23 @@ mod tests {
             (Write, 0, Some(lost()), reconnect),
             (Write, 0, Some(read_only()), reconnect),
             (Read, 0, Some(read_only()), Fail),
-            (Write, 0, Some(DatabaseError::OutcomeUnknown(Arc::new(DieselError::NotFound))), Fail),
+            (
+                Write,
+                0,
+                Some(DatabaseError::OutcomeUnknown(Arc::new(
+                    DieselError::NotFound,
+                ))),
+                Fail,
+            ),
             (Write, 0, Some(DatabaseError::JobPanicked), Fail),
             (Write, 0, Some(DatabaseError::QueueFull), Fail),
         ];
         for (access, collisions, failure, decision) in cases {
-            assert_eq!(decide(access, collisions, failure.as_ref()), decision, "{access:?} {collisions} {failure:?}");
+            assert_eq!(
+                decide(access, collisions, failure.as_ref()),
+                decision,
+                "{access:?} {collisions} {failure:?}"
+            );
         }
     }
 
@@ -148,15 +216,33 @@ mod tests {
         let mut runs = RerunBudget::new(Some(Instant::now() + 2 * hour));
         let mut is_run_again = |decision, last_run| runs.pause(decision, last_run).is_some();
         let after = Duration::from_millis(1);
-        let collided = |waited_for_lock| RerunDecision::AfterCollision { after, waited_for_lock };
+        let collided = |waited_for_lock| RerunDecision::AfterCollision {
+            after,
+            waited_for_lock,
+        };
         assert!(is_run_again(collided(false), 3 * hour) && is_run_again(collided(true), hour));
-        assert!(!is_run_again(collided(true), 3 * hour), "its time would end while it waits for the lock");
-        assert!(is_run_again(RerunDecision::Reconnect { after }, 3 * hour));
-        assert!(!is_run_again(RerunDecision::Reconnect { after: 3 * hour }, Duration::ZERO));
-        assert!(is_run_again(RerunDecision::AtDate { after: Duration::ZERO }, hour));
-        assert!(!is_run_again(RerunDecision::AtDate { after: hour }, Duration::ZERO));
         assert!(
-            !is_run_again(RerunDecision::Done, Duration::ZERO) && !is_run_again(RerunDecision::Fail, Duration::ZERO)
+            !is_run_again(collided(true), 3 * hour),
+            "its time would end while it waits for the lock"
+        );
+        assert!(is_run_again(RerunDecision::Reconnect { after }, 3 * hour));
+        assert!(!is_run_again(
+            RerunDecision::Reconnect { after: 3 * hour },
+            Duration::ZERO
+        ));
+        assert!(is_run_again(
+            RerunDecision::AtDate {
+                after: Duration::ZERO
+            },
+            hour
+        ));
+        assert!(!is_run_again(
+            RerunDecision::AtDate { after: hour },
+            Duration::ZERO
+        ));
+        assert!(
+            !is_run_again(RerunDecision::Done, Duration::ZERO)
+                && !is_run_again(RerunDecision::Fail, Duration::ZERO)
         );
         assert_eq!(runs.collisions, 3);
     }

@@ -13,25 +13,39 @@ pub struct Transaction<'a> {
     pub access: Access,
     /// The time of the job, and the dates of its changes.
     pub time: JobTime,
-    /// Whether the job may wait for rows that another transaction has locked. A job that shares its transaction may not.
+    /// Whether the job may wait for rows that another transaction has locked. A job that shares its
+    /// transaction may not.
     pub may_wait: bool,
-    /// Values that are kept beside the connection. Present on connections to SQLite that look records up, which cannot write.
+    /// Values that are kept beside the connection. Present on connections to SQLite that look
+    /// records up, which cannot write.
     pub memory: Option<&'a mut ConnectionMemory>,
 }
 
 impl<'a> Transaction<'a> {
     /// The transaction that is open on the connection, for a job that may wait.
     pub fn new(connection: &'a mut DatabaseConnection, access: Access, time: JobTime) -> Self {
-        Self { connection, access, time, may_wait: true, memory: None }
+        Self {
+            connection,
+            access,
+            time,
+            may_wait: true,
+            memory: None,
+        }
     }
 
     /// Like the transaction, for a job that shares it with others.
     pub(crate) fn without_waiting(self) -> Self {
-        Self { may_wait: false, ..self }
+        Self {
+            may_wait: false,
+            ..self
+        }
     }
 
     pub(crate) fn with_memory(self, memory: &'a mut ConnectionMemory) -> Self {
-        Self { memory: Some(memory), ..self }
+        Self {
+            memory: Some(memory),
+            ..self
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::clock::MAX_DATE_WAIT;
 use crate::error::DatabaseError;
 use crate::jobs::job::Job;
 
-/// The time between two changes of one trainee that wait for each other: they have a millisecond each.
+/// The time between two changes of one trainee that wait for each other: they have a millisecond
+/// each.
 const STEP: Duration = Duration::from_millis(1);
 
 /// A job on its way through the writer.
@@ -39,11 +40,14 @@ pub(super) struct Postponed {
 
 impl Postponed {
     pub(super) fn new(limit: usize) -> Self {
-        Self { jobs: Vec::new(), limit }
+        Self {
+            jobs: Vec::new(),
+            limit,
+        }
     }
 
-    /// Lets a job wait. Those that wait for the same trainee become due one after the other, since only one of them can
-    /// have the next date.
+    /// Lets a job wait. Those that wait for the same trainee become due one after the other, since
+    /// only one of them can have the next date.
     ///
     /// # Errors
     ///
@@ -62,9 +66,17 @@ impl Postponed {
         if self.jobs.len() >= self.limit {
             return Err((taken.job, DatabaseError::QueueFull));
         }
-        let before = self.jobs.iter().filter(|other| trainee.is_some() && other.trainee == trainee);
+        let before = self
+            .jobs
+            .iter()
+            .filter(|other| trainee.is_some() && other.trainee == trainee);
         let earliest = before.map(|other| other.due + STEP).max().unwrap_or(now);
-        self.jobs.push(Waiting { job: taken.job, since, due: earliest.max(now + wait), trainee });
+        self.jobs.push(Waiting {
+            job: taken.job,
+            since,
+            due: earliest.max(now + wait),
+            trainee,
+        });
         Ok(())
     }
 
@@ -82,6 +94,9 @@ impl Postponed {
         let due = self.due().filter(|due| *due <= Instant::now())?;
         let at = self.jobs.iter().position(|waiting| waiting.due == due)?;
         let waiting = self.jobs.remove(at);
-        Some(Taken { job: waiting.job, since: Some(waiting.since) })
+        Some(Taken {
+            job: waiting.job,
+            since: Some(waiting.since),
+        })
     }
 }

@@ -1,8 +1,10 @@
-//! The texts of the documents: which there are, where they come from, and how they link to one another.
+//! The texts of the documents: which there are, where they come from, and how they link to one
+//! another.
 //!
-//! The written ones are files of the folder of documents, which are parts of the program. Two comments in them are for what
-//! differs between a file and a page: what stands between `<!-- file -->` and `<!-- /file -->` is in the file alone, and
-//! `<!-- page: ... -->` is Markdown for the page alone.
+//! The written ones are files of the folder of documents, which are parts of the program. Two
+//! comments in them are for what differs between a file and a page: what stands between `<!-- file
+//! -->` and `<!-- /file -->` is in the file alone, and `<!-- page: ... -->` is Markdown for the
+//! page alone.
 
 use std::sync::LazyLock;
 
@@ -46,8 +48,15 @@ pub(crate) enum Document {
 
 impl Document {
     /// All of them, in the order of the navigation.
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Guide, Self::Contract, Self::Fields, Self::Problems, Self::Rules, Self::Lists, Self::Funding];
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Guide,
+        Self::Contract,
+        Self::Fields,
+        Self::Problems,
+        Self::Rules,
+        Self::Lists,
+        Self::Funding,
+    ];
 
     /// Its name in addresses.
     pub(crate) const fn name(self) -> &'static str {
@@ -92,7 +101,8 @@ impl Document {
     }
 }
 
-/// A document, or one of the code lists, in the words of a version; nothing where no list has the name.
+/// A document, or one of the code lists, in the words of a version; nothing where no list has the
+/// name.
 pub(crate) fn rendered(
     document: Document,
     list: Option<&str>,
@@ -106,20 +116,30 @@ pub(crate) fn rendered(
         (Document::Guide, _) => for_page(GUIDE),
         (Document::Contract, _) => for_page(CONTRACT),
         (Document::Fields, _) => fields(version),
-        (Document::Problems, _) => for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses())),
+        (Document::Problems, _) => {
+            for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses()))
+        }
         (Document::Rules, _) => for_page(&rules(versions)),
         (Document::Lists, None) => lists::index(version, codes),
         (Document::Lists, Some(name)) => lists::list(name, version, versions, codes)?,
         (Document::Funding, _) => funding(version, codes),
     };
     // What is computed for a version has its words already.
-    let wording = document.file().map(|_| Wording::of(served, versions, *WRITTEN_LABEL));
-    Some(render(&markdown.replacen(GENERATED, "", 1), wording.as_ref(), &|address| link(label, document, address)))
+    let wording = document
+        .file()
+        .map(|_| Wording::of(served, versions, *WRITTEN_LABEL));
+    Some(render(
+        &markdown.replacen(GENERATED, "", 1),
+        wording.as_ref(),
+        &|address| link(label, document, address),
+    ))
 }
 
 /// The version for which the commands of the guide are written.
 static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
-    let (_, rest) = GUIDE.split_once(&format!("{}/", paths::API)).unwrap_or_default();
+    let (_, rest) = GUIDE
+        .split_once(&format!("{}/", paths::API))
+        .unwrap_or_default();
     let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
     rest.split_at(end).0.parse().unwrap_or(Label::release(0, 0))
 });
@@ -130,7 +150,9 @@ fn for_page(markdown: &str) -> String {
     const PAGE: (&str, &str) = ("<!-- page:", "-->");
     let mut parts = markdown.split(FILE.0);
     let first = parts.next().unwrap_or_default().to_owned();
-    let text = parts.fold(first, |text, part| text + part.split_once(FILE.1).map_or("", |(_, after)| after));
+    let text = parts.fold(first, |text, part| {
+        text + part.split_once(FILE.1).map_or("", |(_, after)| after)
+    });
     let mut parts = text.split(PAGE.0);
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |text, part| {
@@ -141,23 +163,33 @@ fn for_page(markdown: &str) -> String {
 
 /// The table of statuses in the contract.
 fn statuses() -> String {
-    let rows =
-        CONTRACT.lines().skip_while(|line| !line.starts_with("| Status |")).take_while(|line| line.starts_with('|'));
+    let rows = CONTRACT
+        .lines()
+        .skip_while(|line| !line.starts_with("| Status |"))
+        .take_while(|line| line.starts_with('|'));
     // Its links are to sections of the contract.
-    rows.map(|row| row.replace("](#", "](api.md#") + "\n").collect()
+    rows.map(|row| row.replace("](#", "](api.md#") + "\n")
+        .collect()
 }
 
 /// The address of a page for a link in a document; nothing where there is no page.
 fn link(label: Label, document: Document, address: &str) -> Option<String> {
-    let (file, anchor) = address.split_once('#').map_or((address, None), |(file, anchor)| (file, Some(anchor)));
+    let (file, anchor) = address
+        .split_once('#')
+        .map_or((address, None), |(file, anchor)| (file, Some(anchor)));
     let anchor = anchor.map_or_else(String::new, |anchor| format!("#{anchor}"));
-    let named = Document::ALL.into_iter().find(|other| other.file() == Some(file));
+    let named = Document::ALL
+        .into_iter()
+        .find(|other| other.file() == Some(file));
     let page = match named {
         _ if file.is_empty() => paths::document(label, document.name()),
         Some(other) => paths::document(label, other.name()),
         None if file == "versions" => paths::DOCS.to_owned(),
         None if file.starts_with(paths::DOCS) => file.to_owned(),
-        None => match file.strip_prefix("versions/").and_then(|file| file.strip_suffix(".md")) {
+        None => match file
+            .strip_prefix("versions/")
+            .and_then(|file| file.strip_suffix(".md"))
+        {
             Some(about) => paths::written(about),
             None if file.contains('.') => return None,
             // A page that is no file.
@@ -187,7 +219,10 @@ mod tests {
     fn statuses_are_those_of_the_contract() {
         let statuses = statuses();
         for status in ["401", "404", "409", "410", "412", "422", "429", "503"] {
-            assert!(statuses.contains(&format!("\n| {status} |")), "{status} in {statuses}");
+            assert!(
+                statuses.contains(&format!("\n| {status} |")),
+                "{status} in {statuses}"
+            );
         }
     }
 
@@ -195,10 +230,16 @@ mod tests {
     fn links_between_files_lead_to_pages() {
         let label = Label::release(1999, 1);
         let to = |address| link(label, Document::Guide, address);
-        assert_eq!(to("api.md#8-limits").unwrap(), "/docs/v1999.1/contract#8-limits");
+        assert_eq!(
+            to("api.md#8-limits").unwrap(),
+            "/docs/v1999.1/contract#8-limits"
+        );
         assert_eq!(to("#here").unwrap(), "/docs/v1999.1/guide#here");
         assert_eq!(to("versions/x.md").unwrap(), "/docs/versions/x");
-        assert_eq!(to("reference-data/sex").unwrap(), "/docs/v1999.1/reference-data/sex");
+        assert_eq!(
+            to("reference-data/sex").unwrap(),
+            "/docs/v1999.1/reference-data/sex"
+        );
         assert_eq!(to("operations.md"), None);
     }
 }

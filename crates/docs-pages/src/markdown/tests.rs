@@ -7,42 +7,77 @@ use version_tools::documents::wording::Wording;
 use super::*;
 
 fn plain(markdown: &str) -> Rendered {
-    render(markdown, None, &|address| (!address.ends_with(".md")).then(|| address.to_owned()))
+    render(markdown, None, &|address| {
+        (!address.ends_with(".md")).then(|| address.to_owned())
+    })
 }
 
-/// The oldest version, which has names of its own, and what it calls a field with another canonical name.
+/// The oldest version, which has names of its own, and what it calls a field with another canonical
+/// name.
 fn oldest() -> (&'static Served, &'static str, &'static str) {
     let served = versions::all().iter().next().unwrap();
     let field = TraineeField::course_subject_1;
-    (served, "course_subject_1", served.version.inputs.trainee.name_of(field).unwrap())
+    (
+        served,
+        "course_subject_1",
+        served.version.inputs.trainee.name_of(field).unwrap(),
+    )
 }
 
 fn in_oldest(markdown: &str) -> String {
     let (served, ..) = oldest();
     let written = versions::all().newest().unwrap().version.label;
-    render(markdown, Some(&Wording::of(served, versions::all(), written)), &|_| None).html
+    render(
+        markdown,
+        Some(&Wording::of(served, versions::all(), written)),
+        &|_| None,
+    )
+    .html
 }
 
 #[test]
 fn headings_and_rows_can_be_linked_to_once() {
     let text = "# Page\n\n## 4.3 GET /a/{b_c}\n\n## Twice\n\n### Twice\n\n| a | |\n|---|---|\n| `main` | 1 |\n| `one` | 2 |\n| `one` | 3 |\n| 404 | 4 |\n";
-    let Rendered { title, html, sections, blocks } = plain(text);
+    let Rendered {
+        title,
+        html,
+        sections,
+        blocks,
+    } = plain(text);
     assert_eq!(title, "Page");
-    let anchors: Vec<&str> = sections.iter().map(|section| section.anchor.as_str()).collect();
+    let anchors: Vec<&str> = sections
+        .iter()
+        .map(|section| section.anchor.as_str())
+        .collect();
     assert_eq!(anchors, ["43-get-ab_c", "twice", "twice-1"]);
     assert!(sections[2].is_inner && !sections[1].is_inner);
-    assert!(html.starts_with("<h1>Page</h1>\n<h2 id=\"43-get-ab_c\">"), "{html}");
-    assert!(html.contains("<tr><th scope=\"row\"><code>main</code></th>"), "an identifier of the page: {html}");
+    assert!(
+        html.starts_with("<h1>Page</h1>\n<h2 id=\"43-get-ab_c\">"),
+        "{html}"
+    );
+    assert!(
+        html.contains("<tr><th scope=\"row\"><code>main</code></th>"),
+        "an identifier of the page: {html}"
+    );
     assert_eq!(html.matches("<tr id=\"one\">").count(), 1);
-    assert!(html.contains("<tr id=\"status-404\">") && html.contains("<th scope=\"col\">a</th><td></td>"), "{html}");
+    assert!(
+        html.contains("<tr id=\"status-404\">")
+            && html.contains("<th scope=\"col\">a</th><td></td>"),
+        "{html}"
+    );
     let row = blocks.iter().find(|block| block.anchor == "one").unwrap();
     assert_eq!((row.title.as_str(), row.text.as_str()), ("one", "one  2"));
 }
 
 #[test]
 fn no_html_of_a_text_is_passed_on() {
-    let html = plain("a <b>c</b> `<i>` & \"d\"\n\n<script>e</script>\n\n[f](g \"h\") [i](j.md) ![k](l)\n").html;
-    assert!(!html.contains("<b>") && !html.contains("<script") && !html.contains("<img"), "{html}");
+    let html =
+        plain("a <b>c</b> `<i>` & \"d\"\n\n<script>e</script>\n\n[f](g \"h\") [i](j.md) ![k](l)\n")
+            .html;
+    assert!(
+        !html.contains("<b>") && !html.contains("<script") && !html.contains("<img"),
+        "{html}"
+    );
     assert!(html.contains("<code>&lt;i&gt;</code> &amp;"), "{html}");
     assert!(html.contains("<a href=\"g\">f</a> i"), "{html}");
 }
@@ -50,35 +85,57 @@ fn no_html_of_a_text_is_passed_on() {
 #[test]
 fn code_has_the_names_and_the_path_of_the_version() {
     let (served, canonical, own) = oldest();
-    let (label, newest) = (served.version.label, versions::all().newest().unwrap().version.label);
+    let (label, newest) = (
+        served.version.label,
+        versions::all().newest().unwrap().version.label,
+    );
     assert_ne!(canonical, own);
-    let html =
-        in_oldest(&format!("`{canonical}` and `{canonical}0` `/api/{newest}/info`\n\n```sh\n{canonical}\n```\n"));
+    let html = in_oldest(&format!(
+        "`{canonical}` and `{canonical}0` `/api/{newest}/info`\n\n```sh\n{canonical}\n```\n"
+    ));
     assert!(
-        html.contains(&format!("<code>{own}</code> and <code>{canonical}0</code> <code>/api/{label}/info</code>")),
+        html.contains(&format!(
+            "<code>{own}</code> and <code>{canonical}0</code> <code>/api/{label}/info</code>"
+        )),
         "{html}"
     );
-    assert!(html.contains(&format!("<pre><code>{own}\n</code></pre>")), "{html}");
+    assert!(
+        html.contains(&format!("<pre><code>{own}\n</code></pre>")),
+        "{html}"
+    );
     // A path that the version does not have is that of another one.
     let path = format!("/api/{newest}/reference-data?field=x");
     let has_it = served.version.endpoints.has(Endpoint::ReferenceData);
     assert_eq!(in_oldest(&format!("`{path}`")).contains(&path), !has_it);
     // A term may be broken over two lines.
-    assert!(in_oldest("A training\npartner is").contains(served.version.vocabulary.training_partner));
+    assert!(
+        in_oldest("A training\npartner is").contains(served.version.vocabulary.training_partner)
+    );
 }
 
 #[test]
 fn what_is_about_other_versions_keeps_its_names() {
     let (served, canonical, own) = oldest();
-    let (label, newest) = (served.version.label, versions::all().newest().unwrap().version.label);
+    let (label, newest) = (
+        served.version.label,
+        versions::all().newest().unwrap().version.label,
+    );
     let marked = format!("<!-- as written -->\n\n`{canonical}`\n\n<!-- end -->\n\n`{canonical}`\n");
     let html = in_oldest(&marked);
-    assert!(html.contains(&format!("<p><code>{canonical}</code></p>\n<p><code>{own}</code></p>")), "{html}");
-    let table =
-        format!("| a | {label} | {newest} |\n|---|---|---|\n| `{canonical}` | `{canonical}` | `{canonical}` |\n");
+    assert!(
+        html.contains(&format!(
+            "<p><code>{canonical}</code></p>\n<p><code>{own}</code></p>"
+        )),
+        "{html}"
+    );
+    let table = format!(
+        "| a | {label} | {newest} |\n|---|---|---|\n| `{canonical}` | `{canonical}` | `{canonical}` |\n"
+    );
     let html = in_oldest(&table);
     assert!(
-        html.contains(&format!("<code>{own}</code></th><td><code>{own}</code></td><td><code>{canonical}</code></td>")),
+        html.contains(&format!(
+            "<code>{own}</code></th><td><code>{own}</code></td><td><code>{canonical}</code></td>"
+        )),
         "{html}"
     );
 }

@@ -13,14 +13,21 @@ pub(super) struct Change {
     pub(super) words: String,
 }
 
-/// The endpoints that differ between two versions. An endpoint that ends in one version is listed there too.
+/// The endpoints that differ between two versions. An endpoint that ends in one version is listed
+/// there too.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let ends = |endpoint| to.endpoints.deprecation(endpoint);
     let replacement = |endpoint: Endpoint| {
-        to.endpoints.replacement(endpoint).map_or_else(String::new, |other| format!("; use {}", named(other)))
+        to.endpoints
+            .replacement(endpoint)
+            .map_or_else(String::new, |other| format!("; use {}", named(other)))
     };
     let change = |endpoint: Endpoint| {
-        let words = match (from.endpoints.has(endpoint), to.endpoints.has(endpoint), ends(endpoint)) {
+        let words = match (
+            from.endpoints.has(endpoint),
+            to.endpoints.has(endpoint),
+            ends(endpoint),
+        ) {
             (true, true, Some(deprecation)) => format!(
                 "deprecated in {} from {}, and removed in {}{}",
                 to.label,
@@ -32,7 +39,10 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
             (false, true, _) => format!("new in {}", to.label),
             (true, true, None) | (false, false, _) => return None,
         };
-        Some(Change { endpoint: named(endpoint), words })
+        Some(Change {
+            endpoint: named(endpoint),
+            words,
+        })
     };
     Endpoint::ALL.iter().copied().filter_map(change).collect()
 }

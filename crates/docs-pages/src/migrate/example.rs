@@ -1,4 +1,5 @@
-//! The example with which the form begins: a body that a version takes or shows, written by the code that writes real ones.
+//! The example with which the form begins: a body that a version takes or shows, written by the
+//! code that writes real ones.
 
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::compose::Data;
@@ -12,7 +13,10 @@ use version_tools::translate::BodyKind;
 /// The example of a kind of body: of a new trainee, where nothing is said of it.
 pub(super) fn of(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
     if kind.direction == Some(Direction::Reply) {
-        return serde_json::to_value(Data { data: View::trainee(version, &fixtures::example::trainee(), lists) }).ok();
+        return serde_json::to_value(Data {
+            data: View::trainee(version, &fixtures::example::trainee(), lists),
+        })
+        .ok();
     }
     examples::request(version, endpoint(version, kind)?)
 }

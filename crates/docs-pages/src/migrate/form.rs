@@ -33,39 +33,74 @@ struct KindChoice {
 
 impl KindChoice {
     fn new(value: &'static str, label: impl Into<String>, body_kind: BodyKind) -> Self {
-        Self { value, label: label.into(), body_kind }
+        Self {
+            value,
+            label: label.into(),
+            body_kind,
+        }
     }
 
     fn nested<R: WireNested>() -> Self {
-        Self::new(R::NAME, format!("Request: a {}", R::NAME), request(R::KIND, None))
+        Self::new(
+            R::NAME,
+            format!("Request: a {}", R::NAME),
+            request(R::KIND, None),
+        )
     }
 }
 
 /// All choices, in order.
 static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
-    let unknown = BodyKind { record: None, direction: None, purpose: None };
+    let unknown = BodyKind {
+        record: None,
+        direction: None,
+        purpose: None,
+    };
     let trainee = |purpose| request(RecordKind::Trainee, Some(purpose));
     let mut choices = vec![
         KindChoice::new("detect", "Find out from the body", unknown),
         KindChoice::new("create", "Request: a new trainee", trainee(Purpose::Create)),
-        KindChoice::new("update", "Request: a change of a trainee", trainee(Purpose::Update)),
+        KindChoice::new(
+            "update",
+            "Request: a change of a trainee",
+            trainee(Purpose::Update),
+        ),
     ];
     choices.extend(for_each_nested!(KindChoice::nested()));
     choices.extend([
-        KindChoice::new("withdraw", "Request: withdraw a trainee", request(RecordKind::Withdrawal, None)),
-        KindChoice::new("defer", "Request: defer a trainee", request(RecordKind::Deferral, None)),
+        KindChoice::new(
+            "withdraw",
+            "Request: withdraw a trainee",
+            request(RecordKind::Withdrawal, None),
+        ),
+        KindChoice::new(
+            "defer",
+            "Request: defer a trainee",
+            request(RecordKind::Deferral, None),
+        ),
         KindChoice::new(
             "recommend",
             "Request: recommend a trainee for the award",
             request(RecordKind::Recommendation, None),
         ),
-        KindChoice::new("reply", "A reply of the register", BodyKind { direction: Some(Direction::Reply), ..unknown }),
+        KindChoice::new(
+            "reply",
+            "A reply of the register",
+            BodyKind {
+                direction: Some(Direction::Reply),
+                ..unknown
+            },
+        ),
     ]);
     choices
 });
 
 const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
-    BodyKind { record: Some(record), direction: Some(Direction::Request), purpose }
+    BodyKind {
+        record: Some(record),
+        direction: Some(Direction::Request),
+        purpose,
+    }
 }
 
 /// A field of the form.
@@ -119,12 +154,18 @@ pub(super) struct Form {
 impl Form {
     /// Reads a form, or a query, as browsers encode it.
     pub(super) fn read(encoded: &[u8]) -> Self {
-        Self { fields: form_urlencoded::parse(encoded).into_owned().collect(), faults: BTreeMap::new() }
+        Self {
+            fields: form_urlencoded::parse(encoded).into_owned().collect(),
+            faults: BTreeMap::new(),
+        }
     }
 
     /// An empty form that is wrong all the same.
     pub(super) fn refused(field: FormField, why: String) -> Self {
-        Self { fields: BTreeMap::new(), faults: BTreeMap::from([(field, why)]) }
+        Self {
+            fields: BTreeMap::new(),
+            faults: BTreeMap::from([(field, why)]),
+        }
     }
 
     /// What stands in a field.
@@ -145,7 +186,10 @@ impl Form {
     /// What the body is said to be, if it is anything of the list.
     pub(super) fn body_kind(&self) -> Option<BodyKind> {
         let kind = self.value(FormField::Kind);
-        KINDS.iter().find(|choice| choice.value == kind || kind.is_empty()).map(|choice| choice.body_kind)
+        KINDS
+            .iter()
+            .find(|choice| choice.value == kind || kind.is_empty())
+            .map(|choice| choice.body_kind)
     }
 
     /// What is wrong with a field.
@@ -159,18 +203,45 @@ impl Form {
     }
 
     /// What the form asks for, or nothing when it has faults then.
-    pub(super) fn translation_request(&mut self, versions: &'static Versions) -> Option<TranslationRequest> {
-        let from = self.version(FormField::From, "Choose the version that the body is of", versions);
-        let to = self.version(FormField::To, "Choose the version that you want it in", versions);
+    pub(super) fn translation_request(
+        &mut self,
+        versions: &'static Versions,
+    ) -> Option<TranslationRequest> {
+        let from = self.version(
+            FormField::From,
+            "Choose the version that the body is of",
+            versions,
+        );
+        let to = self.version(
+            FormField::To,
+            "Choose the version that you want it in",
+            versions,
+        );
         let body_kind = self.body_kind();
         if body_kind.is_none() {
-            self.faults.insert(FormField::Kind, "Choose what the body is, from the list".to_owned());
+            self.faults.insert(
+                FormField::Kind,
+                "Choose what the body is, from the list".to_owned(),
+            );
         }
-        let body = self.body().map_err(|fault| self.faults.insert(FormField::Body, fault)).ok();
-        Some(TranslationRequest { from: from?, to: to?, body_kind: body_kind?, body: body? })
+        let body = self
+            .body()
+            .map_err(|fault| self.faults.insert(FormField::Body, fault))
+            .ok();
+        Some(TranslationRequest {
+            from: from?,
+            to: to?,
+            body_kind: body_kind?,
+            body: body?,
+        })
     }
 
-    fn version(&mut self, field: FormField, wanted: &str, versions: &'static Versions) -> Option<&'static Served> {
+    fn version(
+        &mut self,
+        field: FormField,
+        wanted: &str,
+        versions: &'static Versions,
+    ) -> Option<&'static Served> {
         let found = self.label(field).and_then(|label| versions.find(label));
         if found.is_none() {
             let fault = match self.label(field) {
@@ -190,16 +261,28 @@ impl Form {
         if text.len() > MAX_BODY_BYTES {
             return Err(too_large());
         }
-        read::parse_json(text.as_bytes()).map_err(|error| format!("The body is not valid JSON: {error}"))
+        read::parse_json(text.as_bytes())
+            .map_err(|error| format!("The body is not valid JSON: {error}"))
     }
 
-    /// The versions to choose from, newest first. One is chosen: the one in the field, or else this one.
-    pub(super) fn versions(&self, field: FormField, versions: &Versions, otherwise: Option<Label>) -> Vec<Choice> {
-        let served = self.label(field).filter(|label| versions.find(*label).is_some());
+    /// The versions to choose from, newest first. One is chosen: the one in the field, or else this
+    /// one.
+    pub(super) fn versions(
+        &self,
+        field: FormField,
+        versions: &Versions,
+        otherwise: Option<Label>,
+    ) -> Vec<Choice> {
+        let served = self
+            .label(field)
+            .filter(|label| versions.find(*label).is_some());
         let chosen = served.or(otherwise);
         let labels = versions.iter().rev().map(|served| served.version.label);
-        let choice =
-            |label: Label| Choice { value: label.to_string(), words: label.to_string(), chosen: Some(label) == chosen };
+        let choice = |label: Label| Choice {
+            value: label.to_string(),
+            words: label.to_string(),
+            chosen: Some(label) == chosen,
+        };
         labels.map(choice).collect()
     }
 
@@ -207,11 +290,19 @@ impl Form {
     /// The endpoints are those of a version.
     pub(super) fn kinds(&self, version: Option<&ApiVersion>) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
-        let choice = |KindChoice { value, label, body_kind }: &KindChoice| {
+        let choice = |KindChoice {
+                          value,
+                          label,
+                          body_kind,
+                      }: &KindChoice| {
             let version = version.filter(|_| body_kind.record.is_some());
             let endpoint = version.and_then(|version| example::endpoint(version, *body_kind));
             let endpoint = endpoint.map_or_else(String::new, |endpoint| format!(" ({endpoint})"));
-            Choice { value: (*value).to_owned(), words: format!("{label}{endpoint}"), chosen: *value == chosen }
+            Choice {
+                value: (*value).to_owned(),
+                words: format!("{label}{endpoint}"),
+                chosen: *value == chosen,
+            }
         };
         KINDS.iter().map(choice).collect()
     }
@@ -219,5 +310,8 @@ impl Form {
 
 /// What is wrong with a body that is too large.
 pub(super) fn too_large() -> String {
-    format!("The body is too large: it can have {} KiB at most", MAX_BODY_BYTES / 1_024)
+    format!(
+        "The body is too large: it can have {} KiB at most",
+        MAX_BODY_BYTES / 1_024
+    )
 }

@@ -1,7 +1,8 @@
-//! A body before and after a translation, line by line, with what became of each name and value next to it.
+//! A body before and after a translation, line by line, with what became of each name and value
+//! next to it.
 //!
-//! A mark is a text, so that it rests on neither colour nor place. Positions and names make the path of a line as they
-//! do in a translation: `data` around a record counts for nothing.
+//! A mark is a text, so that it rests on neither colour nor place. Positions and names make the
+//! path of a line as they do in a translation: `data` around a record counts for nothing.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,8 @@ use version_tools::translate::Translation;
 
 /// The most lines that are shown of one body.
 const MAX_LINES: usize = 3_000;
-/// The most that is shown of one body, in bytes: the page is held in memory until its reader has taken it.
+/// The most that is shown of one body, in bytes: the page is held in memory until its reader has
+/// taken it.
 const MAX_SHOWN_BYTES: usize = 65_536;
 
 /// A line of a body.
@@ -60,18 +62,34 @@ pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked)
     let to = translation.to;
     let mut old = Notes::default();
     for rename in &translation.renames {
-        old.add(&rename.path, Mark::Renamed, format!("renamed to {}", rename.to));
+        old.add(
+            &rename.path,
+            Mark::Renamed,
+            format!("renamed to {}", rename.to),
+        );
     }
     for loss in &translation.lost {
         old.add(&loss.path, Mark::Lost, format!("no place in {to}"));
     }
     let mut new = Notes::default();
-    let names = translation.renames.iter().map(|rename| (rename.path.as_str(), rename)).collect();
+    let names = translation
+        .renames
+        .iter()
+        .map(|rename| (rename.path.as_str(), rename))
+        .collect();
     for (path, was) in renamed_places(sent, &names) {
         new.add(&path, Mark::Renamed, format!("was {was}"));
     }
-    for problem in translation.problems.iter().filter_map(|problem| problem.located.as_ref()) {
-        new.add(&problem.field, Mark::Problem, "problem, see below".to_owned());
+    for problem in translation
+        .problems
+        .iter()
+        .filter_map(|problem| problem.located.as_ref())
+    {
+        new.add(
+            &problem.field,
+            Mark::Problem,
+            "problem, see below".to_owned(),
+        );
     }
     (written(sent, &old), written(&translation.data, &new))
 }
@@ -108,7 +126,13 @@ enum Place {
 impl Place {
     /// The place of the value under a key, when the object has `data` or not.
     fn key(&self, key: &str, has_data: bool) -> Self {
-        let below = |at: &str| Self::Inside(if at.is_empty() { key.to_owned() } else { format!("{at}.{key}") });
+        let below = |at: &str| {
+            Self::Inside(if at.is_empty() {
+                key.to_owned()
+            } else {
+                format!("{at}.{key}")
+            })
+        };
         match self.body() {
             Self::Body(at) if has_data && key == "data" => Self::Data(at),
             Self::Body(_) if has_data => Self::Beside,
@@ -121,7 +145,9 @@ impl Place {
     fn position(&self, position: usize) -> Self {
         match self {
             Self::Whole => Self::Body(format!("[{position}]")),
-            Self::Body(at) | Self::Data(at) | Self::Inside(at) => Self::Inside(format!("{at}[{position}]")),
+            Self::Body(at) | Self::Data(at) | Self::Inside(at) => {
+                Self::Inside(format!("{at}[{position}]"))
+            }
             Self::Beside => Self::Beside,
         }
     }
@@ -157,7 +183,13 @@ fn renamed_places<'a>(
         match value {
             Value::Array(values) => {
                 for (position, value) in values.iter().enumerate() {
-                    walk(value, &old.position(position), &new.position(position), renames, found);
+                    walk(
+                        value,
+                        &old.position(position),
+                        &new.position(position),
+                        renames,
+                        found,
+                    );
                 }
             }
             Value::Object(object) => {
@@ -182,7 +214,11 @@ fn renamed_places<'a>(
 
 /// The lines of a body.
 fn written(body: &Value, notes: &Notes) -> Marked {
-    let mut writer = Writer { notes, marked: Marked::default(), shown_bytes: 0 };
+    let mut writer = Writer {
+        notes,
+        marked: Marked::default(),
+        shown_bytes: 0,
+    };
     writer.value("", body, &Place::Whole, 0, "", None);
     writer.marked
 }
@@ -196,7 +232,8 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn line(&mut self, depth: usize, text: &str, mark: Option<Mark>, notes: Vec<String>) {
         let bytes = 2 * depth + text.len();
-        let has_room = self.marked.lines.len() < MAX_LINES && self.shown_bytes + bytes <= MAX_SHOWN_BYTES;
+        let has_room =
+            self.marked.lines.len() < MAX_LINES && self.shown_bytes + bytes <= MAX_SHOWN_BYTES;
         // What is shown is the beginning, without gaps.
         if has_room && self.marked.more == 0 {
             self.shown_bytes += bytes;
@@ -207,9 +244,22 @@ impl Writer<'_> {
         }
     }
 
-    /// A value with what stands before and after it. What has no place takes everything in it along.
-    fn value(&mut self, before: &str, value: &Value, place: &Place, depth: usize, after: &str, outer: Option<Mark>) {
-        let (own, notes) = place.path().and_then(|path| self.notes.0.get(path)).cloned().unwrap_or_default();
+    /// A value with what stands before and after it. What has no place takes everything in it
+    /// along.
+    fn value(
+        &mut self,
+        before: &str,
+        value: &Value,
+        place: &Place,
+        depth: usize,
+        after: &str,
+        outer: Option<Mark>,
+    ) {
+        let (own, notes) = place
+            .path()
+            .and_then(|path| self.notes.0.get(path))
+            .cloned()
+            .unwrap_or_default();
         let mark = own.max(outer);
         let inner = mark.filter(|mark| *mark == Mark::Lost);
         let comma = |position: usize, length: usize| if position + 1 < length { "," } else { "" };
@@ -218,7 +268,14 @@ impl Writer<'_> {
                 self.line(depth, &format!("{before}["), mark, notes);
                 for (position, value) in values.iter().enumerate() {
                     let comma = comma(position, values.len());
-                    self.value("", value, &place.position(position), depth + 1, comma, inner);
+                    self.value(
+                        "",
+                        value,
+                        &place.position(position),
+                        depth + 1,
+                        comma,
+                        inner,
+                    );
                 }
                 self.line(depth, &format!("]{after}"), inner, Vec::new());
             }
@@ -228,11 +285,23 @@ impl Writer<'_> {
                 for (position, (key, value)) in object.iter().enumerate() {
                     let name = format!("{}: ", Value::from(key.as_str()));
                     let comma = comma(position, object.len());
-                    self.value(&name, value, &place.key(key, has_data), depth + 1, comma, inner);
+                    self.value(
+                        &name,
+                        value,
+                        &place.key(key, has_data),
+                        depth + 1,
+                        comma,
+                        inner,
+                    );
                 }
                 self.line(depth, &format!("}}{after}"), inner, Vec::new());
             }
-            Value::Array(_) | Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            Value::Array(_)
+            | Value::Object(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_) => {
                 self.line(depth, &format!("{before}{value}{after}"), mark, notes);
             }
         }
@@ -255,8 +324,16 @@ mod tests {
             body_kind: BodyKind::default(),
             data: json!({ "data": { "hat": "x", "coats": [{ "size": 9 }] }, "note": { "cap": 1 } }),
             renames: vec![
-                Rename { path: "cap".to_owned(), from: "cap".to_owned(), to: "hat" },
-                Rename { path: "coats[0].width".to_owned(), from: "width".to_owned(), to: "size" },
+                Rename {
+                    path: "cap".to_owned(),
+                    from: "cap".to_owned(),
+                    to: "hat",
+                },
+                Rename {
+                    path: "coats[0].width".to_owned(),
+                    from: "width".to_owned(),
+                    to: "size",
+                },
             ],
             lost: vec![Loss {
                 path: "shoes".to_owned(),
@@ -269,7 +346,10 @@ mod tests {
             problems: vec![ErrorEntry {
                 error: "UnprocessableEntity",
                 message: String::new(),
-                located: Some(Located { code: "blank", field: "coats[0].size".to_owned() }),
+                located: Some(Located {
+                    code: "blank",
+                    field: "coats[0].size".to_owned(),
+                }),
             }],
             notices: Vec::new(),
         }
@@ -277,7 +357,9 @@ mod tests {
 
     fn annotations(marked: &Marked) -> Vec<String> {
         let marks = marked.lines.iter().filter(|line| line.mark.is_some());
-        marks.map(|line| format!("{} <- {}", line.text.trim(), line.notes.join("; "))).collect()
+        marks
+            .map(|line| format!("{} <- {}", line.text.trim(), line.notes.join("; ")))
+            .collect()
     }
 
     #[test]
@@ -294,7 +376,13 @@ mod tests {
                 "\"width\": 9 <- renamed to size"
             ]
         );
-        assert_eq!(annotations(&new), ["\"hat\": \"x\", <- was cap", "\"size\": 9 <- was width; problem, see below"]);
+        assert_eq!(
+            annotations(&new),
+            [
+                "\"hat\": \"x\", <- was cap",
+                "\"size\": 9 <- was width; problem, see below"
+            ]
+        );
     }
 
     #[test]
@@ -302,14 +390,20 @@ mod tests {
         let sent = json!({ "data": [{ "a": null, "b": [], "c": {}, "d": "\"<" }, 1.5, [true]] });
         let (old, _) = sides(&sent, &translation());
         let text: Vec<_> = old.lines.iter().map(|line| line.text.as_str()).collect();
-        assert_eq!(text.join("\n"), serde_json::to_string_pretty(&sent).unwrap());
+        assert_eq!(
+            text.join("\n"),
+            serde_json::to_string_pretty(&sent).unwrap()
+        );
     }
 
     #[test]
     fn of_a_long_body_the_beginning_is_shown() {
         let (old, _) = sides(&Value::from(vec![1; 5_000]), &translation());
         assert_eq!((old.lines.len(), old.more), (MAX_LINES, 2_002));
-        let (old, _) = sides(&serde_json::json!(["x", "y".repeat(MAX_SHOWN_BYTES), "z"]), &translation());
+        let (old, _) = sides(
+            &serde_json::json!(["x", "y".repeat(MAX_SHOWN_BYTES), "z"]),
+            &translation(),
+        );
         assert_eq!((old.lines.len(), old.more), (2, 3));
     }
 }

@@ -1,5 +1,5 @@
-//! What can be found in the documents of a version: headings, paragraphs, fields, codes and rules, in one list that is
-//! searched from beginning to end.
+//! What can be found in the documents of a version: headings, paragraphs, fields, codes and rules,
+//! in one list that is searched from beginning to end.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -47,9 +47,16 @@ impl Index {
         let lists_of = reference::names().map(|name| (Document::Lists, Some(name)));
         let mut entries = Vec::new();
         for (document, list) in documents.chain(lists_of) {
-            let Some(rendered) = rendered(document, list, served, versions, lists) else { continue };
+            let Some(rendered) = rendered(document, list, served, versions, lists) else {
+                continue;
+            };
             let page: Arc<str> = address(served.version.label, document, list).into();
-            let name: Arc<str> = if list.is_some() { rendered.title } else { document.words().to_owned() }.into();
+            let name: Arc<str> = if list.is_some() {
+                rendered.title
+            } else {
+                document.words().to_owned()
+            }
+            .into();
             entries.extend(rendered.blocks.into_iter().map(|block| Entry {
                 document: Arc::clone(&name),
                 page: Arc::clone(&page),
@@ -63,15 +70,19 @@ impl Index {
         Self { entries }
     }
 
-    /// The places that have every word of a query, the best first; one for each place that can be linked to.
+    /// The places that have every word of a query, the best first; one for each place that can be
+    /// linked to.
     pub(super) fn find(&self, query: &str) -> Vec<&Entry> {
         let query = query.to_lowercase();
         let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
         if words.is_empty() {
             return Vec::new();
         }
-        let mut found: Vec<(u32, &Entry)> =
-            self.entries.iter().filter_map(|entry| Some((entry.score(&query, &words)?, entry))).collect();
+        let mut found: Vec<(u32, &Entry)> = self
+            .entries
+            .iter()
+            .filter_map(|entry| Some((entry.score(&query, &words)?, entry)))
+            .collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
         let mut places = BTreeSet::new();
         found.retain(|(_, entry)| places.insert((&entry.page, &entry.anchor)));
@@ -84,39 +95,78 @@ impl Entry {
     fn score(&self, query: &str, words: &[&str]) -> Option<u32> {
         let mut score = 0;
         for word in words {
-            score += match (self.title_to_search.contains(word), self.text_to_search.contains(word)) {
+            score += match (
+                self.title_to_search.contains(word),
+                self.text_to_search.contains(word),
+            ) {
                 (true, _) => 10,
                 (false, true) => 1,
                 (false, false) => return None,
             };
         }
         let whole = query.trim();
-        score += if self.title_to_search == whole { 100 } else { 0 };
-        score += if self.title_to_search.starts_with(whole) { 20 } else { 0 };
-        score += if self.text_to_search.contains(whole) { 5 } else { 0 };
+        score += if self.title_to_search == whole {
+            100
+        } else {
+            0
+        };
+        score += if self.title_to_search.starts_with(whole) {
+            20
+        } else {
+            0
+        };
+        score += if self.text_to_search.contains(whole) {
+            5
+        } else {
+            0
+        };
         Some(score)
     }
 
     /// Where it is.
     pub(super) fn address(&self) -> String {
-        if self.anchor.is_empty() { self.page.to_string() } else { format!("{}#{}", self.page, self.anchor) }
+        if self.anchor.is_empty() {
+            self.page.to_string()
+        } else {
+            format!("{}#{}", self.page, self.anchor)
+        }
     }
 
     /// The part of the text around what was found.
     pub(super) fn excerpt(&self, query: &str) -> Excerpt {
         let query = query.to_lowercase();
         let candidates = [query.trim()].into_iter().chain(query.split_whitespace());
-        let at = candidates.filter(|word| !word.is_empty()).find_map(|word| find_ignoring_case(&self.text, word));
+        let at = candidates
+            .filter(|word| !word.is_empty())
+            .find_map(|word| find_ignoring_case(&self.text, word));
         let (start, end) = at.unwrap_or((0, 0));
-        let (before, rest) = self.text.split_at_checked(start).unwrap_or(("", &self.text));
+        let (before, rest) = self
+            .text
+            .split_at_checked(start)
+            .unwrap_or(("", &self.text));
         let (found, after) = rest.split_at_checked(end - start).unwrap_or(("", rest));
-        let from = before.char_indices().rev().nth(EXCERPT_CHARS).map_or(0, |(at, _)| at);
-        let until = after.char_indices().nth(EXCERPT_CHARS).map_or(after.len(), |(at, _)| at);
+        let from = before
+            .char_indices()
+            .rev()
+            .nth(EXCERPT_CHARS)
+            .map_or(0, |(at, _)| at);
+        let until = after
+            .char_indices()
+            .nth(EXCERPT_CHARS)
+            .map_or(after.len(), |(at, _)| at);
         let dots = |is_cut: bool| if is_cut { "… " } else { "" };
         Excerpt {
-            before: format!("{}{}", dots(from > 0), before.get(from..).unwrap_or_default()),
+            before: format!(
+                "{}{}",
+                dots(from > 0),
+                before.get(from..).unwrap_or_default()
+            ),
             found: found.to_owned(),
-            after: format!("{}{}", after.get(..until).unwrap_or_default(), if until < after.len() { " …" } else { "" }),
+            after: format!(
+                "{}{}",
+                after.get(..until).unwrap_or_default(),
+                if until < after.len() { " …" } else { "" }
+            ),
         }
     }
 }
@@ -125,8 +175,9 @@ impl Entry {
 fn find_ignoring_case(text: &str, word: &str) -> Option<(usize, usize)> {
     text.char_indices().find_map(|(start, _)| {
         let rest = text.get(start..)?;
-        let mut lower =
-            rest.char_indices().flat_map(|(at, c)| c.to_lowercase().map(move |c| (at + c_len(rest, at), c)));
+        let mut lower = rest
+            .char_indices()
+            .flat_map(|(at, c)| c.to_lowercase().map(move |c| (at + c_len(rest, at), c)));
         let mut end = 0;
         for wanted in word.chars() {
             let (at, c) = lower.next()?;
@@ -141,7 +192,9 @@ fn find_ignoring_case(text: &str, word: &str) -> Option<(usize, usize)> {
 
 /// The length of the character at a place, in bytes.
 fn c_len(text: &str, at: usize) -> usize {
-    text.get(at..).and_then(|rest| rest.chars().next()).map_or(0, char::len_utf8)
+    text.get(at..)
+        .and_then(|rest| rest.chars().next())
+        .map_or(0, char::len_utf8)
 }
 
 #[cfg(test)]
@@ -162,10 +215,17 @@ mod tests {
 
     #[test]
     fn titles_come_before_texts_and_every_word_counts() {
-        let entries =
-            vec![entry("Other", "the If-Match header"), entry("If-Match", "a header"), entry("Other", "If-Match")];
+        let entries = vec![
+            entry("Other", "the If-Match header"),
+            entry("If-Match", "a header"),
+            entry("Other", "If-Match"),
+        ];
         let index = Index { entries };
-        let found: Vec<String> = index.find("if-match HEADER").into_iter().map(Entry::address).collect();
+        let found: Vec<String> = index
+            .find("if-match HEADER")
+            .into_iter()
+            .map(Entry::address)
+            .collect();
         assert_eq!(found, ["/docs/x#if-match", "/docs/x#other"]);
         assert!(index.find(" ").is_empty() && index.find("if-match nothing").is_empty());
     }
@@ -173,7 +233,14 @@ mod tests {
     #[test]
     fn an_excerpt_shows_what_was_found_as_it_is_written() {
         let found = entry("a", "İstanbul: Zoë's Trainee").excerpt("zoë");
-        assert_eq!(found, Excerpt { before: "İstanbul: ".into(), found: "Zoë".into(), after: "'s Trainee".into() });
+        assert_eq!(
+            found,
+            Excerpt {
+                before: "İstanbul: ".into(),
+                found: "Zoë".into(),
+                after: "'s Trainee".into()
+            }
+        );
         let long = entry("a", &format!("{} b {}", "é".repeat(300), "é".repeat(300))).excerpt(" b ");
         assert!(long.before.starts_with("… ") && long.after.ends_with(" …") && long.found == "b");
         assert_eq!(entry("a", "text").excerpt("a").after, "text");

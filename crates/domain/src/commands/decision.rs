@@ -39,22 +39,41 @@ pub(super) fn decide<R: Record>(
     rules: &[Rule<R>],
     context: &Context<'_>,
 ) -> Result<Decision<R>, Vec<Problem>> {
-    let (stored, nested) =
-        stored.cloned().map(R::split).map_or((None, R::Nested::default()), |(record, nested)| (Some(record), nested));
+    let (stored, nested) = stored
+        .cloned()
+        .map(R::split)
+        .map_or((None, R::Nested::default()), |(record, nested)| {
+            (Some(record), nested)
+        });
     let mut candidate = Candidate::new(owner, stored, sent, context);
     apply(&mut candidate, rules, context);
     apply_nested(&mut candidate, &nested, rules, context);
     let changed = candidate.is_changed();
     let (record, notices) = candidate.into_result()?;
-    Ok(Decision { record: R::join(record, nested), changed, notices })
+    Ok(Decision {
+        record: R::join(record, nested),
+        changed,
+        notices,
+    })
 }
 
 /// The trainee after an action, with its next state.
-pub(super) fn advance(trainee: &Trainee, action: Action, now: Timestamp) -> Result<Trainee, TransitionError> {
-    Ok(Trainee { state: Some(trainee.next_state(action)?), updated_at: Some(now), ..trainee.clone() })
+pub(super) fn advance(
+    trainee: &Trainee,
+    action: Action,
+    now: Timestamp,
+) -> Result<Trainee, TransitionError> {
+    Ok(Trainee {
+        state: Some(trainee.next_state(action)?),
+        updated_at: Some(now),
+        ..trainee.clone()
+    })
 }
 
 /// The one problem of a state that does not allow the action.
 pub(super) fn wrong_state(TransitionError { action, state }: TransitionError) -> Vec<Problem> {
-    vec![Problem::at(TraineeField::state, ProblemKind::Transition { action, state })]
+    vec![Problem::at(
+        TraineeField::state,
+        ProblemKind::Transition { action, state },
+    )]
 }

@@ -73,17 +73,22 @@ pub fn add<R: NestedRecord + Editable>(
 }
 
 fn stamp<R: Editable>(record: &mut R, creation: &CreationContext<'_>) {
-    let AuditFields { id, created_at, updated_at } = record.audit_fields();
+    let AuditFields {
+        id,
+        created_at,
+        updated_at,
+    } = record.audit_fields();
     *id = (creation.next_id)();
     (*created_at, *updated_at) = (Some(creation.now), Some(creation.now));
 }
 
-/// A record with the changes merged into it (contract, sections 4.14 to 4.16). Nested records stay as they are.
+/// A record with the changes merged into it (contract, sections 4.14 to 4.16). Nested records stay
+/// as they are.
 ///
 /// # Errors
 ///
-/// All problems of the merged record that a field of the request has a part in. Whether a nested record repeats another one
-/// is for the caller to check.
+/// All problems of the merged record that a field of the request has a part in. Whether a nested
+/// record repeats another one is for the caller to check.
 pub fn update<R: Editable<Owner = ()>>(
     stored: &R,
     sent: ParsedRecord<R>,
@@ -113,7 +118,13 @@ pub fn create(
     let mut candidate = Candidate::new((), None, sent, context);
     apply(&mut candidate, rules.trainee, context);
     let (mut problems, mut notices) = (Vec::new(), Vec::new());
-    let mut adding = Adding { rules, context, creation, problems: &mut problems, notices: &mut notices };
+    let mut adding = Adding {
+        rules,
+        context,
+        creation,
+        problems: &mut problems,
+        notices: &mut notices,
+    };
     let mut nested = NestedRecords::default();
     for_each_nested!(add_all(&mut adding, &mut sent_nested, &mut nested));
     if problems.is_empty() {
@@ -135,7 +146,11 @@ pub fn create(
     trainee.record_source = Some(FROM_API.to_owned());
     trainee.submitted_for_trn_at = Some(creation.now);
     sort_nested(&mut trainee);
-    Ok(Decision { record: trainee, changed: true, notices: all_notices })
+    Ok(Decision {
+        record: trainee,
+        changed: true,
+        notices: all_notices,
+    })
 }
 
 /// What the nested records of a new trainee need and report.
@@ -162,16 +177,27 @@ impl Adding<'_> {
     /// Adds each record of a list; a rejected one keeps its position as `None`.
     fn add<R: NestedRecord + Editable>(&mut self, sent: Vec<ParsedRecord<R>>) -> Vec<Option<R>> {
         let list = R::LIST.to_field();
-        let decisions = sent.into_iter().map(|sent| add(sent, self.rules, self.context, self.creation));
+        let decisions = sent
+            .into_iter()
+            .map(|sent| add(sent, self.rules, self.context, self.creation));
         let mut records = Vec::new();
         for (position, decision) in decisions.enumerate() {
             let (problems, notices, record) = match decision {
-                Ok(Decision { record, notices, .. }) => (Vec::new(), notices, Some(record)),
+                Ok(Decision {
+                    record, notices, ..
+                }) => (Vec::new(), notices, Some(record)),
                 Err(problems) => (problems, Vec::new(), None),
             };
-            self.problems.extend(problems.into_iter().map(|problem| problem.nested(list, position)));
+            self.problems.extend(
+                problems
+                    .into_iter()
+                    .map(|problem| problem.nested(list, position)),
+            );
             let notices = notices.into_iter();
-            self.notices.extend(notices.map(|notice| Notice { at: notice.at.nested(list, position), ..notice }));
+            self.notices.extend(notices.map(|notice| Notice {
+                at: notice.at.nested(list, position),
+                ..notice
+            }));
             records.push(record);
         }
         records
@@ -181,12 +207,23 @@ impl Adding<'_> {
 /// The problems of records of one request that repeat an earlier one.
 fn repeated<R: NestedRecord>(records: &[Option<R>]) -> Vec<Problem> {
     let repeats = |one: &Option<R>, other: &Option<R>| {
-        one.as_ref().zip(other.as_ref()).is_some_and(|(one, other)| one.duplicates(other))
+        one.as_ref()
+            .zip(other.as_ref())
+            .is_some_and(|(one, other)| one.duplicates(other))
     };
     let found = records.iter().enumerate().filter_map(|(position, record)| {
-        let earlier = records.iter().take(position).position(|other| repeats(record, other))?;
-        let at = Path::Position { list: R::LIST.to_field(), position };
-        Some(Problem { at, kind: ProblemKind::RepeatsPosition { position: earlier } })
+        let earlier = records
+            .iter()
+            .take(position)
+            .position(|other| repeats(record, other))?;
+        let at = Path::Position {
+            list: R::LIST.to_field(),
+            position,
+        };
+        Some(Problem {
+            at,
+            kind: ProblemKind::RepeatsPosition { position: earlier },
+        })
     });
     found.collect()
 }
@@ -197,8 +234,15 @@ fn repeated<R: NestedRecord>(records: &[Option<R>]) -> Vec<Problem> {
 ///
 /// The one problem that the gate finds.
 pub fn check_gates(trainee: &Trainee, action: Action, rules: &Rules) -> Result<(), Vec<Problem>> {
-    if rules.gates.iter().any(|gate| (gate.refuses)(trainee, action)) {
-        return Err(wrong_state(TransitionError { action, state: trainee.state_or_draft() }));
+    if rules
+        .gates
+        .iter()
+        .any(|gate| (gate.refuses)(trainee, action))
+    {
+        return Err(wrong_state(TransitionError {
+            action,
+            state: trainee.state_or_draft(),
+        }));
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! The erasure of a person from the register.
 //!
-//! A record that is erased becomes a tombstone: it has its identifier and its provider, and is discarded. It holds nothing of
-//! the person. Clients that follow the changes learn by it that the trainee is removed, and nobody gets the identifier again.
+//! A record that is erased becomes a tombstone: it has its identifier and its provider, and is
+//! discarded. It holds nothing of the person. Clients that follow the changes learn by it that the
+//! trainee is removed, and nobody gets the identifier again.
 
 use crate::fields::value::{Timestamp, Value};
 use crate::fields::vocabulary::FROM_API;
@@ -13,7 +14,8 @@ use crate::values::text::{nfkc_casefold, visible_line};
 /// The longest ground of an erasure, in characters.
 pub const MAX_GROUND_CHARS: usize = 500;
 
-/// A value with fewer characters stands in too many texts to say that one of them is about the person.
+/// A value with fewer characters stands in too many texts to say that one of them is about the
+/// person.
 const MIN_IDENTIFYING_CHARS: usize = 3;
 
 /// The fields of which a single value may identify a person.
@@ -64,7 +66,9 @@ pub fn tombstone(trainee_id: &str, ukprn: &str, now: Timestamp) -> Trainee {
 #[must_use]
 pub fn is_tombstone(trainee: &Trainee) -> bool {
     match (&trainee.trainee_id, &trainee.ukprn, trainee.discarded_at) {
-        (Some(trainee_id), Some(ukprn), Some(erased_at)) => *trainee == tombstone(trainee_id, ukprn, erased_at),
+        (Some(trainee_id), Some(ukprn), Some(erased_at)) => {
+            *trainee == tombstone(trainee_id, ukprn, erased_at)
+        }
         (_, _, _) => false,
     }
 }
@@ -75,7 +79,9 @@ pub fn is_tombstone(trainee: &Trainee) -> bool {
 ///
 /// [`InvalidGround::Form`].
 pub fn ground(text: &str) -> Result<String, InvalidGround> {
-    visible_line(text, MAX_GROUND_CHARS).map(str::to_owned).ok_or(InvalidGround::Form)
+    visible_line(text, MAX_GROUND_CHARS)
+        .map(str::to_owned)
+        .ok_or(InvalidGround::Form)
 }
 
 /// Fails when a ground has one of the values that identify the person, as words of its own.
@@ -85,8 +91,14 @@ pub fn ground(text: &str) -> Result<String, InvalidGround> {
 /// [`InvalidGround::NamesPerson`].
 pub fn require_impersonal(ground: &str, values: &[String]) -> Result<(), InvalidGround> {
     let ground = padded_words(ground);
-    let names_person = values.iter().any(|value| ground.contains(&padded_words(value)));
-    if names_person { Err(InvalidGround::NamesPerson) } else { Ok(()) }
+    let names_person = values
+        .iter()
+        .any(|value| ground.contains(&padded_words(value)));
+    if names_person {
+        Err(InvalidGround::NamesPerson)
+    } else {
+        Ok(())
+    }
 }
 
 /// The values of a record that may identify the person, case-folded; of names, each part.
@@ -94,22 +106,31 @@ pub fn require_impersonal(ground: &str, values: &[String]) -> Result<(), Invalid
 pub fn identifying_values(trainee: &Trainee) -> Vec<String> {
     let texts = IDENTIFYING_FIELDS.iter().filter_map(|field| {
         let value = trainee.stored(*field);
-        if let Value::Date(date) = value { Some(date.to_string()) } else { value.as_text().map(str::to_owned) }
+        if let Value::Date(date) = value {
+            Some(date.to_string())
+        } else {
+            value.as_text().map(str::to_owned)
+        }
     });
     texts.flat_map(|text| identifying_parts(&text)).collect()
 }
 
-/// The value of a field of [`IDENTIFYING_FIELDS`] as it is looked for in a text: case-folded; of names, each part.
+/// The value of a field of [`IDENTIFYING_FIELDS`] as it is looked for in a text: case-folded; of
+/// names, each part.
 #[must_use]
 pub fn identifying_parts(value: &str) -> Vec<String> {
     let parts = value.split_whitespace().map(nfkc_casefold);
-    parts.filter(|part| part.chars().count() >= MIN_IDENTIFYING_CHARS).collect()
+    parts
+        .filter(|part| part.chars().count() >= MIN_IDENTIFYING_CHARS)
+        .collect()
 }
 
 /// The words of a text, case-folded, with a space before and behind each.
 fn padded_words(text: &str) -> String {
     let text = nfkc_casefold(text);
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let words = text
+        .split(|letter: char| !letter.is_alphanumeric())
+        .filter(|word| !word.is_empty());
     format!(" {} ", words.collect::<Vec<_>>().join(" "))
 }
 
@@ -143,7 +164,10 @@ mod tests {
     fn a_tombstone_holds_nothing_of_the_person_and_keeps_the_invariants() {
         let erased = tombstone("Fs4G74pwBJ1WWa15FMzZsQKn", "10000001", Timestamp::default());
         assert_eq!(violations(&erased, Lists::embedded()), []);
-        let held: Vec<_> = TraineeField::ALL.iter().filter(|field| erased.stored(**field) != Value::Null).collect();
+        let held: Vec<_> = TraineeField::ALL
+            .iter()
+            .filter(|field| erased.stored(**field) != Value::Null)
+            .collect();
         assert_eq!(
             held,
             [
@@ -159,21 +183,51 @@ mod tests {
         assert!(erased.placements.is_empty() && erased.degrees.is_empty());
         assert!(is_tombstone(&erased) && !is_tombstone(&person()));
         let date_of_birth = person().date_of_birth;
-        assert!(!is_tombstone(&Trainee { date_of_birth, ..erased.clone() }));
-        assert!(!is_tombstone(&Trainee { degrees: person().degrees, ..erased }));
+        assert!(!is_tombstone(&Trainee {
+            date_of_birth,
+            ..erased.clone()
+        }));
+        assert!(!is_tombstone(&Trainee {
+            degrees: person().degrees,
+            ..erased
+        }));
     }
 
     #[test]
     fn a_ground_is_one_short_line_that_does_not_name_the_person() {
-        assert_eq!(ground(" request of 1 March, case 17 ").as_deref(), Ok("request of 1 March, case 17"));
-        for text in ["", " ", "\u{200b}", "a\nb", &"x".repeat(MAX_GROUND_CHARS + 1)] {
+        assert_eq!(
+            ground(" request of 1 March, case 17 ").as_deref(),
+            Ok("request of 1 March, case 17")
+        );
+        for text in [
+            "",
+            " ",
+            "\u{200b}",
+            "a\nb",
+            &"x".repeat(MAX_GROUND_CHARS + 1),
+        ] {
             assert_eq!(ground(text), Err(InvalidGround::Form), "{text:?}");
         }
-        for text in ["case 17 (GDPR, article 17)", "Okafors", "1999", "the will of B"] {
-            assert_eq!(require_impersonal(text, &identifying_values(&person())), Ok(()), "{text}");
+        for text in [
+            "case 17 (GDPR, article 17)",
+            "Okafors",
+            "1999",
+            "the will of B",
+        ] {
+            assert_eq!(
+                require_impersonal(text, &identifying_values(&person())),
+                Ok(()),
+                "{text}"
+            );
         }
-        for text in ["asked by AYO", "Okafor Will", "p-77", "born 1999-04-12", "see Ayo@example.com.", "see ZOE\u{308}"]
-        {
+        for text in [
+            "asked by AYO",
+            "Okafor Will",
+            "p-77",
+            "born 1999-04-12",
+            "see Ayo@example.com.",
+            "see ZOE\u{308}",
+        ] {
             assert_eq!(
                 require_impersonal(text, &identifying_values(&person())),
                 Err(InvalidGround::NamesPerson),

@@ -1,7 +1,8 @@
 //! The actions of the registry and of operators.
 //!
-//! Only in a sandbox does a request of the API ask for them, and no rule of a version binds them: only the state machine
-//! does. Each one is idempotent: it returns a record unchanged that is already in the state that it leads to.
+//! Only in a sandbox does a request of the API ask for them, and no rule of a version binds them:
+//! only the state machine does. Each one is idempotent: it returns a record unchanged that is
+//! already in the state that it leads to.
 
 use chrono::{Datelike as _, NaiveTime};
 use thiserror::Error;
@@ -71,7 +72,8 @@ pub struct LastWithdrawal {
 ///
 /// # Errors
 ///
-/// When the trainee has another number, the number is that of another person, or the state does not allow it.
+/// When the trainee has another number, the number is that of another person, or the state does not
+/// allow it.
 pub fn issue_trn(
     trainee: &Trainee,
     trn: &Trn,
@@ -86,7 +88,10 @@ pub fn issue_trn(
         None => {}
     }
     let person = DuplicateKey::of(trainee, today);
-    if let Some(other) = holders.iter().find(|holder| !holder.can_be_same_person(&person)) {
+    if let Some(other) = holders
+        .iter()
+        .find(|holder| !holder.can_be_same_person(&person))
+    {
         return Err(RegistryError::TrnOfAnother(other.trainee_id.clone()));
     }
     let mut record = advance(trainee, Action::IssueTrn, now)?;
@@ -114,7 +119,10 @@ pub fn award(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, Reg
     }
     let record = advance(trainee, Action::Award, now)?;
     let met = trainee.outcome_date.ok_or(RegistryError::NoOutcomeDate)?;
-    Ok(changed(Trainee { awarded_at: Some(met.and_time(NaiveTime::MIN).and_utc()), ..record }))
+    Ok(changed(Trainee {
+        awarded_at: Some(met.and_time(NaiveTime::MIN).and_utc()),
+        ..record
+    }))
 }
 
 /// What an operator enters when a deferred trainee returns.
@@ -126,11 +134,14 @@ pub struct Reinstatement {
     pub itt_end_date: Option<Date>,
 }
 
-/// Whether a deferred trainee missed nothing, because the course or the deferral has not begun. Who comes back then does
-/// so on no particular day, and the training ends when it would have.
+/// Whether a deferred trainee missed nothing, because the course or the deferral has not begun. Who
+/// comes back then does so on no particular day, and the training ends when it would have.
 #[must_use]
 pub fn missed_no_training(trainee: &Trainee, today: Date) -> bool {
-    [trainee.itt_start_date, trainee.defer_date].into_iter().flatten().any(|day| day > today)
+    [trainee.itt_start_date, trainee.defer_date]
+        .into_iter()
+        .flatten()
+        .any(|day| day > today)
 }
 
 /// A deferred trainee who came back. The deferral stays on the record. Of a trainee who [has missed
@@ -138,8 +149,8 @@ pub fn missed_no_training(trainee: &Trainee, today: Date) -> bool {
 ///
 /// # Errors
 ///
-/// When the trainee is not deferred, or was not yet on that day, or the day is missing or comes after `today`, or the
-/// training cannot end on its new last day.
+/// When the trainee is not deferred, or was not yet on that day, or the day is missing or comes
+/// after `today`, or the training cannot end on its new last day.
 pub fn reinstate(
     trainee: &Trainee,
     reinstatement: Reinstatement,
@@ -149,8 +160,14 @@ pub fn reinstate(
     refuse_discarded(trainee)?;
     let only_state = missed_no_training(trainee, today);
     let as_said = trainee.reinstate_date == reinstatement.date
-        && reinstatement.itt_end_date.is_none_or(|end| trainee.itt_end_date == Some(end));
-    let is_back = if only_state { trainee.defer_date.is_some() } else { reinstatement.date.is_some() && as_said };
+        && reinstatement
+            .itt_end_date
+            .is_none_or(|end| trainee.itt_end_date == Some(end));
+    let is_back = if only_state {
+        trainee.defer_date.is_some()
+    } else {
+        reinstatement.date.is_some() && as_said
+    };
     if is_in_training(trainee) && is_back {
         return Ok(unchanged(trainee));
     }
@@ -185,26 +202,37 @@ fn require_possible_end(end: Date, start: Option<Date>, today: Date) -> Result<(
     if end.year() > latest {
         return Err(RegistryError::EndTooLate(latest));
     }
-    if end < earliest { Err(RegistryError::EndTooEarly(earliest)) } else { Ok(()) }
+    if end < earliest {
+        Err(RegistryError::EndTooEarly(earliest))
+    } else {
+        Ok(())
+    }
 }
 
-/// A trainee whose recommendation does not count: back in training, as if it had not been made. A trainee in training is
-/// left alone.
+/// A trainee whose recommendation does not count: back in training, as if it had not been made. A
+/// trainee in training is left alone.
 ///
 /// # Errors
 ///
 /// When the state is another.
-pub fn return_recommendation(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
+pub fn return_recommendation(
+    trainee: &Trainee,
+    now: Timestamp,
+) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
     if is_in_training(trainee) {
         return Ok(unchanged(trainee));
     }
     let record = advance(trainee, Action::ReturnRecommendation, now)?;
-    Ok(changed(Trainee { outcome_date: None, recommended_for_award_at: None, ..record }))
+    Ok(changed(Trainee {
+        outcome_date: None,
+        recommended_for_award_at: None,
+        ..record
+    }))
 }
 
-/// A trainee whose withdrawal is undone, in the state before it; a TRN that was issued meanwhile is kept. A trainee whose
-/// last withdrawal was undone already stays as it is.
+/// A trainee whose withdrawal is undone, in the state before it; a TRN that was issued meanwhile is
+/// kept. A trainee whose last withdrawal was undone already stays as it is.
 ///
 /// # Errors
 ///
@@ -221,7 +249,9 @@ pub fn undo_withdrawal(
     }
     let previous = last.and_then(|last| StateBeforeWithdrawal::of(last.previous));
     // Of a trainee who is not withdrawn the state machine says so, whatever the state was before.
-    let action = Action::UndoWithdrawal { previous: previous.unwrap_or(StateBeforeWithdrawal::SubmittedForTrn) };
+    let action = Action::UndoWithdrawal {
+        previous: previous.unwrap_or(StateBeforeWithdrawal::SubmittedForTrn),
+    };
     let record = advance(trainee, action, now)?;
     if previous.is_none() {
         return Err(RegistryError::UnknownPreviousState);
@@ -255,15 +285,23 @@ pub fn reset(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, Reg
     discarded_by(Action::Reset, trainee, now)
 }
 
-fn discarded_by(action: Action, trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
+fn discarded_by(
+    action: Action,
+    trainee: &Trainee,
+    now: Timestamp,
+) -> Result<Decision<Trainee>, RegistryError> {
     if trainee.discarded_at.is_some() {
         return Ok(unchanged(trainee));
     }
     let record = advance(trainee, action, now)?;
-    Ok(changed(Trainee { discarded_at: Some(now), ..record }))
+    Ok(changed(Trainee {
+        discarded_at: Some(now),
+        ..record
+    }))
 }
 
-/// The number that a trainee has; `None` also for one of another form, which only an import can have brought.
+/// The number that a trainee has; `None` also for one of another form, which only an import can
+/// have brought.
 #[must_use]
 pub fn trn_of(trainee: &Trainee) -> Option<Trn> {
     trainee.trn.as_deref()?.parse().ok()
@@ -273,7 +311,11 @@ pub fn trn_of(trainee: &Trainee) -> Option<Trn> {
 #[must_use]
 pub fn status_summary(trainee: &Trainee) -> String {
     let state = trainee.state_or_draft();
-    let discarded = if trainee.discarded_at.is_some() { ", discarded" } else { "" };
+    let discarded = if trainee.discarded_at.is_some() {
+        ", discarded"
+    } else {
+        ""
+    };
     match trainee.trn.as_deref() {
         Some(trn) => format!("{state}, TRN {trn}{discarded}"),
         None => format!("{state}, without a TRN{discarded}"),
@@ -281,19 +323,34 @@ pub fn status_summary(trainee: &Trainee) -> String {
 }
 
 fn refuse_discarded(trainee: &Trainee) -> Result<(), RegistryError> {
-    if trainee.discarded_at.is_some() { Err(RegistryError::Discarded) } else { Ok(()) }
+    if trainee.discarded_at.is_some() {
+        Err(RegistryError::Discarded)
+    } else {
+        Ok(())
+    }
 }
 
 fn is_in_training(trainee: &Trainee) -> bool {
-    matches!(trainee.state_or_draft(), State::SubmittedForTrn | State::TrnReceived)
+    matches!(
+        trainee.state_or_draft(),
+        State::SubmittedForTrn | State::TrnReceived
+    )
 }
 
 fn changed(record: Trainee) -> Decision<Trainee> {
-    Decision { record, changed: true, notices: Vec::new() }
+    Decision {
+        record,
+        changed: true,
+        notices: Vec::new(),
+    }
 }
 
 fn unchanged(trainee: &Trainee) -> Decision<Trainee> {
-    Decision { record: trainee.clone(), changed: false, notices: Vec::new() }
+    Decision {
+        record: trainee.clone(),
+        changed: false,
+        notices: Vec::new(),
+    }
 }
 
 #[cfg(test)]

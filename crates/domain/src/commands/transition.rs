@@ -36,10 +36,18 @@ pub fn transition<T: Transition>(
     context: &Context<'_>,
     now: Timestamp,
 ) -> Result<Decision<Trainee>, Vec<Problem>> {
-    let Decision { record: request, notices, .. } = decide(trainee.clone(), None, sent, T::rules(rules), context)?;
+    let Decision {
+        record: request,
+        notices,
+        ..
+    } = decide(trainee.clone(), None, sent, T::rules(rules), context)?;
     let mut record = advance(trainee, T::ACTION, now).map_err(wrong_state)?;
     request.write_to(&mut record, now);
-    Ok(Decision { record, changed: true, notices })
+    Ok(Decision {
+        record,
+        changed: true,
+        notices,
+    })
 }
 
 impl Transition for Withdrawal {

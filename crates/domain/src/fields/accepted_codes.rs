@@ -13,11 +13,16 @@ pub struct AcceptedCodes {
 
 impl AcceptedCodes {
     /// Accepts all codes.
-    pub const ALL: Self = Self { accepted: &[], funding_exception_years: &[] };
+    pub const ALL: Self = Self {
+        accepted: &[],
+        funding_exception_years: &[],
+    };
 
     /// Whether the version accepts a code that is in the list.
     #[must_use]
     pub fn accepts(&self, list: List, code: &str) -> bool {
-        self.accepted.iter().all(|(narrowed, codes)| *narrowed != list || codes.contains(&code))
+        self.accepted
+            .iter()
+            .all(|(narrowed, codes)| *narrowed != list || codes.contains(&code))
     }
 }

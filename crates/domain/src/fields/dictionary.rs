@@ -1,15 +1,16 @@
 //! The declaration of records.
 //!
-//! One `record!` declares a record's struct, the enum of its fields, the type of the changes that a request can ask for, and
-//! the definition of each field: its type, its longest length, the list of its codes, whether a request may set it, and one
-//! sentence of meaning.
+//! One `record!` declares a record's struct, the enum of its fields, the type of the changes that a
+//! request can ask for, and the definition of each field: its type, its longest length, the list of
+//! its codes, whether a request may set it, and one sentence of meaning.
 
 /// Declares a record of the dictionary.
 ///
-/// The fields are in groups: `inputs` are stored and may be set by a request; `service` fields are stored and set by the
-/// service alone; `derived` fields are computed. A stored field may name a function that computes what is shown of it
-/// (`= ethnicity`). The optional group `nested` names the struct without nested records, the struct of their lists, and the
-/// macro that has the lists. After the owner, functions can implement `Record::implied_changes` (`implied by`) and
+/// The fields are in groups: `inputs` are stored and may be set by a request; `service` fields are
+/// stored and set by the service alone; `derived` fields are computed. A stored field may name a
+/// function that computes what is shown of it (`= ethnicity`). The optional group `nested` names
+/// the struct without nested records, the struct of their lists, and the macro that has the lists.
+/// After the owner, functions can implement `Record::implied_changes` (`implied by`) and
 /// `Record::ignored_fields` (`ignored by`).
 macro_rules! record {
     (

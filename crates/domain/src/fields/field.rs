@@ -1,7 +1,7 @@
 //! The definitions of fields: name, meaning, type, length and codes.
 //!
-//! What every input must satisfy by itself ([`FieldInfo::check`]) follows from the definition. Which fields are required, and
-//! which values may be combined, are rules.
+//! What every input must satisfy by itself ([`FieldInfo::check`]) follows from the definition.
+//! Which fields are required, and which values may be combined, are rules.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -45,7 +45,12 @@ pub struct FieldInfo {
 }
 
 impl FieldInfo {
-    pub(crate) const fn new(name: &'static str, meaning: &'static str, kind: Kind, input: bool) -> Self {
+    pub(crate) const fn new(
+        name: &'static str,
+        meaning: &'static str,
+        kind: Kind,
+        input: bool,
+    ) -> Self {
         Self {
             name,
             // A doc comment keeps the space after its slashes.
@@ -63,48 +68,83 @@ impl FieldInfo {
     }
 
     pub(crate) const fn max(self, characters: usize) -> Self {
-        Self { max: Some(characters), ..self }
+        Self {
+            max: Some(characters),
+            ..self
+        }
     }
 
     pub(crate) const fn code_of(self, list: List) -> Self {
-        Self { codes: Some(Codes::Listed(list)), ..self }
+        Self {
+            codes: Some(Codes::Listed(list)),
+            ..self
+        }
     }
 
     pub(crate) const fn one_of(self, words: &'static [&'static str]) -> Self {
-        Self { codes: Some(Codes::OneOf(words)), ..self }
+        Self {
+            codes: Some(Codes::OneOf(words)),
+            ..self
+        }
     }
 
     pub(crate) const fn collapse_whitespace(self) -> Self {
-        Self { collapses_whitespace: true, ..self }
+        Self {
+            collapses_whitespace: true,
+            ..self
+        }
     }
 
     pub(crate) const fn imported(self) -> Self {
-        Self { imported: true, ..self }
+        Self {
+            imported: true,
+            ..self
+        }
     }
 
     pub(crate) const fn never_null(self) -> Self {
-        Self { never_null: true, ..self }
+        Self {
+            never_null: true,
+            ..self
+        }
     }
 
     pub(crate) const fn required(self) -> Self {
-        Self { required: true, ..self }
+        Self {
+            required: true,
+            ..self
+        }
     }
 
     /// Why the field cannot store the value: its length, or a code that is unknown or not accepted.
     #[must_use]
-    pub fn check(&self, value: &Value<'_>, lists: &Lists, accepted_codes: &AcceptedCodes) -> Option<InvalidValue> {
+    pub fn check(
+        &self,
+        value: &Value<'_>,
+        lists: &Lists,
+        accepted_codes: &AcceptedCodes,
+    ) -> Option<InvalidValue> {
         let text = value.as_text()?;
         if let Some(max) = self.max.filter(|max| text.chars().nth(*max).is_some()) {
             return Some(InvalidValue::TooLong { max });
         }
         let accepts = |list, code: &str| accepted_codes.accepts(list, code);
         let accepted: Vec<String> = match self.codes? {
-            Codes::Listed(list) if lists.contains(list, text) && accepts(list, text) => return None,
-            Codes::Listed(list) => lists.codes(list).filter(|code| accepts(list, code)).map(str::to_owned).collect(),
+            Codes::Listed(list) if lists.contains(list, text) && accepts(list, text) => {
+                return None;
+            }
+            Codes::Listed(list) => lists
+                .codes(list)
+                .filter(|code| accepts(list, code))
+                .map(str::to_owned)
+                .collect(),
             Codes::OneOf(words) if words.contains(&text) => return None,
             Codes::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
         };
-        Some(InvalidValue::UnknownCode { value: text.to_owned(), accepted })
+        Some(InvalidValue::UnknownCode {
+            value: text.to_owned(),
+            accepted,
+        })
     }
 }
 
@@ -156,7 +196,11 @@ pub struct Field {
 impl Field {
     /// For the declaration of records alone.
     pub(crate) const fn new(record: &'static str, index: usize, info: &'static FieldInfo) -> Self {
-        Self { record, index, info }
+        Self {
+            record,
+            index,
+            info,
+        }
     }
 
     /// The definition of the field.
@@ -174,13 +218,21 @@ impl Field {
     /// The field among those of a record; `None` when it belongs to another one.
     #[must_use]
     pub fn of_record<F: RecordField>(self) -> Option<F> {
-        if self.record == F::RECORD { F::ALL.get(self.index).copied() } else { None }
+        if self.record == F::RECORD {
+            F::ALL.get(self.index).copied()
+        } else {
+            None
+        }
     }
 }
 
 impl<F: RecordField> From<F> for Field {
     fn from(field: F) -> Self {
-        Self { record: F::RECORD, index: field.index(), info: field.info() }
+        Self {
+            record: F::RECORD,
+            index: field.index(),
+            info: field.info(),
+        }
     }
 }
 

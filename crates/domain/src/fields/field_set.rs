@@ -14,7 +14,10 @@ impl<F: RecordField> FieldSet<F> {
     /// The set without any field.
     #[must_use]
     pub const fn new() -> Self {
-        Self { bits: 0, fields: PhantomData }
+        Self {
+            bits: 0,
+            fields: PhantomData,
+        }
     }
 
     /// Adds a field; true when it was not in the set.

@@ -1,6 +1,7 @@
 //! The declaration of enums whose variants have names.
 
-/// Declares an enum with its variants, their names and all of them; behind `or`, the error for a name that none has.
+/// Declares an enum with its variants, their names and all of them; behind `or`, the error for a
+/// name that none has.
 macro_rules! named_enum {
     (
         $(#[doc = $enum_doc:literal])+

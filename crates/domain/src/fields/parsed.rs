@@ -4,7 +4,8 @@ use crate::fields::field_set::FieldSet;
 use crate::problem::{Notice, Problem};
 use crate::records::record::{Changes as _, NestedLists, Record};
 
-/// What a request sends for one record: the changes that could be parsed, and the problems of the rest.
+/// What a request sends for one record: the changes that could be parsed, and the problems of the
+/// rest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedRecord<R: Record> {
     /// The changes that could be parsed.
@@ -42,7 +43,10 @@ impl UnrecognisedNames {
 
     /// Adds the names of a nested record.
     pub fn merge(&mut self, nested: &Self) {
-        nested.of_other_versions.iter().for_each(|name| self.add_of_other_version(name));
+        nested
+            .of_other_versions
+            .iter()
+            .for_each(|name| self.add_of_other_version(name));
         self.unknown += nested.unknown;
     }
 }
@@ -65,12 +69,17 @@ impl<R: Record> ParsedRecord<R> {
     /// These changes, without problems and nested records.
     #[must_use]
     pub fn of(changes: R::Changes) -> Self {
-        Self { changes, ..Self::default() }
+        Self {
+            changes,
+            ..Self::default()
+        }
     }
 
     /// The requested text of a field, when it is text.
     #[must_use]
     pub fn text(&self, field: R::Field) -> Option<String> {
-        self.changes.requested(field).and_then(|value| value.as_text().map(str::to_owned))
+        self.changes
+            .requested(field)
+            .and_then(|value| value.as_text().map(str::to_owned))
     }
 }

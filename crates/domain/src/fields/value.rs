@@ -128,8 +128,8 @@ impl<'a> Value<'a> {
         if self == Self::Null { other() } else { self }
     }
 
-    /// The value as text in which nothing is escaped, such as `2026-09-01` or `11`; `None` for null, and for a value that
-    /// has several parts.
+    /// The value as text in which nothing is escaped, such as `2026-09-01` or `11`; `None` for
+    /// null, and for a value that has several parts.
     #[must_use]
     pub fn to_plain_text(&self) -> Option<Cow<'_, str>> {
         Some(match self {
@@ -137,7 +137,9 @@ impl<'a> Value<'a> {
             Self::Integer(number) => Cow::Owned(number.to_string()),
             Self::Boolean(flag) => Cow::Borrowed(if *flag { "true" } else { "false" }),
             Self::Date(date) => Cow::Owned(date.to_string()),
-            Self::Timestamp(timestamp) => Cow::Owned(crate::values::iso_8601::timestamp(*timestamp)),
+            Self::Timestamp(timestamp) => {
+                Cow::Owned(crate::values::iso_8601::timestamp(*timestamp))
+            }
             Self::Uuid(uuid) => Cow::Owned(uuid.to_string()),
             Self::Null | Self::TextList(_) | Self::Codes(_) | Self::Document(_) => return None,
         })
@@ -146,7 +148,11 @@ impl<'a> Value<'a> {
     /// The text of a text value.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
-        if let Self::Text(text) = self { Some(text) } else { None }
+        if let Self::Text(text) = self {
+            Some(text)
+        } else {
+            None
+        }
     }
 }
 
@@ -175,7 +181,8 @@ pub trait FieldType: Sized + Clone + PartialEq {
     }
 }
 
-/// Implements [`FieldType`] for a type of which one variant of [`Value`] has the values, and some inputs parse.
+/// Implements [`FieldType`] for a type of which one variant of [`Value`] has the values, and some
+/// inputs parse.
 macro_rules! field_types {
     ($(
         $type:ident: |$this:ident| $to_value:expr, $pattern:pat => $from_value:expr
@@ -227,20 +234,30 @@ fn parse_text(input: Input<'_>) -> Option<Text> {
 }
 
 fn parse_date(input: Input<'_>) -> Option<Date> {
-    if let Input::Text(text) = input { date(&text) } else { None }
+    if let Input::Text(text) = input {
+        date(&text)
+    } else {
+        None
+    }
 }
 
 fn parse_year(input: Input<'_>) -> Option<Year> {
     match input {
         Input::Integer(number) => i64::try_from(number).ok().map(Year),
-        Input::Text(text) if text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) => text.parse().ok().map(Year),
+        Input::Text(text) if text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) => {
+            text.parse().ok().map(Year)
+        }
         Input::Text(text) => date(&text).map(|day| Year(i64::from(chrono::Datelike::year(&day)))),
         Input::TextList(_) => None,
     }
 }
 
 fn parse_texts(input: Input<'_>) -> Option<TextList> {
-    if let Input::TextList(texts) = input { Some(texts) } else { None }
+    if let Input::TextList(texts) = input {
+        Some(texts)
+    } else {
+        None
+    }
 }
 
 fn collapse_whitespace(text: &str) -> Text {
@@ -254,7 +271,8 @@ fn collapse_whitespace(text: &str) -> Text {
     collapsed
 }
 
-/// The date at the start of a text, if it has the format `YYYY-MM-DD` and does not exist, such as `2026-02-30`.
+/// The date at the start of a text, if it has the format `YYYY-MM-DD` and does not exist, such as
+/// `2026-02-30`.
 #[must_use]
 pub fn impossible_date(text: &str) -> Option<&str> {
     let (day, _) = text.split_at_checked(DATE_LENGTH)?;
@@ -275,9 +293,15 @@ pub struct DateOfText {
 pub fn text_as_date(text: &str) -> Option<DateOfText> {
     let day = read_date(text.get(..DATE_LENGTH)?)?;
     if text.len() == DATE_LENGTH {
-        return Some(DateOfText { day, leaves_out_time: false });
+        return Some(DateOfText {
+            day,
+            leaves_out_time: false,
+        });
     }
-    read_date_time(text).map(|time| DateOfText { day, leaves_out_time: time.time() != NaiveTime::MIN })
+    read_date_time(text).map(|time| DateOfText {
+        day,
+        leaves_out_time: time.time() != NaiveTime::MIN,
+    })
 }
 
 fn date(text: &str) -> Option<NaiveDate> {

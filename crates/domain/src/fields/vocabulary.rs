@@ -3,12 +3,20 @@
 /// The source of a record that a request made.
 pub const FROM_API: &str = "api";
 /// Where a record came from.
-pub const RECORD_SOURCES: &[&str] =
-    &[FROM_API, "manual", "csv", "apply", "legacy", "agency_collection", "agency_trn_data"];
+pub const RECORD_SOURCES: &[&str] = &[
+    FROM_API,
+    "manual",
+    "csv",
+    "apply",
+    "legacy",
+    "agency_collection",
+    "agency_trn_data",
+];
 /// The training started as planned.
 pub const STARTED_ON_TIME: &str = "itt_started_on_time";
 /// Whether the training started as planned, on records that say so.
-pub const COMMENCEMENT_STATUSES: &[&str] = &[STARTED_ON_TIME, "itt_started_later", "itt_not_yet_started"];
+pub const COMMENCEMENT_STATUSES: &[&str] =
+    &[STARTED_ON_TIME, "itt_started_later", "itt_not_yet_started"];
 /// Who decides a withdrawal.
 pub const WITHDRAWAL_TRIGGERS: &[&str] = &["provider", "trainee"];
 /// Whether a withdrawn trainee may want to train later.

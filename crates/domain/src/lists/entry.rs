@@ -13,8 +13,8 @@ pub struct Entry {
     pub start_year: Option<i32>,
     /// The last academic year in which the code may be used.
     pub end_year: Option<i32>,
-    /// The entry's stable identifier: the one that the sector publishes, where the list has a column `uuid`, else one
-    /// that follows from the list's name and the code.
+    /// The entry's stable identifier: the one that the sector publishes, where the list has a
+    /// column `uuid`, else one that follows from the list's name and the code.
     pub uuid: Uuid,
 }
 

@@ -64,13 +64,18 @@ lists! {
 }
 
 /// The table of the funding that exists.
-pub(super) const FUNDING_RULE: Table =
-    Table { name: "funding_rule", text: include_str!("../../reference-data/funding_rule.csv") };
+pub(super) const FUNDING_RULE: Table = Table {
+    name: "funding_rule",
+    text: include_str!("../../reference-data/funding_rule.csv"),
+};
 /// The table of the reasons of withdrawals.
-pub(super) const WITHDRAWAL_REASON: Table =
-    Table { name: "withdrawal_reason", text: include_str!("../../reference-data/withdrawal_reason.csv") };
+pub(super) const WITHDRAWAL_REASON: Table = Table {
+    name: "withdrawal_reason",
+    text: include_str!("../../reference-data/withdrawal_reason.csv"),
+};
 
-/// A table of reference data that is part of the program: a list, or one of the two tables that are no list of codes.
+/// A table of reference data that is part of the program: a list, or one of the two tables that are
+/// no list of codes.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
     /// The table's name, which is that of its file.

@@ -34,7 +34,10 @@ pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<En
 pub(super) fn reasons(text: &str) -> Result<Vec<WithdrawalReason>, ListError> {
     let mut seen = HashSet::default();
     let reason = |row: &Row<'_>| {
-        let (code, trigger) = (row.text("code")?, row.one_of("trigger", WITHDRAWAL_TRIGGERS)?);
+        let (code, trigger) = (
+            row.text("code")?,
+            row.one_of("trigger", WITHDRAWAL_TRIGGERS)?,
+        );
         if !seen.insert((code.to_owned(), trigger)) {
             return Err(row.error(ListErrorKind::Repeated(code.to_owned())));
         }
@@ -43,10 +46,14 @@ pub(super) fn reasons(text: &str) -> Result<Vec<WithdrawalReason>, ListError> {
             name: row.text("name")?.to_owned(),
             trigger: trigger.to_owned(),
             requires_another_reason: row.flag("requires_another_reason")?,
-            requires_safeguarding_concern_reasons: row.flag("requires_safeguarding_concern_reasons")?,
+            requires_safeguarding_concern_reasons: row
+                .flag("requires_safeguarding_concern_reasons")?,
         })
     };
-    rows(WITHDRAWAL_REASON.name, text)?.iter().map(reason).collect()
+    rows(WITHDRAWAL_REASON.name, text)?
+        .iter()
+        .map(reason)
+        .collect()
 }
 
 pub(super) fn facts<'t, T>(
@@ -54,7 +61,10 @@ pub(super) fn facts<'t, T>(
     text: impl Fn(List) -> &'t str,
     read: impl Fn(&Row<'_>) -> Result<T, ListError>,
 ) -> Result<HashMap<String, T>, ListError> {
-    rows(list.name(), text(list))?.iter().map(|row| Ok((row.text("code")?.to_owned(), read(row)?))).collect()
+    rows(list.name(), text(list))?
+        .iter()
+        .map(|row| Ok((row.text("code")?.to_owned(), read(row)?)))
+        .collect()
 }
 
 pub(super) fn flagged<'t>(
@@ -63,7 +73,10 @@ pub(super) fn flagged<'t>(
     column: &str,
 ) -> Result<HashSet<String>, ListError> {
     let flags = facts(list, text, |row| row.flag(column))?;
-    Ok(flags.into_iter().filter_map(|(code, flag)| flag.then_some(code)).collect())
+    Ok(flags
+        .into_iter()
+        .filter_map(|(code, flag)| flag.then_some(code))
+        .collect())
 }
 
 pub(super) fn route(row: &Row<'_>) -> Result<Route, ListError> {

@@ -63,15 +63,26 @@ pub(super) struct Row<'a> {
 /// The rows of a list with a header row; there is at least one.
 pub(super) fn rows<'a>(list: &'a str, text: &'a str) -> Result<Vec<Row<'a>>, ListError> {
     let text = text.trim_start_matches('\u{feff}');
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .from_reader(text.as_bytes());
     let broken = |error: csv::Error| {
         let line = error.position().map_or(1, |at| line_of(text, at));
-        ListError { list: list.to_owned(), line, kind: ListErrorKind::Csv(error) }
+        ListError {
+            list: list.to_owned(),
+            line,
+            kind: ListErrorKind::Csv(error),
+        }
     };
     let headers = reader.headers().map_err(broken)?.clone();
     let mut rows = Vec::new();
     for cells in reader.records() {
-        let row = Row { list, text, headers: headers.clone(), cells: cells.map_err(broken)? };
+        let row = Row {
+            list,
+            text,
+            headers: headers.clone(),
+            cells: cells.map_err(broken)?,
+        };
         if row.cells.iter().all(is_blank) {
             continue;
         }
@@ -81,7 +92,11 @@ pub(super) fn rows<'a>(list: &'a str, text: &'a str) -> Result<Vec<Row<'a>>, Lis
         rows.push(row);
     }
     if rows.is_empty() {
-        return Err(ListError { list: list.to_owned(), line: 1, kind: ListErrorKind::NoRows });
+        return Err(ListError {
+            list: list.to_owned(),
+            line: 1,
+            kind: ListErrorKind::NoRows,
+        });
     }
     Ok(rows)
 }
@@ -89,13 +104,17 @@ pub(super) fn rows<'a>(list: &'a str, text: &'a str) -> Result<Vec<Row<'a>>, Lis
 impl Row<'_> {
     /// The text of a column that must not be empty.
     pub(super) fn text(&self, column: &str) -> Result<&str, ListError> {
-        self.optional(column)?.ok_or_else(|| self.error(ListErrorKind::Empty(column.to_owned())))
+        self.optional(column)?
+            .ok_or_else(|| self.error(ListErrorKind::Empty(column.to_owned())))
     }
 
     /// The text of a column that must exist.
     pub(super) fn optional(&self, column: &str) -> Result<Option<&str>, ListError> {
-        let missing =
-            || ListError { list: self.list.to_owned(), line: 1, kind: ListErrorKind::Missing(column.to_owned()) };
+        let missing = || ListError {
+            list: self.list.to_owned(),
+            line: 1,
+            kind: ListErrorKind::Missing(column.to_owned()),
+        };
         let cell = self.cell(column).ok_or_else(missing)?;
         Ok((!is_blank(cell)).then_some(cell))
     }
@@ -111,7 +130,9 @@ impl Row<'_> {
 
     /// A column of whole numbers.
     pub(super) fn number<N: std::str::FromStr>(&self, column: &str) -> Result<N, ListError> {
-        self.text(column)?.parse().map_err(|_| self.error(ListErrorKind::NotNumber(column.to_owned())))
+        self.text(column)?
+            .parse()
+            .map_err(|_| self.error(ListErrorKind::NotNumber(column.to_owned())))
     }
 
     /// A column of years that a list need not have.
@@ -125,15 +146,19 @@ impl Row<'_> {
     /// A column of UUIDs that a list need not have, in which a cell can be empty.
     pub(super) fn uuid(&self, column: &str) -> Result<Option<Uuid>, ListError> {
         match self.cell(column) {
-            Some(text) if !is_blank(text) => {
-                Uuid::try_parse(text).map(Some).map_err(|_| self.error(ListErrorKind::NotUuid(column.to_owned())))
-            }
+            Some(text) if !is_blank(text) => Uuid::try_parse(text)
+                .map(Some)
+                .map_err(|_| self.error(ListErrorKind::NotUuid(column.to_owned()))),
             Some(_) | None => Ok(None),
         }
     }
 
     /// A column of a few words.
-    pub(super) fn one_of(&self, column: &str, words: &[&'static str]) -> Result<&'static str, ListError> {
+    pub(super) fn one_of(
+        &self,
+        column: &str,
+        words: &[&'static str],
+    ) -> Result<&'static str, ListError> {
         let text = self.text(column)?;
         let word = words.iter().find(|word| **word == text).copied();
         word.ok_or_else(|| self.error(ListErrorKind::NotAllowed(column.to_owned())))
@@ -142,21 +167,31 @@ impl Row<'_> {
     /// What is wrong with this row.
     pub(super) fn error(&self, kind: ListErrorKind) -> ListError {
         let line = self.cells.position().map_or(1, |at| line_of(self.text, at));
-        ListError { list: self.list.to_owned(), line, kind }
+        ListError {
+            list: self.list.to_owned(),
+            line,
+            kind,
+        }
     }
 
     fn cell(&self, column: &str) -> Option<&str> {
         let is_column = |header: &str| header.trim().eq_ignore_ascii_case(column);
-        self.headers.iter().position(is_column).and_then(|at| self.cells.get(at))
+        self.headers
+            .iter()
+            .position(is_column)
+            .and_then(|at| self.cells.get(at))
     }
 }
 
-/// The line on which a row begins; each line ends with LF, CR or both. The reader's own count points to where the row
-/// before ended: in front of a line feed that follows a carriage return, and of blank lines.
+/// The line on which a row begins; each line ends with LF, CR or both. The reader's own count
+/// points to where the row before ended: in front of a line feed that follows a carriage return,
+/// and of blank lines.
 fn line_of(text: &str, at: &csv::Position) -> u64 {
     let end = usize::try_from(at.byte()).unwrap_or(usize::MAX);
     let (before, rest) = text.split_at_checked(end).unwrap_or((text, ""));
-    let blank = rest.bytes().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    let blank = rest
+        .bytes()
+        .take_while(|byte| matches!(byte, b'\r' | b'\n'));
     let mut lines = 1;
     let mut follows_return = false;
     for byte in before.bytes().chain(blank) {
@@ -181,23 +216,71 @@ mod tests {
         for (table, text, expected) in [
             ("sex", "", "list sex, line 1: there are no rows"),
             ("sex", "code,name\n", "list sex, line 1: there are no rows"),
-            ("sex", "code,title\n10,Female\n", "list sex, line 1: column name is missing"),
-            ("sex", "code,name\n10,Female\n11,\n", "list sex, line 3: column name is empty"),
-            ("sex", "code,name\n10,Female\n11,Male\n10,Other\n", "list sex, line 4: code 10 is there already"),
-            ("sex", "code,name\r\n10,Female\r\n10,Male\r\n", "list sex, line 3: code 10 is there already"),
-            ("sex", "\u{feff}code,name\r\n\r\n10,\"Fe\r\nmale\"\r\n10,M", "list sex, line 5: code 10 is there already"),
-            ("sex", "code,name\r10,Female\r\r10,Male", "list sex, line 4: code 10 is there already"),
-            ("sex", "code,name\r\n10,Female\n,\r10,\"Ma\rle\"\r10,Male", "list sex, line 4: code 10 is there already"),
-            ("sex", "code,name\n,\n \t,\u{200b}\n,,\n", "list sex, line 1: there are no rows"),
-            ("sex", "code,name\n10,\u{200b}\n", "list sex, line 2: column name is empty"),
-            ("sex", "code,name\n10,Female,\n", "list sex, line 2: the row does not have as many columns as the header"),
-            ("sex", "code,name,end_year\n10,Female,soon\n", "list sex, line 2: column end_year must be a whole number"),
+            (
+                "sex",
+                "code,title\n10,Female\n",
+                "list sex, line 1: column name is missing",
+            ),
+            (
+                "sex",
+                "code,name\n10,Female\n11,\n",
+                "list sex, line 3: column name is empty",
+            ),
+            (
+                "sex",
+                "code,name\n10,Female\n11,Male\n10,Other\n",
+                "list sex, line 4: code 10 is there already",
+            ),
+            (
+                "sex",
+                "code,name\r\n10,Female\r\n10,Male\r\n",
+                "list sex, line 3: code 10 is there already",
+            ),
+            (
+                "sex",
+                "\u{feff}code,name\r\n\r\n10,\"Fe\r\nmale\"\r\n10,M",
+                "list sex, line 5: code 10 is there already",
+            ),
+            (
+                "sex",
+                "code,name\r10,Female\r\r10,Male",
+                "list sex, line 4: code 10 is there already",
+            ),
+            (
+                "sex",
+                "code,name\r\n10,Female\n,\r10,\"Ma\rle\"\r10,Male",
+                "list sex, line 4: code 10 is there already",
+            ),
+            (
+                "sex",
+                "code,name\n,\n \t,\u{200b}\n,,\n",
+                "list sex, line 1: there are no rows",
+            ),
+            (
+                "sex",
+                "code,name\n10,\u{200b}\n",
+                "list sex, line 2: column name is empty",
+            ),
+            (
+                "sex",
+                "code,name\n10,Female,\n",
+                "list sex, line 2: the row does not have as many columns as the header",
+            ),
+            (
+                "sex",
+                "code,name,end_year\n10,Female,soon\n",
+                "list sex, line 2: column end_year must be a whole number",
+            ),
             (
                 "degree_grade",
                 "code,name,uuid\n01,First,8741765a-13d8-4550-a413-c5a860a59d25\n02,Second,2:1\n",
                 "list degree_grade, line 3: column uuid must be a UUID",
             ),
-            ("country", "code,name,uk\nXK,Kosovo,no\n", "list country, line 2: column uk must be true or false"),
+            (
+                "country",
+                "code,name,uk\nXK,Kosovo,no\n",
+                "list country, line 2: column uk must be true or false",
+            ),
             (
                 "withdrawal_reason",
                 "code,name,trigger,requires_another_reason,requires_safeguarding_concern_reasons\na,A,me,false,false\n",
@@ -212,7 +295,13 @@ mod tests {
     fn a_table_takes_the_place_of_the_embedded_one_and_leaves_the_others() {
         let text = "CODE, Name\r\n10,Female\r\n,\r\n42,Something else\r\n,,";
         let lists = Lists::with_replacements(|name| (name == "sex").then_some(text)).unwrap();
-        assert_eq!(lists.codes(crate::List::Sex).collect::<Vec<_>>(), ["10", "42"]);
-        assert_eq!(lists.entries(crate::List::Country), Lists::embedded().entries(crate::List::Country));
+        assert_eq!(
+            lists.codes(crate::List::Sex).collect::<Vec<_>>(),
+            ["10", "42"]
+        );
+        assert_eq!(
+            lists.entries(crate::List::Country),
+            Lists::embedded().entries(crate::List::Country)
+        );
     }
 }

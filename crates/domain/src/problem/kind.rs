@@ -1,8 +1,8 @@
-//! The kinds of problems, with their codes, by which a program distinguishes them, one sentence of meaning and one of
-//! remedy.
+//! The kinds of problems, with their codes, by which a program distinguishes them, one sentence of
+//! meaning and one of remedy.
 //!
-//! A code is the same in every version of the API, and is never given to another problem. Wire names have no place
-//! here, since they differ between versions.
+//! A code is the same in every version of the API, and is never given to another problem. Wire
+//! names have no place here, since they differ between versions.
 
 use chrono::NaiveDate;
 
@@ -66,7 +66,8 @@ problems! {
     NoData = "no_data":
         "There is no object with at least one field where one must be.",
         "Send an object with at least one field.";
-    // `impossible_date`: the date that was sent, when it has the form of one and no calendar has it.
+    // `impossible_date`: the date that was sent, when it has the form of one and no calendar has
+    // it.
     WrongType { expected: Kind, impossible_date: Option<String> } = "wrong_type":
         "The value is not of the field's type.",
         "Send a value of the type that the message names.";
@@ -181,8 +182,8 @@ problems! {
     FundingNeedsFinance { method: String } = "funding_needs_finance":
         "The funding method goes with student finance only.",
         "Send the fund code for student finance, or another funding method.";
-    // `year`: the academic year, by its first calendar year. `available`: the funding methods that exist, in code
-    // order.
+    // `year`: the academic year, by its first calendar year. `available`: the funding methods that
+    // exist, in code order.
     NoSuchFunding { method: String, year: i32, available: Vec<String> } = "no_such_funding":
         "No such funding exists for the academic year, the route and the first subject.",
         "Send another funding method, or correct the route, the subject or the dates.";
@@ -239,7 +240,10 @@ impl ProblemKind {
     /// Whether the state of the record refuses the action, rather than the input being wrong.
     #[must_use]
     pub const fn is_transition(&self) -> bool {
-        matches!(self, Self::Transition { .. } | Self::NoNextStep { .. } | Self::NotStarted)
+        matches!(
+            self,
+            Self::Transition { .. } | Self::NoNextStep { .. } | Self::NotStarted
+        )
     }
 }
 
@@ -275,8 +279,13 @@ mod tests {
     fn a_code_consists_of_small_letters_and_underscores() {
         for code in Code::ALL {
             let name = code.name();
-            let form = name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-            assert!(form && !name.starts_with('_') && !name.ends_with('_'), "{name}");
+            let form = name
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            assert!(
+                form && !name.starts_with('_') && !name.ends_with('_'),
+                "{name}"
+            );
         }
     }
 
@@ -284,7 +293,10 @@ mod tests {
     fn every_code_has_one_sentence_of_meaning_and_one_of_remedy() {
         for code in Code::ALL {
             for sentence in [code.meaning(), code.remedy()] {
-                assert!(sentence.ends_with('.') && sentence.matches('.').count() == 1, "{sentence}");
+                assert!(
+                    sentence.ends_with('.') && sentence.matches('.').count() == 1,
+                    "{sentence}"
+                );
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The merged record while its rules run.
 //!
-//! A request becomes a [`Candidate`]: the merged record, the fields that it changes and the fields that already have a
-//! problem. A rule that needs a field with a problem is skipped, so one mistake is reported once, and all mistakes are
-//! reported together.
+//! A request becomes a [`Candidate`]: the merged record, the fields that it changes and the fields
+//! that already have a problem. A rule that needs a field with a problem is skipped, so one mistake
+//! is reported once, and all mistakes are reported together.
 
 use crate::fields::field_set::FieldSet;
 use crate::fields::parsed::ParsedRecord;
@@ -31,9 +31,19 @@ pub struct Candidate<R: Record> {
 impl<R: Record> Candidate<R> {
     /// Merges what was sent into the stored record, or into an empty one.
     #[must_use]
-    pub fn new(owner: R::Owner, stored: Option<R::Flat>, sent: ParsedRecord<R>, context: &Context<'_>) -> Self {
+    pub fn new(
+        owner: R::Owner,
+        stored: Option<R::Flat>,
+        sent: ParsedRecord<R>,
+        context: &Context<'_>,
+    ) -> Self {
         let requested = sent.changes.clone();
-        let (record, merged) = R::merge(stored.as_ref(), sent.changes, context.lists, context.accepted_codes);
+        let (record, merged) = R::merge(
+            stored.as_ref(),
+            sent.changes,
+            context.lists,
+            context.accepted_codes,
+        );
         let mut candidate = Self {
             record,
             owner,
@@ -48,8 +58,15 @@ impl<R: Record> Candidate<R> {
             is_strict: sent.is_strict,
         };
         if let Some(stored) = &candidate.stored {
-            let implied = R::implied_changes(stored, &candidate.requested, &candidate.changed, context.lists);
-            implied.iter().for_each(|field| candidate.mark_changed(*field));
+            let implied = R::implied_changes(
+                stored,
+                &candidate.requested,
+                &candidate.changed,
+                context.lists,
+            );
+            implied
+                .iter()
+                .for_each(|field| candidate.mark_changed(*field));
         }
         let ignored = R::ignored_fields(&candidate.record, context.organisations);
         for (field, invalid) in merged.invalid {
@@ -136,11 +153,20 @@ impl<R: Record> Candidate<R> {
 
     /// Adds a notice about a field of a request that is accepted all the same.
     pub fn notice(&mut self, field: R::Field, kind: NoticeKind) {
-        self.notices.push(Notice { at: Path::from(field), kind });
+        self.notices.push(Notice {
+            at: Path::from(field),
+            kind,
+        });
     }
 
-    /// Adds a notice about a value that cannot be recorded as it was sent; in a strict request, the problem.
-    pub fn notice_or_reject(&mut self, field: R::Field, notice: NoticeKind, problem: impl FnOnce() -> ProblemKind) {
+    /// Adds a notice about a value that cannot be recorded as it was sent; in a strict request, the
+    /// problem.
+    pub fn notice_or_reject(
+        &mut self,
+        field: R::Field,
+        notice: NoticeKind,
+        problem: impl FnOnce() -> ProblemKind,
+    ) {
         if self.is_strict {
             self.reject(field, problem());
         } else {
@@ -160,6 +186,10 @@ impl<R: Record> Candidate<R> {
     ///
     /// All problems that were found, when there are any.
     pub fn into_result(self) -> Result<(R::Flat, Vec<Notice>), Vec<Problem>> {
-        if self.problems.is_empty() { Ok((self.record, self.notices)) } else { Err(self.problems) }
+        if self.problems.is_empty() {
+            Ok((self.record, self.notices))
+        } else {
+            Err(self.problems)
+        }
     }
 }

@@ -31,7 +31,8 @@ record! {
             country: Text;
         }
         service {
-            /// Identifier of the degree, made by the service; null while a request is only tried out.
+            /// Identifier of the degree, made by the service; null while a request is only tried
+            /// out.
             degree_id: Text;
             /// When the degree was recorded.
             created_at: Timestamp, never_null;
@@ -54,8 +55,8 @@ record! {
 /// The United Kingdom as a nationality; the list of countries has only its parts.
 const UNITED_KINGDOM: &str = "GB";
 
-/// Where a degree was awarded. A degree is of one kind: it has what the kind needs and nothing of the other
-/// (contract, section 2.3).
+/// Where a degree was awarded. A degree is of one kind: it has what the kind needs and nothing of
+/// the other (contract, section 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DegreeKind {
     /// In the United Kingdom.
@@ -90,8 +91,8 @@ pub fn is_uk_country(code: &str, lists: &Lists) -> bool {
     code == UNITED_KINGDOM || lists.is_uk(code)
 }
 
-/// The kind of a degree. One that is not whole is of the kind that its country says; without a country it is foreign only
-/// when its type is, and nothing says otherwise.
+/// The kind of a degree. One that is not whole is of the kind that its country says; without a
+/// country it is foreign only when its type is, and nothing says otherwise.
 #[must_use]
 pub fn kind(degree: &dyn Stored<Degree>, lists: &Lists) -> DegreeKind {
     let is_uk = match degree.text(DegreeField::country) {
@@ -102,7 +103,11 @@ pub fn kind(degree: &dyn Stored<Degree>, lists: &Lists) -> DegreeKind {
                 || !degree.has(DegreeField::non_uk_degree)
         }
     };
-    if is_uk { DegreeKind::Uk } else { DegreeKind::Foreign }
+    if is_uk {
+        DegreeKind::Uk
+    } else {
+        DegreeKind::Foreign
+    }
 }
 
 impl Degree {
@@ -147,14 +152,20 @@ fn completion(
     sent: &FieldSet<DegreeField>,
     lists: &Lists,
 ) -> &'static [DegreeField] {
-    if sent.is_empty() || stored.is_whole(lists) { &[] } else { &[DegreeField::uk_degree, DegreeField::non_uk_degree] }
+    if sent.is_empty() || stored.is_whole(lists) {
+        &[]
+    } else {
+        &[DegreeField::uk_degree, DegreeField::non_uk_degree]
+    }
 }
 
 /// A degree from the United Kingdom without a listed institution is one of "other UK institution",
 /// which has an entry but no code.
 fn institution_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
     match degree.text(DegreeField::institution) {
-        Some(code) => lists.uuid(List::Institution, &code).map_or(Value::Null, Value::Uuid),
+        Some(code) => lists
+            .uuid(List::Institution, &code)
+            .map_or(Value::Null, Value::Uuid),
         None if kind(degree, lists) == DegreeKind::Uk => Value::Uuid(Lists::other_uk_institution()),
         None => Value::Null,
     }
@@ -165,7 +176,11 @@ fn uk_degree_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value
 }
 
 fn subject_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
-    entry(lists, List::DegreeSubject, degree.text(DegreeField::subject))
+    entry(
+        lists,
+        List::DegreeSubject,
+        degree.text(DegreeField::subject),
+    )
 }
 
 fn grade_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
@@ -173,5 +188,6 @@ fn grade_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a>
 }
 
 fn entry<'a>(lists: &Lists, list: List, code: Option<Cow<'_, str>>) -> Value<'a> {
-    code.and_then(|code| lists.uuid(list, &code)).map_or(Value::Null, Value::Uuid)
+    code.and_then(|code| lists.uuid(list, &code))
+        .map_or(Value::Null, Value::Uuid)
 }

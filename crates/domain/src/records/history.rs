@@ -1,7 +1,7 @@
 //! What changed in a record: the fields whose stored value differs, with both values.
 //!
-//! Whoever keeps all changes of a record can go back to each of its states. Fields that are computed are left out: they
-//! follow from the others. Nested records have changes of their own.
+//! Whoever keeps all changes of a record can go back to each of its states. Fields that are
+//! computed are left out: they follow from the others. Nested records have changes of their own.
 //!
 //! Knows nothing of how changes are kept, nor who made them.
 
@@ -21,9 +21,16 @@ pub struct FieldChange<'a, F> {
 }
 
 /// The fields in which two records differ, in the order of the dictionary.
-pub fn changes<'a, R: Record>(before: &'a R, after: &'a R) -> impl Iterator<Item = FieldChange<'a, R::Field>> {
+pub fn changes<'a, R: Record>(
+    before: &'a R,
+    after: &'a R,
+) -> impl Iterator<Item = FieldChange<'a, R::Field>> {
     R::Field::ALL.iter().filter_map(|field| {
-        let change = FieldChange { field: *field, before: before.stored(*field), after: after.stored(*field) };
+        let change = FieldChange {
+            field: *field,
+            before: before.stored(*field),
+            after: after.stored(*field),
+        };
         (change.before != change.after).then_some(change)
     })
 }

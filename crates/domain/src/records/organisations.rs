@@ -60,19 +60,25 @@ impl Organisations {
     /// The school with the URN; `None` for a reserved URN, whatever an earlier import has stored.
     #[must_use]
     pub fn school(&self, urn: &str) -> Option<&School> {
-        self.schools.iter().find(|school| school.urn == urn && !is_reserved_urn(urn))
+        self.schools
+            .iter()
+            .find(|school| school.urn == urn && !is_reserved_urn(urn))
     }
 
     /// The training partner with the URN; `None` for a reserved URN, as for schools.
     #[must_use]
     pub fn training_partner_with_urn(&self, urn: &str) -> Option<&TrainingPartner> {
-        self.training_partners.iter().find(|partner| partner.urn.as_deref() == Some(urn) && !is_reserved_urn(urn))
+        self.training_partners
+            .iter()
+            .find(|partner| partner.urn.as_deref() == Some(urn) && !is_reserved_urn(urn))
     }
 
     /// The training partner with the UKPRN.
     #[must_use]
     pub fn training_partner_with_ukprn(&self, ukprn: &str) -> Option<&TrainingPartner> {
-        self.training_partners.iter().find(|partner| partner.ukprn.as_deref() == Some(ukprn))
+        self.training_partners
+            .iter()
+            .find(|partner| partner.ukprn.as_deref() == Some(ukprn))
     }
 }
 
@@ -101,11 +107,29 @@ mod tests {
     fn organisations_with_a_reserved_urn_are_not_found() {
         for urn in URNS_WITHOUT_SCHOOL.into_iter().chain([EMPTY_URN]) {
             let name = "Stored by an earlier import".to_owned();
-            let school = School { id: 1, urn: urn.to_owned(), name: name.clone(), postcode: None, open: true };
-            let partner = TrainingPartner { id: 1, urn: Some(urn.to_owned()), ukprn: None, name };
-            let stored =
-                Organisations { schools: vec![school], training_partners: vec![partner], ..Organisations::default() };
-            assert_eq!((stored.school(urn), stored.training_partner_with_urn(urn)), (None, None), "{urn}");
+            let school = School {
+                id: 1,
+                urn: urn.to_owned(),
+                name: name.clone(),
+                postcode: None,
+                open: true,
+            };
+            let partner = TrainingPartner {
+                id: 1,
+                urn: Some(urn.to_owned()),
+                ukprn: None,
+                name,
+            };
+            let stored = Organisations {
+                schools: vec![school],
+                training_partners: vec![partner],
+                ..Organisations::default()
+            };
+            assert_eq!(
+                (stored.school(urn), stored.training_partner_with_urn(urn)),
+                (None, None),
+                "{urn}"
+            );
         }
     }
 }

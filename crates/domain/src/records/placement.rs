@@ -21,7 +21,8 @@ record! {
             postcode: Text, max 8;
         }
         service {
-            /// Identifier of the placement, made by the service; null while a request is only tried out.
+            /// Identifier of the placement, made by the service; null while a request is only tried
+            /// out.
             placement_id: Text;
             /// Number of the school in the register of schools; null when the school is not known.
             school_id: Integer;
@@ -38,8 +39,11 @@ record! {
 }
 
 impl NestedKind for Placement {
-    const SCHOOL: Option<SchoolFields<PlacementField>> =
-        Some(SchoolFields { urn: PlacementField::urn, name: PlacementField::name, postcode: PlacementField::postcode });
+    const SCHOOL: Option<SchoolFields<PlacementField>> = Some(SchoolFields {
+        urn: PlacementField::urn,
+        name: PlacementField::name,
+        postcode: PlacementField::postcode,
+    });
 
     fn compare(&self, other: &Self) -> Ordering {
         self.created_at.cmp(&other.created_at)
@@ -47,13 +51,24 @@ impl NestedKind for Placement {
 
     /// A placement in a known school has its name and its postcode.
     fn mirrored_fields(&self) -> &'static [PlacementField] {
-        if self.school_id.is_some() { &[PlacementField::name, PlacementField::postcode] } else { &[] }
+        if self.school_id.is_some() {
+            &[PlacementField::name, PlacementField::postcode]
+        } else {
+            &[]
+        }
     }
 }
 
 /// A known school gives its placements their name and postcode (contract, section 2.2).
-fn given_by_school(placement: &Placement, organisations: &Organisations) -> &'static [PlacementField] {
-    match placement.urn.as_deref().and_then(|urn| organisations.school(urn)) {
+fn given_by_school(
+    placement: &Placement,
+    organisations: &Organisations,
+) -> &'static [PlacementField] {
+    match placement
+        .urn
+        .as_deref()
+        .and_then(|urn| organisations.school(urn))
+    {
         Some(_) => &[PlacementField::name, PlacementField::postcode],
         None => &[],
     }
@@ -62,7 +77,10 @@ fn given_by_school(placement: &Placement, organisations: &Organisations) -> &'st
 /// `URN <urn>` with the postcode appended when one is known; without a URN the postcode alone
 /// (contract, section 2.2).
 fn address<'a>(placement: &'a dyn Stored<Placement>, _: &'a Lists) -> Value<'a> {
-    match (placement.text(PlacementField::urn), placement.text(PlacementField::postcode)) {
+    match (
+        placement.text(PlacementField::urn),
+        placement.text(PlacementField::postcode),
+    ) {
         (Some(urn), Some(postcode)) => Value::Text(Cow::Owned(format!("URN {urn}, {postcode}"))),
         (Some(urn), None) => Value::Text(Cow::Owned(format!("URN {urn}"))),
         (None, Some(postcode)) => Value::Text(postcode),

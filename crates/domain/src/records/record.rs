@@ -1,7 +1,8 @@
 //! The traits of records: their fields, their changes, and where their values are stored.
 //!
-//! A record is shown, and fields are derived from it, through [`Stored`], so that a record that is borrowed from a stored
-//! document is shown without being copied out of it. The struct of a record is for changing it.
+//! A record is shown, and fields are derived from it, through [`Stored`], so that a record that is
+//! borrowed from a stored document is shown without being copied out of it. The struct of a record
+//! is for changing it.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -42,7 +43,8 @@ pub trait Changes: Default + Clone + PartialEq + fmt::Debug + Send + 'static {
     /// Clears a field because blank text was sent.
     fn blank(&mut self, field: Self::Field);
 
-    /// The requested value: `None` when the request has no key for the field, null when it clears it.
+    /// The requested value: `None` when the request has no key for the field, null when it clears
+    /// it.
     fn requested(&self, field: Self::Field) -> Option<Value<'_>>;
 }
 
@@ -61,7 +63,12 @@ pub struct Merged<F: RecordField> {
 
 impl<F: RecordField> Merged<F> {
     pub(crate) fn new() -> Self {
-        Self { changed: FieldSet::new(), present: FieldSet::new(), blank: FieldSet::new(), invalid: Vec::new() }
+        Self {
+            changed: FieldSet::new(),
+            present: FieldSet::new(),
+            blank: FieldSet::new(),
+            invalid: Vec::new(),
+        }
     }
 }
 
@@ -97,8 +104,8 @@ pub trait NestedKind: Record<Owner = ()> {
     /// The fields of the school that a record is in.
     const SCHOOL: Option<SchoolFields<Self::Field>> = None;
 
-    /// The order in which the records of a trainee are shown. Callers sort stably: equal records stay in the order of the
-    /// list.
+    /// The order in which the records of a trainee are shown. Callers sort stably: equal records
+    /// stay in the order of the list.
     fn compare(&self, other: &Self) -> Ordering;
 
     /// Whether the two records are duplicates.
@@ -107,7 +114,8 @@ pub trait NestedKind: Record<Owner = ()> {
         false
     }
 
-    /// Fields whose stored values are those of another record, which changes them without an entry in the history.
+    /// Fields whose stored values are those of another record, which changes them without an entry
+    /// in the history.
     fn mirrored_fields(&self) -> &'static [Self::Field] {
         &[]
     }
@@ -129,7 +137,8 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
     /// The record's name, such as `trainee`.
     const NAME: &'static str;
 
-    /// The value that a response shows, computed where it is not stored, of a record wherever it is stored.
+    /// The value that a response shows, computed where it is not stored, of a record wherever it is
+    /// stored.
     fn shown<'a>(record: &'a dyn Stored<Self>, field: Self::Field, lists: &'a Lists) -> Value<'a>;
 
     /// The value that a response shows.
@@ -147,8 +156,9 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
     #[must_use]
     fn join(record: Self::Flat, nested: Self::Nested) -> Self;
 
-    /// The record with the changes merged into it; `stored` is `None` when it is new. A value equal to the one that the
-    /// stored record shows counts as not sent; one that the field cannot store is reported and left out.
+    /// The record with the changes merged into it; `stored` is `None` when it is new. A value equal
+    /// to the one that the stored record shows counts as not sent; one that the field cannot store
+    /// is reported and left out.
     fn merge(
         stored: Option<&Self::Flat>,
         changes: Self::Changes,
@@ -156,8 +166,9 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
         accepted_codes: &AcceptedCodes,
     ) -> (Self::Flat, Merged<Self::Field>);
 
-    /// Fields that an update changes although it sends no other value for them, besides those in `changed`: null for the
-    /// URN of a training partner that is known by its UKPRN alone removes the link.
+    /// Fields that an update changes although it sends no other value for them, besides those in
+    /// `changed`: null for the URN of a training partner that is known by its UKPRN alone removes
+    /// the link.
     #[must_use]
     fn implied_changes(
         stored: &Self::Flat,
@@ -169,17 +180,23 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
         &[]
     }
 
-    /// Fields whose values come from elsewhere, so that nothing that a request sends for them is used or can be invalid.
+    /// Fields whose values come from elsewhere, so that nothing that a request sends for them is
+    /// used or can be invalid.
     #[must_use]
-    fn ignored_fields(record: &Self::Flat, organisations: &Organisations) -> &'static [Self::Field] {
+    fn ignored_fields(
+        record: &Self::Flat,
+        organisations: &Organisations,
+    ) -> &'static [Self::Field] {
         let _ = (record, organisations);
         &[]
     }
 }
 
-/// The stored values of a record's fields, wherever they are: in the struct, or in a document that they are borrowed from.
+/// The stored values of a record's fields, wherever they are: in the struct, or in a document that
+/// they are borrowed from.
 pub trait Stored<R: Record>: fmt::Debug + Sync {
-    /// The stored value of the field; null where nothing is stored, and for computed fields and nested records.
+    /// The stored value of the field; null where nothing is stored, and for computed fields and
+    /// nested records.
     fn stored(&self, field: R::Field) -> Value<'_>;
 
     /// The stored value as JSON, where it is available in that form.
@@ -214,7 +231,11 @@ impl<R: Record> dyn Stored<R> + '_ {
     /// The stored text of the field; `None` where no text is stored.
     #[must_use]
     pub fn text(&self, field: R::Field) -> Option<Cow<'_, str>> {
-        if let Value::Text(text) = self.stored(field) { Some(text) } else { None }
+        if let Value::Text(text) = self.stored(field) {
+            Some(text)
+        } else {
+            None
+        }
     }
 
     /// Whether anything is stored in the field.
@@ -227,7 +248,9 @@ impl<R: Record> dyn Stored<R> + '_ {
 /// Two records are equal when the stored values of all their fields are.
 impl<R: Record> PartialEq for dyn Stored<R> + '_ {
     fn eq(&self, other: &Self) -> bool {
-        R::Field::ALL.iter().all(|field| self.stored(*field) == other.stored(*field))
+        R::Field::ALL
+            .iter()
+            .all(|field| self.stored(*field) == other.stored(*field))
     }
 }
 

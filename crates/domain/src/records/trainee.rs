@@ -7,7 +7,8 @@ use crate::fields::field::RecordField as _;
 use crate::fields::field_set::FieldSet;
 use crate::fields::value::{Boolean, Date, Document, Integer, Text, TextList, Timestamp, Value};
 use crate::fields::vocabulary::{
-    self, DISABILITY_NOT_PROVIDED, DISABLED, DIVERSITY_DISCLOSED, DIVERSITY_NOT_DISCLOSED, NO_DISABILITY,
+    self, DISABILITY_NOT_PROVIDED, DISABLED, DIVERSITY_DISCLOSED, DIVERSITY_NOT_DISCLOSED,
+    NO_DISABILITY,
 };
 use crate::lifecycle::{Action, State, TransitionError, next_state};
 use crate::lists::{AgeRange, FundingMethod, List, Lists, Route};
@@ -114,7 +115,8 @@ record! {
             training_partner_ukprn: Text;
         }
         service {
-            /// Identifier of the record, made by the service; null while a request is only tried out.
+            /// Identifier of the record, made by the service; null while a request is only tried
+            /// out.
             trainee_id: Text;
             /// Teacher reference number, 7 digits; null until it is issued.
             trn: Text;
@@ -220,8 +222,11 @@ record! {
 }
 
 /// The three subjects of a course, in order.
-pub const SUBJECTS: [TraineeField; 3] =
-    [TraineeField::course_subject_1, TraineeField::course_subject_2, TraineeField::course_subject_3];
+pub const SUBJECTS: [TraineeField; 3] = [
+    TraineeField::course_subject_1,
+    TraineeField::course_subject_2,
+    TraineeField::course_subject_3,
+];
 
 /// The nine disabilities, in order.
 pub const DISABILITIES: [TraineeField; 9] = [
@@ -262,11 +267,13 @@ pub fn subject_codes(trainee: &dyn Stored<Trainee>) -> [Option<String>; 3] {
 /// The date on which the training started or is to start: as sent, else as planned.
 #[must_use]
 pub fn start_date(trainee: &dyn Stored<Trainee>) -> Option<Date> {
-    trainee.get(TraineeField::trainee_start_date).or_else(|| trainee.get(TraineeField::itt_start_date))
+    trainee
+        .get(TraineeField::trainee_start_date)
+        .or_else(|| trainee.get(TraineeField::itt_start_date))
 }
 
-/// What null changes although the record stores nothing in the field: a link to a training partner, and what is shown
-/// of the ethnicity.
+/// What null changes although the record stores nothing in the field: a link to a training partner,
+/// and what is shown of the ethnicity.
 fn implied_changes(
     stored: &FlatTrainee,
     changes: &TraineeChanges,
@@ -274,9 +281,16 @@ fn implied_changes(
     _: &Lists,
 ) -> &'static [TraineeField] {
     use TraineeField as F;
-    let clears_ethnicity = [&changes.ethnic_group, &changes.ethnic_background].into_iter().any(clears);
+    let clears_ethnicity = [&changes.ethnic_group, &changes.ethnic_background]
+        .into_iter()
+        .any(clears);
     match (removes_partner(stored, changes), clears_ethnicity) {
-        (true, true) => &[F::training_partner_urn, F::training_partner_ukprn, F::ethnic_group, F::ethnic_background],
+        (true, true) => &[
+            F::training_partner_urn,
+            F::training_partner_ukprn,
+            F::ethnic_group,
+            F::ethnic_background,
+        ],
         (true, false) => &[F::training_partner_urn, F::training_partner_ukprn],
         (false, true) => &[F::ethnic_group, F::ethnic_background],
         (false, false) => &[],
@@ -287,11 +301,14 @@ fn clears(change: &Change<Text>) -> bool {
     matches!(change, Change::Clear | Change::Blank)
 }
 
-/// The link to a training partner is removed when every key of it that is sent is blank, also the key of a number that
-/// the partner does not have. A number that is sent keeps the link, also the one that is shown: a whole record can be
-/// sent back.
+/// The link to a training partner is removed when every key of it that is sent is blank, also the
+/// key of a number that the partner does not have. A number that is sent keeps the link, also the
+/// one that is shown: a whole record can be sent back.
 fn removes_partner(stored: &FlatTrainee, changes: &TraineeChanges) -> bool {
-    let keys = [&changes.training_partner_urn, &changes.training_partner_ukprn];
+    let keys = [
+        &changes.training_partner_urn,
+        &changes.training_partner_ukprn,
+    ];
     let kept = |key: &&Change<Text>| matches!(key, Change::Set(_));
     let linked = stored.training_partner_urn.is_some() || stored.training_partner_ukprn.is_some();
     linked && keys.into_iter().any(clears) && !keys.iter().any(kept)
@@ -309,16 +326,26 @@ fn ethnicity<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
 }
 
 fn ethnic_group<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
-    Value::optional(lists.ethnicity(&ethnicity_code(trainee)).map(|ethnicity| ethnicity.group.as_str()))
+    Value::optional(
+        lists
+            .ethnicity(&ethnicity_code(trainee))
+            .map(|ethnicity| ethnicity.group.as_str()),
+    )
 }
 
 fn ethnic_background<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
-    Value::optional(lists.ethnicity(&ethnicity_code(trainee)).map(|ethnicity| ethnicity.background.as_str()))
+    Value::optional(
+        lists
+            .ethnicity(&ethnicity_code(trainee))
+            .map(|ethnicity| ethnicity.background.as_str()),
+    )
 }
 
 /// Whether the ethnicity is one that stands for not provided.
 pub(crate) fn is_ethnicity_not_provided(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
-    lists.ethnicity(&ethnicity_code(trainee)).is_none_or(|found| found.group == GROUP_NOT_PROVIDED)
+    lists
+        .ethnicity(&ethnicity_code(trainee))
+        .is_none_or(|found| found.group == GROUP_NOT_PROVIDED)
 }
 
 fn disability_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
@@ -328,11 +355,17 @@ fn disability_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists)
 fn diversity_disclosure<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
     let ethnicity = !is_ethnicity_not_provided(trainee, lists);
     let disability = disclosed_disability(trainee, lists) != DISABILITY_NOT_PROVIDED;
-    Value::text(if ethnicity || disability { DIVERSITY_DISCLOSED } else { DIVERSITY_NOT_DISCLOSED })
+    Value::text(if ethnicity || disability {
+        DIVERSITY_DISCLOSED
+    } else {
+        DIVERSITY_NOT_DISCLOSED
+    })
 }
 
 fn trainee_start_date<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
-    trainee.stored(TraineeField::trainee_start_date).or_else(|| trainee.stored(TraineeField::itt_start_date))
+    trainee
+        .stored(TraineeField::trainee_start_date)
+        .or_else(|| trainee.stored(TraineeField::itt_start_date))
 }
 
 fn course_itt_start_date<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
@@ -341,7 +374,10 @@ fn course_itt_start_date<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> 
 
 fn course_min_age<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
     let range = age_range(trainee, lists);
-    range.map_or_else(|| trainee.stored(TraineeField::course_min_age), |range| Value::Integer(range.min_age))
+    range.map_or_else(
+        || trainee.stored(TraineeField::course_min_age),
+        |range| Value::Integer(range.min_age),
+    )
 }
 
 fn course_max_age<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
@@ -379,20 +415,30 @@ fn applying_for_grant<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) ->
 }
 
 fn bursary_tier<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
-    Value::optional(funding_method(trainee, lists).and_then(|method| method.bursary_tier.as_deref()))
-}
-
-fn training_partner_not_applicable<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
-    Value::Boolean(
-        !trainee.has(TraineeField::training_partner_urn) && !trainee.has(TraineeField::training_partner_ukprn),
+    Value::optional(
+        funding_method(trainee, lists).and_then(|method| method.bursary_tier.as_deref()),
     )
 }
 
-fn employing_school_not_applicable<'a>(trainee: &'a dyn Stored<Trainee>, _: &'a Lists) -> Value<'a> {
+fn training_partner_not_applicable<'a>(
+    trainee: &'a dyn Stored<Trainee>,
+    _: &'a Lists,
+) -> Value<'a> {
+    Value::Boolean(
+        !trainee.has(TraineeField::training_partner_urn)
+            && !trainee.has(TraineeField::training_partner_ukprn),
+    )
+}
+
+fn employing_school_not_applicable<'a>(
+    trainee: &'a dyn Stored<Trainee>,
+    _: &'a Lists,
+) -> Value<'a> {
     Value::Boolean(!trainee.has(TraineeField::employing_school_urn))
 }
 
-/// Every record that the API accepts is ready; an imported one is when it lacks no value that all versions require.
+/// Every record that the API accepts is ready; an imported one is when it lacks no value that all
+/// versions require.
 fn submission_ready<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
     let is_shown = |field: TraineeField| match trainee.json(field) {
         StoredJson::Text(_) if field.is_shown_as_stored() => true,
@@ -400,7 +446,9 @@ fn submission_ready<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> V
             Trainee::shown(trainee, field, lists) != Value::Null
         }
     };
-    let mut required = TraineeField::ALL.iter().filter(|field| field.info().required);
+    let mut required = TraineeField::ALL
+        .iter()
+        .filter(|field| field.info().required);
     Value::Boolean(required.all(|field| is_shown(*field)))
 }
 
@@ -412,11 +460,12 @@ pub fn is_early_years(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
 
 /// Whether the ages alone are those of the primary phase; 0 to 5 is no part of it.
 fn has_primary_ages(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
-    age_range(trainee, lists).is_some_and(|range| range.max_age <= PRIMARY_MAX_AGE && range.min_age > 0)
+    age_range(trainee, lists)
+        .is_some_and(|range| range.max_age <= PRIMARY_MAX_AGE && range.min_age > 0)
 }
 
-/// Whether the course is one of the primary phase, to which its first subject is tied: by its ages, but not on early years
-/// routes (contract, section 2.1.5).
+/// Whether the course is one of the primary phase, to which its first subject is tied: by its ages,
+/// but not on early years routes (contract, section 2.1.5).
 #[must_use]
 pub fn is_primary_course(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
     has_primary_ages(trainee, lists) && !is_early_years(trainee, lists)
@@ -425,7 +474,10 @@ pub fn is_primary_course(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
 /// The oldest age that the course prepares for, in years.
 #[must_use]
 pub fn max_age(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Option<i64> {
-    age_range(trainee, lists).map_or_else(|| trainee.get(TraineeField::course_max_age), |range| Some(range.max_age))
+    age_range(trainee, lists).map_or_else(
+        || trainee.get(TraineeField::course_max_age),
+        |range| Some(range.max_age),
+    )
 }
 
 /// The type of the funding that the trainee applies for.
@@ -444,12 +496,17 @@ fn age_range(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Option<AgeRange> {
     lists.age_range(&trainee.text(TraineeField::course_age_range)?)
 }
 
-fn funding_method<'a>(trainee: &dyn Stored<Trainee>, lists: &'a Lists) -> Option<&'a FundingMethod> {
+fn funding_method<'a>(
+    trainee: &dyn Stored<Trainee>,
+    lists: &'a Lists,
+) -> Option<&'a FundingMethod> {
     lists.funding_method(&trainee.text(TraineeField::funding_method)?)
 }
 
 fn ethnicity_code(trainee: &dyn Stored<Trainee>) -> Cow<'_, str> {
-    trainee.text(TraineeField::ethnicity).unwrap_or(Cow::Borrowed(ETHNICITY_NOT_PROVIDED))
+    trainee
+        .text(TraineeField::ethnicity)
+        .unwrap_or(Cow::Borrowed(ETHNICITY_NOT_PROVIDED))
 }
 
 /// What the codes disclose together: the one thing that all of them say, else a disability.
@@ -458,5 +515,8 @@ fn disclosed_disability(trainee: &dyn Stored<Trainee>, lists: &Lists) -> &'stati
         let mut codes = DISABILITIES.iter().filter_map(|field| trainee.text(*field));
         codes.all(|code| lists.disclosure(&code) == Some(disclosure))
     };
-    [DISABILITY_NOT_PROVIDED, NO_DISABILITY].into_iter().find(|disclosure| all(disclosure)).unwrap_or(DISABLED)
+    [DISABILITY_NOT_PROVIDED, NO_DISABILITY]
+        .into_iter()
+        .find(|disclosure| all(disclosure))
+        .unwrap_or(DISABLED)
 }

@@ -1,6 +1,7 @@
 //! What a request says when it asks for a transition: the inputs of defer, withdraw and recommend.
 //!
-//! Each is written for a trainee, its owner, whose state and dates the rules of the transition read.
+//! Each is written for a trainee, its owner, whose state and dates the rules of the transition
+//! read.
 
 use crate::fields::dictionary::record;
 use crate::fields::value::{Date, Text, TextList};
@@ -57,7 +58,8 @@ record! {
 }
 
 impl Withdrawal {
-    /// The request that withdrew the trainee, as far as the record shows; `None` when there was none.
+    /// The request that withdrew the trainee, as far as the record shows; `None` when there was
+    /// none.
     #[must_use]
     pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::withdrawal_date).map(|date| Self {
@@ -75,9 +77,10 @@ impl Deferral {
     /// The request that deferred the trainee last; `None` when there was none.
     #[must_use]
     pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
-        trainee
-            .get(F::defer_date)
-            .map(|date| Self { defer_date: Some(date), defer_reason: trainee.get(F::defer_reason) })
+        trainee.get(F::defer_date).map(|date| Self {
+            defer_date: Some(date),
+            defer_reason: trainee.get(F::defer_reason),
+        })
     }
 }
 
@@ -85,6 +88,8 @@ impl Recommendation {
     /// The request that recommended the trainee; `None` when there was none.
     #[must_use]
     pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
-        trainee.get(F::outcome_date).map(|date| Self { qts_standards_met_date: Some(date) })
+        trainee.get(F::outcome_date).map(|date| Self {
+            qts_standards_met_date: Some(date),
+        })
     }
 }

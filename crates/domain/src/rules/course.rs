@@ -55,13 +55,22 @@ rules! { Trainee:
 }
 
 fn route_in_year(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
-    let Some(code) = &candidate.record.training_route else { return Findings::new() };
-    let first = context.lists.entry(List::TrainingRoute, code).and_then(|route| route.start_year);
+    let Some(code) = &candidate.record.training_route else {
+        return Findings::new();
+    };
+    let first = context
+        .lists
+        .entry(List::TrainingRoute, code)
+        .and_then(|route| route.start_year);
     let year = start_date(&candidate.record).map(academic_year::of);
     match first.zip(year) {
-        Some((from, year)) if year < from => {
-            found(F::training_route, ProblemKind::RouteNotInYear { route: code.clone(), from })
-        }
+        Some((from, year)) if year < from => found(
+            F::training_route,
+            ProblemKind::RouteNotInYear {
+                route: code.clone(),
+                from,
+            },
+        ),
         Some(_) | None => Findings::new(),
     }
 }
@@ -69,34 +78,55 @@ fn route_in_year(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findi
 fn primary_subject(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let wrong = is_primary_course(trainee, context.lists)
-        && trainee.course_subject_1.as_deref().is_some_and(|subject| subject != PRIMARY_SUBJECT_CODE);
-    found_if(wrong, F::course_subject_1, || ProblemKind::SubjectForPhase {
-        phase: "primary",
-        subject: PRIMARY_SUBJECT_CODE,
+        && trainee
+            .course_subject_1
+            .as_deref()
+            .is_some_and(|subject| subject != PRIMARY_SUBJECT_CODE);
+    found_if(wrong, F::course_subject_1, || {
+        ProblemKind::SubjectForPhase {
+            phase: "primary",
+            subject: PRIMARY_SUBJECT_CODE,
+        }
     })
 }
 
 fn early_years_subject(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let wrong = is_early_years(trainee, context.lists)
-        && trainee.course_subject_1.as_deref().is_some_and(|subject| subject != EARLY_YEARS_SUBJECT_CODE);
-    found_if(wrong, F::course_subject_1, || ProblemKind::SubjectForPhase {
-        phase: "early years",
-        subject: EARLY_YEARS_SUBJECT_CODE,
+        && trainee
+            .course_subject_1
+            .as_deref()
+            .is_some_and(|subject| subject != EARLY_YEARS_SUBJECT_CODE);
+    found_if(wrong, F::course_subject_1, || {
+        ProblemKind::SubjectForPhase {
+            phase: "early years",
+            subject: EARLY_YEARS_SUBJECT_CODE,
+        }
     })
 }
 
 fn early_years_age_range(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
-    let Some(range) = trainee.course_age_range.as_deref() else { return Findings::new() };
+    let Some(range) = trainee.course_age_range.as_deref() else {
+        return Findings::new();
+    };
     let is_zero_to_five = range == EARLY_YEARS_AGE_RANGE_CODE;
-    match (route(trainee, context.lists).map(|route| route.early_years), is_zero_to_five) {
-        (Some(true), false) => {
-            found(F::course_age_range, ProblemKind::EarlyYearsDemand { code: EARLY_YEARS_AGE_RANGE_CODE })
-        }
-        (Some(false), true) => {
-            found(F::course_age_range, ProblemKind::EarlyYearsOnly { code: EARLY_YEARS_AGE_RANGE_CODE })
-        }
+    match (
+        route(trainee, context.lists).map(|route| route.early_years),
+        is_zero_to_five,
+    ) {
+        (Some(true), false) => found(
+            F::course_age_range,
+            ProblemKind::EarlyYearsDemand {
+                code: EARLY_YEARS_AGE_RANGE_CODE,
+            },
+        ),
+        (Some(false), true) => found(
+            F::course_age_range,
+            ProblemKind::EarlyYearsOnly {
+                code: EARLY_YEARS_AGE_RANGE_CODE,
+            },
+        ),
         (Some(true), true) | (Some(false), false) | (None, _) => Findings::new(),
     }
 }
@@ -106,7 +136,9 @@ fn second_subject_differs(candidate: &Candidate<Trainee>, context: &Context<'_>)
     let wrong = trainee.course_subject_2.is_some()
         && trainee.course_subject_2 == trainee.course_subject_1
         && !is_early_years(trainee, context.lists);
-    found_if(wrong, F::course_subject_2, || ProblemKind::SameAs { field: F::course_subject_1.into() })
+    found_if(wrong, F::course_subject_2, || ProblemKind::SameAs {
+        field: F::course_subject_1.into(),
+    })
 }
 
 fn third_subject_differs(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
@@ -121,32 +153,56 @@ fn third_subject_differs(candidate: &Candidate<Trainee>, context: &Context<'_>) 
     } else {
         return Findings::new();
     };
-    found(F::course_subject_3, ProblemKind::SameAs { field: other.into() })
+    found(
+        F::course_subject_3,
+        ProblemKind::SameAs {
+            field: other.into(),
+        },
+    )
 }
 
 fn course_year_number(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
-    let wrong =
-        candidate.record.course_year.as_deref().is_some_and(|year| !year.bytes().all(|byte| byte.is_ascii_digit()));
+    let wrong = candidate
+        .record
+        .course_year
+        .as_deref()
+        .is_some_and(|year| !year.bytes().all(|byte| byte.is_ascii_digit()));
     found_if(wrong, F::course_year, || ProblemKind::NotWholeNumber)
 }
 
 fn study_mode_by_route(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     let needed = route(trainee, context.lists).is_none_or(|route| route.study_mode_required);
-    found_if(needed && trainee.study_mode.is_none(), F::study_mode, || ProblemKind::Blank)
+    found_if(
+        needed && trainee.study_mode.is_none(),
+        F::study_mode,
+        || ProblemKind::Blank,
+    )
 }
 
 fn qualification_aim(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
-    let needed = trainee.itt_aim.as_deref().is_none_or(|aim| context.lists.aim_needs_qualification(aim));
-    found_if(needed && trainee.itt_qualification_aim.is_none(), F::itt_qualification_aim, || ProblemKind::Blank)
+    let needed = trainee
+        .itt_aim
+        .as_deref()
+        .is_none_or(|aim| context.lists.aim_needs_qualification(aim));
+    found_if(
+        needed && trainee.itt_qualification_aim.is_none(),
+        F::itt_qualification_aim,
+        || ProblemKind::Blank,
+    )
 }
 
 fn iqts_country(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
     match &trainee.training_route {
         Some(code) if needs_iqts_country(trainee, context) && trainee.iqts_country.is_none() => {
-            found(F::iqts_country, ProblemKind::RequiredOnRoute { route: code.clone() })
+            found(
+                F::iqts_country,
+                ProblemKind::RequiredOnRoute {
+                    route: code.clone(),
+                },
+            )
         }
         Some(_) | None => Findings::new(),
     }
@@ -156,7 +212,12 @@ fn no_iqts_country(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fin
     let trainee = &candidate.record;
     match &trainee.training_route {
         Some(code) if !needs_iqts_country(trainee, context) && trainee.iqts_country.is_some() => {
-            found(F::iqts_country, ProblemKind::NotOnRoute { route: code.clone() })
+            found(
+                F::iqts_country,
+                ProblemKind::NotOnRoute {
+                    route: code.clone(),
+                },
+            )
         }
         Some(_) | None => Findings::new(),
     }
@@ -164,7 +225,10 @@ fn no_iqts_country(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fin
 
 fn iqts_country_leaves(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let moved = candidate.stored().is_some() && candidate.changes(F::training_route);
-    if moved && !candidate.changes(F::iqts_country) && !needs_iqts_country(&candidate.record, context) {
+    if moved
+        && !candidate.changes(F::iqts_country)
+        && !needs_iqts_country(&candidate.record, context)
+    {
         candidate.record.iqts_country = None;
     }
 }
@@ -188,10 +252,15 @@ mod tests {
             iqts_country: Some("FR".to_owned()),
             ..FlatTrainee::default()
         };
-        let to =
-            |route: &str| TraineeChanges { training_route: Change::Set(route.to_owned()), ..TraineeChanges::default() };
-        let moved =
-            |from: &str, route: &str| apply((), Some(&on(from)), to(route), &[IQTS_COUNTRY_LEAVES]).record.iqts_country;
+        let to = |route: &str| TraineeChanges {
+            training_route: Change::Set(route.to_owned()),
+            ..TraineeChanges::default()
+        };
+        let moved = |from: &str, route: &str| {
+            apply((), Some(&on(from)), to(route), &[IQTS_COUNTRY_LEAVES])
+                .record
+                .iqts_country
+        };
         assert_eq!(moved("15", "11"), None);
         assert_eq!(moved("11", "15"), Some("FR".to_owned()));
     }
@@ -205,8 +274,20 @@ mod tests {
             course_age_range: Change::Set("13914".to_owned()),
             ..TraineeChanges::default()
         };
-        let rules = [PRIMARY_SUBJECT, SECOND_SUBJECT_DIFFERS, THIRD_SUBJECT_DIFFERS];
+        let rules = [
+            PRIMARY_SUBJECT,
+            SECOND_SUBJECT_DIFFERS,
+            THIRD_SUBJECT_DIFFERS,
+        ];
         let reported = paths(&apply((), None, changes, &rules));
-        assert_eq!(reported, [F::course_subject_1, F::course_subject_2, F::course_subject_3].map(Into::into));
+        assert_eq!(
+            reported,
+            [
+                F::course_subject_1,
+                F::course_subject_2,
+                F::course_subject_3
+            ]
+            .map(Into::into)
+        );
     }
 }

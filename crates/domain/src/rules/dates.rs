@@ -40,8 +40,13 @@ rules! { Trainee:
 
 fn start_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let latest = context.today.year() + START_YEARS_AHEAD;
-    let late = candidate.record.itt_start_date.is_some_and(|day| day.year() > latest);
-    found_if(late, F::itt_start_date, || ProblemKind::YearTooLate { latest })
+    let late = candidate
+        .record
+        .itt_start_date
+        .is_some_and(|day| day.year() > latest);
+    found_if(late, F::itt_start_date, || ProblemKind::YearTooLate {
+        latest,
+    })
 }
 
 /// The last calendar year in which a training can end.
@@ -56,28 +61,46 @@ pub(crate) fn earliest_end(today: Date) -> Date {
 
 fn end_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let latest = latest_end_year(context.today);
-    let late = candidate.record.itt_end_date.is_some_and(|day| day.year() > latest);
-    found_if(late, F::itt_end_date, || ProblemKind::YearTooLate { latest })
+    let late = candidate
+        .record
+        .itt_end_date
+        .is_some_and(|day| day.year() > latest);
+    found_if(late, F::itt_end_date, || ProblemKind::YearTooLate {
+        latest,
+    })
 }
 
 fn end_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let earliest = earliest_end(context.today);
-    let early = candidate.record.itt_end_date.is_some_and(|day| day < earliest);
-    found_if(early, F::itt_end_date, || ProblemKind::TooEarly { earliest })
+    let early = candidate
+        .record
+        .itt_end_date
+        .is_some_and(|day| day < earliest);
+    found_if(early, F::itt_end_date, || ProblemKind::TooEarly {
+        earliest,
+    })
 }
 
 fn end_after_start(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
-    let (start, end) = (candidate.record.itt_start_date, candidate.record.itt_end_date);
+    let (start, end) = (
+        candidate.record.itt_start_date,
+        candidate.record.itt_end_date,
+    );
     let wrong = start.zip(end).is_some_and(|(start, end)| end <= start);
-    found_if(wrong, F::itt_end_date, || ProblemKind::NotAfter { field: F::itt_start_date.into() })
+    found_if(wrong, F::itt_end_date, || ProblemKind::NotAfter {
+        field: F::itt_start_date.into(),
+    })
 }
 
-/// A start that follows the plan and is sent as it was shown counts as not sent, and moves with the plan.
+/// A start that follows the plan and is sent as it was shown counts as not sent, and moves with the
+/// plan.
 fn start_as_planned(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     let moves = candidate.stored().is_some_and(|stored| {
         stored.trainee_start_date.is_none()
             && stored.itt_start_date != candidate.record.itt_start_date
-            && stored.itt_start_date.is_some_and(|day| candidate.requested().trainee_start_date == Change::Set(day))
+            && stored
+                .itt_start_date
+                .is_some_and(|day| candidate.requested().trainee_start_date == Change::Set(day))
     });
     if moves {
         let field = F::itt_start_date.into();
@@ -100,6 +123,9 @@ fn started_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) 
 }
 
 fn started_not_in_future(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
-    let late = candidate.record.trainee_start_date.is_some_and(|day| day > context.today);
+    let late = candidate
+        .record
+        .trainee_start_date
+        .is_some_and(|day| day > context.today);
     found_if(late, F::trainee_start_date, || ProblemKind::InFuture)
 }

@@ -20,7 +20,9 @@ rules! { Deferral:
 
 fn state(candidate: &Candidate<Deferral>, _: &Context<'_>) -> Findings {
     let refused = candidate.owner.next_state(Action::Defer).is_err();
-    found_if(refused, TraineeField::state, || ProblemKind::WrongState { action: Action::Defer })
+    found_if(refused, TraineeField::state, || ProblemKind::WrongState {
+        action: Action::Defer,
+    })
 }
 
 #[cfg(test)]
@@ -34,7 +36,10 @@ mod tests {
     #[test]
     fn a_record_without_a_state_is_a_draft_which_has_no_deferral() {
         let refused = |state| {
-            let trainee = Trainee { state, ..Trainee::default() };
+            let trainee = Trainee {
+                state,
+                ..Trainee::default()
+            };
             paths(&apply(trainee, None, DeferralChanges::default(), &[STATE]))
         };
         assert_eq!(refused(None), [TraineeField::state.into()]);

@@ -41,8 +41,8 @@ rules! { Degree:
         KIND_FIELDS => Run::CheckNeeding(&[F::uk_degree, F::country], uk_degree);
     NON_UK_DEGREE("2.3") = "non_uk_degree_required": "must be there on a degree of another country",
         KIND_FIELDS => Run::CheckNeeding(&[F::non_uk_degree, F::country], non_uk_degree);
-    // It comes behind the type, so that both are reported where both are missing; a type that changes the kind of
-    // the degree changes its country too.
+    // It comes behind the type, so that both are reported where both are missing; a type that
+    // changes the kind of the degree changes its country too.
     COUNTRY_REQUIRED("2.3") = "degree_country_required": "must be there on a degree of another country",
         [F::country, F::institution, F::uk_degree] => Run::Check(country_required);
     // An update that makes it one changes its country, which stands for its kind.
@@ -66,30 +66,60 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
         }
     }
     // The kind decides what else must be there.
-    if candidate.stored().is_some_and(|stored| stored.kind(context.lists) != kind) {
+    if candidate
+        .stored()
+        .is_some_and(|stored| stored.kind(context.lists) != kind)
+    {
         candidate.mark_changed(F::country);
     }
 }
 
-/// Reports what was sent and belongs to the other kind of degree, with the field that decided the kind.
-fn report_values_of_other_kind(candidate: &mut Candidate<Degree>, kind: DegreeKind, context: &Context<'_>) {
-    let sent = |field: F| candidate.changes(field) && candidate.requested().requested(field) != Some(Value::Null);
-    let decides = [F::institution, F::country, F::uk_degree].into_iter().find(|field| sent(*field));
+/// Reports what was sent and belongs to the other kind of degree, with the field that decided the
+/// kind.
+fn report_values_of_other_kind(
+    candidate: &mut Candidate<Degree>,
+    kind: DegreeKind,
+    context: &Context<'_>,
+) {
+    let sent = |field: F| {
+        candidate.changes(field) && candidate.requested().requested(field) != Some(Value::Null)
+    };
+    let decides = [F::institution, F::country, F::uk_degree]
+        .into_iter()
+        .find(|field| sent(*field));
     let Some(decides) = decides else { return };
     let country = candidate.record.country.as_deref();
-    // A degree without a country is one of the United Kingdom, so that its parts are recorded by that.
+    // A degree without a country is one of the United Kingdom, so that its parts are recorded by
+    // that.
     let is_recorded = country.is_none_or(|code| is_uk_country(code, context.lists));
     let is_left_out = |field: &F| sent(*field) && (*field != F::country || !is_recorded);
-    for field in kind.excluded().iter().copied().filter(is_left_out).collect::<Vec<_>>() {
-        candidate.notice(field, NoticeKind::DecidedBy { field: decides.into() });
+    for field in kind
+        .excluded()
+        .iter()
+        .copied()
+        .filter(is_left_out)
+        .collect::<Vec<_>>()
+    {
+        candidate.notice(
+            field,
+            NoticeKind::DecidedBy {
+                field: decides.into(),
+            },
+        );
     }
 }
 
-/// Records an institution that is listed; another one is recorded as none, which stands for "other UK institution".
+/// Records an institution that is listed; another one is recorded as none, which stands for "other
+/// UK institution".
 fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
-    let Some(sent) = candidate.record.institution.take() else { return };
+    let Some(sent) = candidate.record.institution.take() else {
+        return;
+    };
     // Replaced reference data may have the one code without the other.
-    let code = if context.lists.contains(List::Institution, INSTITUTION_RECORDED_AS.1) {
+    let code = if context
+        .lists
+        .contains(List::Institution, INSTITUTION_RECORDED_AS.1)
+    {
         recorded_as(sent.clone(), INSTITUTION_RECORDED_AS)
     } else {
         sent.clone()
@@ -98,8 +128,12 @@ fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) 
         candidate.record.institution = Some(code);
     } else if candidate.changes(F::institution) {
         let codes = || context.lists.codes(List::Institution).map(str::to_owned);
-        let listed = codes().find(|code| code.trim_start_matches('0') == sent.trim_start_matches('0'));
-        let notice = NoticeKind::NotInList { value: sent.clone(), listed };
+        let listed =
+            codes().find(|code| code.trim_start_matches('0') == sent.trim_start_matches('0'));
+        let notice = NoticeKind::NotInList {
+            value: sent.clone(),
+            listed,
+        };
         candidate.notice_or_reject(F::institution, notice, || ProblemKind::UnknownCode {
             value: sent,
             accepted: codes().collect(),
@@ -110,15 +144,22 @@ fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) 
 fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let degree = &mut candidate.record;
     // Replaced reference data may have the one code without the other.
-    if context.lists.contains(List::DegreeGrade, GRADE_RECORDED_AS.1) {
-        degree.grade = degree.grade.take().map(|code| recorded_as(code, GRADE_RECORDED_AS));
+    if context
+        .lists
+        .contains(List::DegreeGrade, GRADE_RECORDED_AS.1)
+    {
+        degree.grade = degree
+            .grade
+            .take()
+            .map(|code| recorded_as(code, GRADE_RECORDED_AS));
     }
     if candidate.record.other_grade.take().is_some() && candidate.changes(F::other_grade) {
         candidate.notice(F::other_grade, NoticeKind::NoOtherGrade);
     }
 }
 
-/// What is sent decides, the institution first; what is not sent, or as it is stored, leaves a degree what it was.
+/// What is sent decides, the institution first; what is not sent, or as it is stored, leaves a
+/// degree what it was.
 fn kind_of(candidate: &Candidate<Degree>, context: &Context<'_>) -> DegreeKind {
     let (requested, stored) = (candidate.requested(), candidate.stored());
     let sent = |change: &Change<Text>, stored: Option<&Text>| match change {
@@ -126,29 +167,55 @@ fn kind_of(candidate: &Candidate<Degree>, context: &Context<'_>) -> DegreeKind {
         Change::Set(_) | Change::Keep | Change::Clear | Change::Blank => None,
     };
     let stored_value = |field: fn(&Degree) -> Option<&Text>| stored.and_then(field);
-    if sent(&requested.institution, stored_value(|degree| degree.institution.as_ref())).is_some() {
+    if sent(
+        &requested.institution,
+        stored_value(|degree| degree.institution.as_ref()),
+    )
+    .is_some()
+    {
         return DegreeKind::Uk;
     }
-    if let Some(country) = sent(&requested.country, stored_value(|degree| degree.country.as_ref())) {
-        return if is_uk_country(&country, context.lists) { DegreeKind::Uk } else { DegreeKind::Foreign };
+    if let Some(country) = sent(
+        &requested.country,
+        stored_value(|degree| degree.country.as_ref()),
+    ) {
+        return if is_uk_country(&country, context.lists) {
+            DegreeKind::Uk
+        } else {
+            DegreeKind::Foreign
+        };
     }
     match stored {
         None => DegreeKind::Uk,
-        Some(stored) if sent(&requested.uk_degree, stored.uk_degree.as_ref()).is_some() => DegreeKind::Uk,
-        Some(stored) if sent(&requested.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => DegreeKind::Foreign,
+        Some(stored) if sent(&requested.uk_degree, stored.uk_degree.as_ref()).is_some() => {
+            DegreeKind::Uk
+        }
+        Some(stored) if sent(&requested.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => {
+            DegreeKind::Foreign
+        }
         Some(stored) => stored.kind(context.lists),
     }
 }
 
 fn recorded_as(code: Text, (sent, recorded): (&str, &str)) -> Text {
-    if code == sent { recorded.to_owned() } else { code }
+    if code == sent {
+        recorded.to_owned()
+    } else {
+        code
+    }
 }
 
 fn graduation_year_bounds(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     let latest = i64::from(context.today.year()) + 1;
     let earliest = latest - YEARS_BACK;
-    let outside = candidate.record.graduation_year.is_some_and(|Year(year)| !(earliest..=latest).contains(&year));
-    found_if(outside, F::graduation_year, || ProblemKind::YearOutside { earliest, latest })
+    let outside = candidate
+        .record
+        .graduation_year
+        .is_some_and(|Year(year)| !(earliest..=latest).contains(&year));
+    found_if(outside, F::graduation_year, || ProblemKind::YearOutside {
+        earliest,
+        latest,
+    })
 }
 
 fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
@@ -158,7 +225,11 @@ fn country(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
             F::country,
             ProblemKind::UnknownCode {
                 value: code.clone(),
-                accepted: context.lists.codes(List::Country).map(str::to_owned).collect(),
+                accepted: context
+                    .lists
+                    .codes(List::Country)
+                    .map(str::to_owned)
+                    .collect(),
             },
         ),
         Some(_) | None => Findings::new(),
@@ -182,8 +253,14 @@ fn grade(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
 }
 
 /// A degree of that kind has a value in the field.
-fn required_of(kind: DegreeKind, field: F, candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
-    let missing = kind_of(candidate, context) == kind && candidate.record.stored(field) == Value::Null;
+fn required_of(
+    kind: DegreeKind,
+    field: F,
+    candidate: &Candidate<Degree>,
+    context: &Context<'_>,
+) -> Findings {
+    let missing =
+        kind_of(candidate, context) == kind && candidate.record.stored(field) == Value::Null;
     found_if(missing, field, || ProblemKind::Blank)
 }
 

@@ -5,7 +5,9 @@ use crate::problem::{NoticeKind, Problem, ProblemKind};
 use crate::records::candidate::Candidate;
 use crate::records::context::Context;
 use crate::records::record::{Changes as _, Record as _, Stored as _};
-use crate::records::trainee::{DISABILITIES, Trainee, TraineeField as F, is_ethnicity_not_provided};
+use crate::records::trainee::{
+    DISABILITIES, Trainee, TraineeField as F, is_ethnicity_not_provided,
+};
 use crate::rules::{Findings, Run};
 
 rules! { Trainee:
@@ -24,8 +26,12 @@ fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
         report_ignored_pair(candidate, context);
         return;
     }
-    let shown = |sent: Option<String>, field| sent.unwrap_or_else(|| shown(candidate, field, context));
-    let (group, background) = (shown(group, F::ethnic_group), shown(background, F::ethnic_background));
+    let shown =
+        |sent: Option<String>, field| sent.unwrap_or_else(|| shown(candidate, field, context));
+    let (group, background) = (
+        shown(group, F::ethnic_group),
+        shown(background, F::ethnic_background),
+    );
     if let Some(code) = context.lists.ethnicity_of(&group, &background) {
         candidate.record.ethnicity = Some(code.to_owned());
         return;
@@ -37,30 +43,55 @@ fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     }
 }
 
-/// Reports a group and a background that the ethnicity does not stand for. Null stands for not provided.
+/// Reports a group and a background that the ethnicity does not stand for. Null stands for not
+/// provided.
 fn report_ignored_pair(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     for field in [F::ethnic_group, F::ethnic_background] {
         let shown = shown(candidate, field, context);
-        let is_ignored = candidate.requested().requested(field).is_some_and(|sent| match sent.as_text() {
-            Some(text) => text != shown,
-            None => !candidate.is_new() && !is_ethnicity_not_provided(&candidate.record, context.lists),
-        });
+        let is_ignored =
+            candidate
+                .requested()
+                .requested(field)
+                .is_some_and(|sent| match sent.as_text() {
+                    Some(text) => text != shown,
+                    None => {
+                        !candidate.is_new()
+                            && !is_ethnicity_not_provided(&candidate.record, context.lists)
+                    }
+                });
         if is_ignored {
-            candidate.notice(field, NoticeKind::DecidedBy { field: F::ethnicity.into() });
+            candidate.notice(
+                field,
+                NoticeKind::DecidedBy {
+                    field: F::ethnicity.into(),
+                },
+            );
         }
     }
 }
 
 fn shown(candidate: &Candidate<Trainee>, field: F, context: &Context<'_>) -> String {
-    Trainee::shown(&candidate.record, field, context.lists).as_text().map(str::to_owned).unwrap_or_default()
+    Trainee::shown(&candidate.record, field, context.lists)
+        .as_text()
+        .map(str::to_owned)
+        .unwrap_or_default()
 }
 
 fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let codes = DISABILITIES.map(|field| (field, candidate.record.stored(field)));
     let mut findings = Findings::new();
-    for (at, (field, code)) in codes.iter().enumerate().filter(|(_, (_, code))| *code != Value::Null) {
+    for (at, (field, code)) in codes
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, code))| *code != Value::Null)
+    {
         if let Some((earlier, _)) = codes.iter().take(at).find(|(_, other)| other == code) {
-            findings.push(Problem::at(*field, ProblemKind::SameAs { field: (*earlier).into() }));
+            findings.push(Problem::at(
+                *field,
+                ProblemKind::SameAs {
+                    field: (*earlier).into(),
+                },
+            ));
         }
     }
     findings
@@ -74,7 +105,10 @@ mod tests {
     use crate::rules::testing::{apply, paths};
 
     fn of(ethnicity: &str) -> FlatTrainee {
-        FlatTrainee { ethnicity: Some(ethnicity.to_owned()), ..FlatTrainee::default() }
+        FlatTrainee {
+            ethnicity: Some(ethnicity.to_owned()),
+            ..FlatTrainee::default()
+        }
     }
 
     fn pair(group: &str, background: &str) -> TraineeChanges {
@@ -86,50 +120,96 @@ mod tests {
     }
 
     /// The ethnicity that a request leaves, and the fields that its notices are about.
-    fn left(stored: Option<&FlatTrainee>, changes: TraineeChanges) -> (Option<String>, Vec<crate::problem::Path>) {
-        let (record, notices) = apply((), stored, changes, &[ETHNICITY]).into_result().unwrap();
-        (record.ethnicity, notices.into_iter().map(|notice| notice.at).collect())
+    fn left(
+        stored: Option<&FlatTrainee>,
+        changes: TraineeChanges,
+    ) -> (Option<String>, Vec<crate::problem::Path>) {
+        let (record, notices) = apply((), stored, changes, &[ETHNICITY])
+            .into_result()
+            .unwrap();
+        (
+            record.ethnicity,
+            notices.into_iter().map(|notice| notice.at).collect(),
+        )
     }
 
     #[test]
     fn an_ethnicity_that_is_sent_decides_before_a_pair() {
-        let both = TraineeChanges { ethnicity: Change::Set("120".to_owned()), ..pair("asian_ethnic_group", "Chinese") };
+        let both = TraineeChanges {
+            ethnicity: Change::Set("120".to_owned()),
+            ..pair("asian_ethnic_group", "Chinese")
+        };
         let noticed = vec![F::ethnic_group.into(), F::ethnic_background.into()];
-        assert_eq!(left(None, both.clone()), (Some("120".to_owned()), noticed.clone()));
-        assert_eq!(left(Some(&of("160")), both), (Some("120".to_owned()), noticed));
+        assert_eq!(
+            left(None, both.clone()),
+            (Some("120".to_owned()), noticed.clone())
+        );
+        assert_eq!(
+            left(Some(&of("160")), both),
+            (Some("120".to_owned()), noticed)
+        );
     }
 
     #[test]
     fn an_ethnicity_that_is_cleared_leaves_it_to_the_pair() {
-        let both = TraineeChanges { ethnicity: Change::Clear, ..pair("asian_ethnic_group", "Chinese") };
-        assert_eq!(left(Some(&of("120")), both), (Some("101".to_owned()), vec![]));
+        let both = TraineeChanges {
+            ethnicity: Change::Clear,
+            ..pair("asian_ethnic_group", "Chinese")
+        };
+        assert_eq!(
+            left(Some(&of("120")), both),
+            (Some("101".to_owned()), vec![])
+        );
     }
 
     #[test]
     fn half_a_pair_is_completed_by_what_is_shown() {
-        let background =
-            TraineeChanges { ethnic_background: Change::Set("Caribbean".to_owned()), ..TraineeChanges::default() };
-        assert_eq!(left(Some(&of("120")), background), (Some("121".to_owned()), vec![]));
+        let background = TraineeChanges {
+            ethnic_background: Change::Set("Caribbean".to_owned()),
+            ..TraineeChanges::default()
+        };
+        assert_eq!(
+            left(Some(&of("120")), background),
+            (Some("121".to_owned()), vec![])
+        );
     }
 
     #[test]
     fn only_what_was_sent_is_said_to_match_nothing() {
-        let background =
-            TraineeChanges { ethnic_background: Change::Set("Martian".to_owned()), ..TraineeChanges::default() };
+        let background = TraineeChanges {
+            ethnic_background: Change::Set("Martian".to_owned()),
+            ..TraineeChanges::default()
+        };
         let noticed = vec![F::ethnic_background.into()];
-        assert_eq!(left(Some(&of("120")), background), (Some("120".to_owned()), noticed));
-        let group =
-            TraineeChanges { ethnic_group: Change::Set("asian_ethnic_group".to_owned()), ..TraineeChanges::default() };
+        assert_eq!(
+            left(Some(&of("120")), background),
+            (Some("120".to_owned()), noticed)
+        );
+        let group = TraineeChanges {
+            ethnic_group: Change::Set("asian_ethnic_group".to_owned()),
+            ..TraineeChanges::default()
+        };
         let noticed = vec![F::ethnic_group.into()];
-        assert_eq!(left(Some(&of("120")), group), (Some("120".to_owned()), noticed));
+        assert_eq!(
+            left(Some(&of("120")), group),
+            (Some("120".to_owned()), noticed)
+        );
         let noticed = vec![F::ethnic_group.into(), F::ethnic_background.into()];
-        assert_eq!(left(None, pair("asian_ethnic_group", "African")), (None, noticed));
+        assert_eq!(
+            left(None, pair("asian_ethnic_group", "African")),
+            (None, noticed)
+        );
     }
 
     #[test]
     fn a_pair_that_matches_nothing_changes_nothing() {
         let stored = of("120");
-        let candidate = apply((), Some(&stored), pair("asian_ethnic_group", "Martian"), &[ETHNICITY]);
+        let candidate = apply(
+            (),
+            Some(&stored),
+            pair("asian_ethnic_group", "Martian"),
+            &[ETHNICITY],
+        );
         assert!(!candidate.is_changed());
     }
 
@@ -142,10 +222,15 @@ mod tests {
             disability5: disability(),
             ..TraineeChanges::default()
         };
-        let same = || ProblemKind::SameAs { field: F::disability2.into() };
+        let same = || ProblemKind::SameAs {
+            field: F::disability2.into(),
+        };
         assert_eq!(
             apply((), None, changes, &[DISABILITIES_DIFFER]).problems(),
-            [Problem::at(F::disability4, same()), Problem::at(F::disability5, same()),]
+            [
+                Problem::at(F::disability4, same()),
+                Problem::at(F::disability5, same()),
+            ]
         );
     }
 

@@ -13,8 +13,14 @@ pub const ELIGIBLE: &str = "7";
 /// The bursary that is the veterans' initiative too.
 pub const VETERANS_BURSARY: &str = "C";
 /// Funding subjects that are funded without student finance in exception years.
-pub const EXCEPTION_SUBJECTS: [&str; 6] =
-    ["Ancient languages", "Modern languages", "French language", "German language", "Spanish language", "Physics"];
+pub const EXCEPTION_SUBJECTS: [&str; 6] = [
+    "Ancient languages",
+    "Modern languages",
+    "French language",
+    "German language",
+    "Spanish language",
+    "Physics",
+];
 
 rules! { Trainee:
     STUDENT_FINANCE("2.1") = "student_finance":
@@ -39,59 +45,106 @@ rules! { Trainee:
 
 fn student_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
-    let Some(route) = trainee.training_route.as_deref() else { return Findings::new() };
+    let Some(route) = trainee.training_route.as_deref() else {
+        return Findings::new();
+    };
     let year = year_of(trainee, context);
     // Where the request leaves it out, that is the one mistake.
-    let has_ages = trainee.course_age_range.is_some() || candidate.changes_any(&[F::course_age_range]);
+    let has_ages =
+        trainee.course_age_range.is_some() || candidate.changes_any(&[F::course_age_range]);
     let open = has_ages && context.lists.is_funded(year, route);
-    found_if(trainee.fund_code.as_deref() == Some(ELIGIBLE) && !open, F::fund_code, || ProblemKind::NoStudentFinance {
-        year,
-    })
+    found_if(
+        trainee.fund_code.as_deref() == Some(ELIGIBLE) && !open,
+        F::fund_code,
+        || ProblemKind::NoStudentFinance { year },
+    )
 }
 
 fn funding_with_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
-    let Some(method) = trainee.funding_method.as_deref() else { return Findings::new() };
-    let exception = context.accepted_codes.funding_exception_years.contains(&year_of(trainee, context))
-        && funding_subjects(trainee, context).iter().any(|subject| EXCEPTION_SUBJECTS.contains(&subject.as_str()));
+    let Some(method) = trainee.funding_method.as_deref() else {
+        return Findings::new();
+    };
+    let exception = context
+        .accepted_codes
+        .funding_exception_years
+        .contains(&year_of(trainee, context))
+        && funding_subjects(trainee, context)
+            .iter()
+            .any(|subject| EXCEPTION_SUBJECTS.contains(&subject.as_str()));
     let wrong = funding_type(trainee, context.lists).is_some()
-        && trainee.fund_code.as_deref().is_some_and(|code| code != ELIGIBLE)
+        && trainee
+            .fund_code
+            .as_deref()
+            .is_some_and(|code| code != ELIGIBLE)
         && !exception;
-    found_if(wrong, F::funding_method, || ProblemKind::FundingNeedsFinance { method: method.to_owned() })
+    found_if(wrong, F::funding_method, || {
+        ProblemKind::FundingNeedsFinance {
+            method: method.to_owned(),
+        }
+    })
 }
 
 fn funding_exists(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let trainee = &candidate.record;
-    let (Some(method), Some(kind), Some(route)) =
-        (trainee.funding_method.as_deref(), funding_type(trainee, context.lists), trainee.training_route.as_deref())
-    else {
+    let (Some(method), Some(kind), Some(route)) = (
+        trainee.funding_method.as_deref(),
+        funding_type(trainee, context.lists),
+        trainee.training_route.as_deref(),
+    ) else {
         return Findings::new();
     };
     let year = year_of(trainee, context);
     let exists = |kind: &str| {
-        funding_subjects(trainee, context).iter().any(|subject| context.lists.has_funding(year, kind, route, subject))
+        funding_subjects(trainee, context)
+            .iter()
+            .any(|subject| context.lists.has_funding(year, kind, route, subject))
     };
     let is_available = |code: &str| {
-        let kind = context.lists.funding_method(code).and_then(|method| method.funding_type.as_deref());
+        let kind = context
+            .lists
+            .funding_method(code)
+            .and_then(|method| method.funding_type.as_deref());
         context.accepted_codes.accepts(List::FundingMethod, code) && kind.is_none_or(exists)
     };
-    found_if(trainee.course_subject_1.is_some() && !exists(kind), F::funding_method, || {
-        let codes = context.lists.codes(List::FundingMethod).filter(|code| is_available(code));
-        ProblemKind::NoSuchFunding { method: method.to_owned(), year, available: codes.map(str::to_owned).collect() }
-    })
+    found_if(
+        trainee.course_subject_1.is_some() && !exists(kind),
+        F::funding_method,
+        || {
+            let codes = context
+                .lists
+                .codes(List::FundingMethod)
+                .filter(|code| is_available(code));
+            ProblemKind::NoSuchFunding {
+                method: method.to_owned(),
+                year,
+                available: codes.map(str::to_owned).collect(),
+            }
+        },
+    )
 }
 
 fn veterans_initiative(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     if candidate.record.funding_method.as_deref() == Some(VETERANS_BURSARY) {
         let field = F::training_initiative;
         if candidate.record.training_initiative.take().is_some() && candidate.changes(field) {
-            candidate.notice(field, NoticeKind::DecidedBy { field: F::funding_method.into() });
+            candidate.notice(
+                field,
+                NoticeKind::DecidedBy {
+                    field: F::funding_method.into(),
+                },
+            );
         }
     }
 }
 
 fn initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
-    in_year(candidate, context, candidate.record.training_initiative.as_deref(), F::training_initiative)
+    in_year(
+        candidate,
+        context,
+        candidate.record.training_initiative.as_deref(),
+        F::training_initiative,
+    )
 }
 
 fn additional_initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
@@ -99,13 +152,27 @@ fn additional_initiative(candidate: &Candidate<Trainee>, context: &Context<'_>) 
     in_year(candidate, context, code, F::additional_training_initiative)
 }
 
-fn in_year(candidate: &Candidate<Trainee>, context: &Context<'_>, code: Option<&str>, field: F) -> Findings {
-    let Some(entry) = code.and_then(|code| context.lists.entry(List::TrainingInitiative, code)) else {
+fn in_year(
+    candidate: &Candidate<Trainee>,
+    context: &Context<'_>,
+    code: Option<&str>,
+    field: F,
+) -> Findings {
+    let Some(entry) = code.and_then(|code| context.lists.entry(List::TrainingInitiative, code))
+    else {
         return Findings::new();
     };
     let year = year_of(&candidate.record, context);
-    if entry.start_year.is_some_and(|first| year < first) || entry.end_year.is_some_and(|last| year > last) {
-        return found(field, ProblemKind::InitiativeNotInYear { initiative: entry.code.clone(), year });
+    if entry.start_year.is_some_and(|first| year < first)
+        || entry.end_year.is_some_and(|last| year > last)
+    {
+        return found(
+            field,
+            ProblemKind::InitiativeNotInYear {
+                initiative: entry.code.clone(),
+                year,
+            },
+        );
     }
     Findings::new()
 }
@@ -116,7 +183,10 @@ fn year_of(trainee: &FlatTrainee, context: &Context<'_>) -> i32 {
 }
 
 fn funding_subjects<'a>(trainee: &FlatTrainee, context: &Context<'a>) -> &'a [String] {
-    trainee.course_subject_1.as_deref().map_or(&[], |subject| context.lists.funding_subjects(subject))
+    trainee
+        .course_subject_1
+        .as_deref()
+        .map_or(&[], |subject| context.lists.funding_subjects(subject))
 }
 
 #[cfg(test)]
@@ -137,12 +207,27 @@ mod tests {
             itt_start_date: "2026-09-01".parse().ok(),
             ..FlatTrainee::default()
         };
-        let eligible = || TraineeChanges { fund_code: Change::Set(ELIGIBLE.to_owned()), ..TraineeChanges::default() };
+        let eligible = || TraineeChanges {
+            fund_code: Change::Set(ELIGIBLE.to_owned()),
+            ..TraineeChanges::default()
+        };
         let refused = apply((), Some(&imported), eligible(), &[STUDENT_FINANCE]);
         assert_eq!(paths(&refused), [F::fund_code.into()]);
-        let coded = TraineeChanges { course_age_range: Change::Set("13918".to_owned()), ..eligible() };
-        assert_eq!(paths(&apply((), Some(&imported), coded, &[STUDENT_FINANCE])), []);
-        let listed = FlatTrainee { course_age_range: Some("13918".to_owned()), ..imported };
-        assert_eq!(paths(&apply((), Some(&listed), eligible(), &[STUDENT_FINANCE])), []);
+        let coded = TraineeChanges {
+            course_age_range: Change::Set("13918".to_owned()),
+            ..eligible()
+        };
+        assert_eq!(
+            paths(&apply((), Some(&imported), coded, &[STUDENT_FINANCE])),
+            []
+        );
+        let listed = FlatTrainee {
+            course_age_range: Some("13918".to_owned()),
+            ..imported
+        };
+        assert_eq!(
+            paths(&apply((), Some(&listed), eligible(), &[STUDENT_FINANCE])),
+            []
+        );
     }
 }

@@ -9,5 +9,7 @@ pub const FINISHED_RECORDS: Gate = Gate {
     name: "finished_records",
     description: "refuses changes of a trainee who is recommended, withdrawn or awarded",
     section: "3",
-    refuses: |trainee: &Trainee, action| action == Action::Update && trainee.state.is_some_and(State::is_finished),
+    refuses: |trainee: &Trainee, action| {
+        action == Action::Update && trainee.state.is_some_and(State::is_finished)
+    },
 };

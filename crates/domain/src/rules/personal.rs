@@ -30,31 +30,53 @@ rules! { Trainee:
 }
 
 fn born(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
-    let late = candidate.record.date_of_birth.is_some_and(|day| day > context.today);
+    let late = candidate
+        .record
+        .date_of_birth
+        .is_some_and(|day| day > context.today);
     found_if(late, F::date_of_birth, || ProblemKind::InFuture)
 }
 
 fn old_enough(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let latest = years_before(context.today, MIN_AGE_YEARS);
-    let young = candidate.record.date_of_birth.is_some_and(|day| day > latest);
-    found_if(young, F::date_of_birth, || ProblemKind::TooYoung { years: MIN_AGE_YEARS })
+    let young = candidate
+        .record
+        .date_of_birth
+        .is_some_and(|day| day > latest);
+    found_if(young, F::date_of_birth, || ProblemKind::TooYoung {
+        years: MIN_AGE_YEARS,
+    })
 }
 
 fn not_too_old(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let earliest = years_before(context.today, MAX_AGE_YEARS);
-    let old = candidate.record.date_of_birth.is_some_and(|day| day < earliest);
-    found_if(old, F::date_of_birth, || ProblemKind::TooOld { years: MAX_AGE_YEARS })
+    let old = candidate
+        .record
+        .date_of_birth
+        .is_some_and(|day| day < earliest);
+    found_if(old, F::date_of_birth, || ProblemKind::TooOld {
+        years: MAX_AGE_YEARS,
+    })
 }
 
 fn email(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
-    let wrong = candidate.record.email.as_deref().is_some_and(|email| !is_email(email));
+    let wrong = candidate
+        .record
+        .email
+        .as_deref()
+        .is_some_and(|email| !is_email(email));
     found_if(wrong, F::email, || ProblemKind::NotEmail)
 }
 
 fn agency_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
-    let wrong =
-        candidate.record.agency_id.as_deref().is_some_and(|id| !AGENCY_ID_LENGTHS.contains(&id.chars().count()));
-    found_if(wrong, F::agency_id, || ProblemKind::WrongLength { lengths: AGENCY_ID_LENGTHS })
+    let wrong = candidate
+        .record
+        .agency_id
+        .as_deref()
+        .is_some_and(|id| !AGENCY_ID_LENGTHS.contains(&id.chars().count()));
+    found_if(wrong, F::agency_id, || ProblemKind::WrongLength {
+        lengths: AGENCY_ID_LENGTHS,
+    })
 }
 
 fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
@@ -62,30 +84,41 @@ fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
         .record
         .application_id
         .as_deref()
-        .is_some_and(|id| id.len() > APPLICATION_ID_DIGITS || !id.bytes().all(|byte| byte.is_ascii_digit()));
-    found_if(wrong, F::application_id, || ProblemKind::NotDigits { max: APPLICATION_ID_DIGITS })
+        .is_some_and(|id| {
+            id.len() > APPLICATION_ID_DIGITS || !id.bytes().all(|byte| byte.is_ascii_digit())
+        });
+    found_if(wrong, F::application_id, || ProblemKind::NotDigits {
+        max: APPLICATION_ID_DIGITS,
+    })
 }
 
 /// Whether the text has the form of an e-mail address: one at sign, a local part of the usual
 /// characters, a host of at least two parts that ends in letters, and no two dots in a row.
 pub fn is_email(text: &str) -> bool {
-    let Some((local, host)) = text.split_once('@') else { return false };
+    let Some((local, host)) = text.split_once('@') else {
+        return false;
+    };
     let local_character = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_{}~-|`".contains(c);
     let parts: Vec<&str> = host.split('.').collect();
-    let Some(last) = parts.last() else { return false };
+    let Some(last) = parts.last() else {
+        return false;
+    };
     !local.is_empty()
         && local.chars().all(local_character)
         && !text.contains("..")
         && parts.len() >= 2
         && host.len() <= 253
         && parts.iter().all(|part| is_host_part(part))
-        && (last.starts_with("xn--") || (last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic())))
+        && (last.starts_with("xn--")
+            || (last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic())))
 }
 
 /// Letters, digits and inner hyphens, of which two in a row mark an encoded name.
 fn is_host_part(part: &str) -> bool {
     (1..=63).contains(&part.len())
-        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+        && part
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         && !part.starts_with('-')
         && !part.ends_with('-')
         && (part.starts_with("xn-") || !part.contains("--"))
@@ -100,9 +133,22 @@ mod tests {
 
     #[test]
     fn who_is_born_today_is_too_young_but_not_unborn() {
-        let born = |day| TraineeChanges { date_of_birth: Change::Set(day), ..TraineeChanges::default() };
-        let kind = |day| apply((), None, born(day), &[BORN, OLD_ENOUGH]).problems().first().map(|p| p.kind.clone());
-        assert_eq!(kind(TODAY), Some(ProblemKind::TooYoung { years: MIN_AGE_YEARS }));
+        let born = |day| TraineeChanges {
+            date_of_birth: Change::Set(day),
+            ..TraineeChanges::default()
+        };
+        let kind = |day| {
+            apply((), None, born(day), &[BORN, OLD_ENOUGH])
+                .problems()
+                .first()
+                .map(|p| p.kind.clone())
+        };
+        assert_eq!(
+            kind(TODAY),
+            Some(ProblemKind::TooYoung {
+                years: MIN_AGE_YEARS
+            })
+        );
         assert_eq!(kind(TODAY.succ_opt().unwrap()), Some(ProblemKind::InFuture));
     }
 

@@ -24,12 +24,22 @@ rules! { Placement:
 }
 
 fn urn_form(candidate: &Candidate<Placement>, _: &Context<'_>) -> Findings {
-    let wrong = candidate.record.urn.as_deref().is_some_and(|urn| !is_urn(urn));
-    found_if(wrong, F::urn, || ProblemKind::NotExactDigits { digits: URN_DIGITS })
+    let wrong = candidate
+        .record
+        .urn
+        .as_deref()
+        .is_some_and(|urn| !is_urn(urn));
+    found_if(wrong, F::urn, || ProblemKind::NotExactDigits {
+        digits: URN_DIGITS,
+    })
 }
 
 fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
-    let known = candidate.record.urn.as_deref().and_then(|urn| context.organisations.school(urn));
+    let known = candidate
+        .record
+        .urn
+        .as_deref()
+        .and_then(|urn| context.organisations.school(urn));
     let Some(school) = known else {
         // What the placement showed was the school's, and goes with it.
         if candidate.record.school_id.take().is_some() {
@@ -42,7 +52,8 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
         }
         return;
     };
-    // The record may lack what was sent, which can be of any length. On create null counts as not sent.
+    // The record may lack what was sent, which can be of any length. On create null counts as not
+    // sent.
     let is_new = candidate.is_new();
     let differs = |requested: &Change<Text>, own: Option<&str>| match requested {
         Change::Set(sent) => Some(sent.as_str()) != own,
@@ -65,15 +76,22 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
 /// A known school gives the name.
 fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     // Whether a school gives the name is not known while its URN is not.
-    let missing =
-        candidate.is_valid(&[F::urn]) && candidate.record.name.is_none() && !is_given(F::name, candidate, context);
-    found_if(missing || candidate.is_blank(F::name), F::name, || ProblemKind::Blank)
+    let missing = candidate.is_valid(&[F::urn])
+        && candidate.record.name.is_none()
+        && !is_given(F::name, candidate, context);
+    found_if(missing || candidate.is_blank(F::name), F::name, || {
+        ProblemKind::Blank
+    })
 }
 
 fn postcode(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
     let wrong = candidate.record.school_id.is_none()
         && !is_given(F::postcode, candidate, context)
-        && candidate.record.postcode.as_deref().is_some_and(|postcode| !is_postcode(postcode));
+        && candidate
+            .record
+            .postcode
+            .as_deref()
+            .is_some_and(|postcode| !is_postcode(postcode));
     found_if(wrong, F::postcode, || ProblemKind::NotPostcode)
 }
 
@@ -86,7 +104,11 @@ fn is_given(field: F, candidate: &Candidate<Placement>, context: &Context<'_>) -
 /// outward part of one or two letters, a digit and perhaps one more digit or letter, and an inward
 /// part of a digit and two letters.
 fn is_postcode(text: &str) -> bool {
-    let Some((outward, inward)) = text.len().checked_sub(3).and_then(|at| text.split_at_checked(at)) else {
+    let Some((outward, inward)) = text
+        .len()
+        .checked_sub(3)
+        .and_then(|at| text.split_at_checked(at))
+    else {
         return false;
     };
     let outward = outward.strip_suffix(' ').unwrap_or(outward);
@@ -124,14 +146,26 @@ mod tests {
     }
 
     fn change(urn: Option<&str>, name: Option<&str>, postcode: Option<&str>) -> PlacementChanges {
-        let set = |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
-        PlacementChanges { urn: set(urn), name: set(name), postcode: set(postcode) }
+        let set =
+            |value: Option<&str>| value.map_or(Change::Keep, |value| Change::Set(value.to_owned()));
+        PlacementChanges {
+            urn: set(urn),
+            name: set(name),
+            postcode: set(postcode),
+        }
     }
 
     /// The name and postcode that a request leaves, and the fields that its notices are about.
-    fn left(stored: Option<&Placement>, changes: PlacementChanges) -> (Option<String>, Option<String>, Vec<Path>) {
+    fn left(
+        stored: Option<&Placement>,
+        changes: PlacementChanges,
+    ) -> (Option<String>, Option<String>, Vec<Path>) {
         let (record, notices) = apply((), stored, changes, &[SCHOOL]).into_result().unwrap();
-        (record.name, record.postcode, notices.into_iter().map(|notice| notice.at).collect())
+        (
+            record.name,
+            record.postcode,
+            notices.into_iter().map(|notice| notice.at).collect(),
+        )
     }
 
     fn text(text: &str) -> Option<String> {
@@ -140,7 +174,11 @@ mod tests {
 
     #[test]
     fn a_placement_without_a_school_keeps_what_it_has() {
-        let own = Placement { school_id: None, urn: text("123456"), ..linked() };
+        let own = Placement {
+            school_id: None,
+            urn: text("123456"),
+            ..linked()
+        };
         let moved = left(Some(&own), change(Some("654321"), None, None));
         assert_eq!(moved, (text("Elmfield School"), text("AB1 2CD"), vec![]));
     }
@@ -148,11 +186,20 @@ mod tests {
     #[test]
     fn a_placement_that_leaves_its_school_keeps_what_is_sent_even_as_the_school_had_it() {
         let elsewhere = Some("123456");
-        assert_eq!(left(Some(&linked()), change(elsewhere, None, None)), (None, None, vec![]));
+        assert_eq!(
+            left(Some(&linked()), change(elsewhere, None, None)),
+            (None, None, vec![])
+        );
         let named = change(elsewhere, Some("Elmfield School"), None);
-        assert_eq!(left(Some(&linked()), named), (text("Elmfield School"), None, vec![]));
+        assert_eq!(
+            left(Some(&linked()), named),
+            (text("Elmfield School"), None, vec![])
+        );
         let placed = change(elsewhere, None, Some("AB1 2CD"));
-        assert_eq!(left(Some(&linked()), placed), (None, text("AB1 2CD"), vec![]));
+        assert_eq!(
+            left(Some(&linked()), placed),
+            (None, text("AB1 2CD"), vec![])
+        );
     }
 
     #[test]
@@ -167,28 +214,46 @@ mod tests {
         ] {
             let (given_name, given_postcode) = school();
             let changes = change(Some("100001"), sent_name, sent_postcode);
-            assert_eq!(left(None, changes), (given_name, given_postcode, noticed), "{sent_name:?} {sent_postcode:?}");
+            assert_eq!(
+                left(None, changes),
+                (given_name, given_postcode, noticed),
+                "{sent_name:?} {sent_postcode:?}"
+            );
         }
         let noticed = vec![F::postcode.into()];
         let changes = change(Some("100002"), None, Some("M1 1AA"));
-        assert_eq!(left(None, changes), (text("Ashfield School"), None, noticed));
+        assert_eq!(
+            left(None, changes),
+            (text("Ashfield School"), None, noticed)
+        );
     }
 
     /// The school has another name and postcode since the placement was written.
     #[test]
     fn what_was_not_sent_gets_no_notice() {
-        let outdated = Placement { name: text("Old name"), postcode: text("M1 1AA"), ..linked() };
+        let outdated = Placement {
+            name: text("Old name"),
+            postcode: text("M1 1AA"),
+            ..linked()
+        };
         let (name, postcode) = (F::name.into(), F::postcode.into());
-        for (changes, noticed) in
-            [(change(None, Some("New"), None), name), (change(None, None, Some("M2 2AA")), postcode)]
-        {
-            assert_eq!(left(Some(&outdated), changes), (text("Elmfield School"), text("AB1 2CD"), vec![noticed]));
+        for (changes, noticed) in [
+            (change(None, Some("New"), None), name),
+            (change(None, None, Some("M2 2AA")), postcode),
+        ] {
+            assert_eq!(
+                left(Some(&outdated), changes),
+                (text("Elmfield School"), text("AB1 2CD"), vec![noticed])
+            );
         }
     }
 
     #[test]
     fn full_postcodes_of_every_form_are_taken() {
-        for text in ["M1 1AA", "M60 1NW", "CR2 6XH", "DN55 1PT", "W1A 1HQ", "EC1A 1BB", "ec1a1bb", "Sw1a 2aA"] {
+        for text in [
+            "M1 1AA", "M60 1NW", "CR2 6XH", "DN55 1PT", "W1A 1HQ", "EC1A 1BB", "ec1a1bb",
+            "Sw1a 2aA",
+        ] {
             assert!(is_postcode(text), "{text}");
         }
     }
@@ -218,9 +283,24 @@ mod tests {
         let mut organisations = crate::rules::testing::organisations();
         organisations.schools[0].postcode = text("none");
         let rules = [SCHOOL, POSTCODE];
-        let placed = apply_with(&organisations, (), None, change(Some("100001"), None, None), &rules);
-        assert_eq!((placed.problems(), &placed.record.postcode), (&[][..], &text("none")));
-        let elsewhere = apply_with(&organisations, (), None, change(Some("123456"), None, Some("none")), &rules);
+        let placed = apply_with(
+            &organisations,
+            (),
+            None,
+            change(Some("100001"), None, None),
+            &rules,
+        );
+        assert_eq!(
+            (placed.problems(), &placed.record.postcode),
+            (&[][..], &text("none"))
+        );
+        let elsewhere = apply_with(
+            &organisations,
+            (),
+            None,
+            change(Some("123456"), None, Some("none")),
+            &rules,
+        );
         assert_eq!(elsewhere.problems().len(), 1);
     }
 
@@ -237,7 +317,10 @@ mod tests {
 
     #[test]
     fn a_postcode_that_was_the_schools_must_have_its_form_without_it() {
-        let odd = Placement { postcode: text("none"), ..linked() };
+        let odd = Placement {
+            postcode: text("none"),
+            ..linked()
+        };
         let leaves = change(Some("123456"), Some("A school"), Some("none"));
         let candidate = apply((), Some(&odd), leaves, &[URN, SCHOOL, NAME, POSTCODE]);
         assert_eq!(paths(&candidate), [F::postcode.into()]);
@@ -246,8 +329,17 @@ mod tests {
     #[test]
     fn a_blank_name_is_reported_beside_a_wrong_urn_and_a_missing_one_is_not() {
         let rules = [URN, NAME];
-        let blank = PlacementChanges { name: Change::Blank, ..change(Some("zz"), None, None) };
-        assert_eq!(paths(&apply((), None, blank, &rules)), [F::urn.into(), F::name.into()]);
-        assert_eq!(paths(&apply((), None, change(Some("zz"), None, None), &rules)), [F::urn.into()]);
+        let blank = PlacementChanges {
+            name: Change::Blank,
+            ..change(Some("zz"), None, None)
+        };
+        assert_eq!(
+            paths(&apply((), None, blank, &rules)),
+            [F::urn.into(), F::name.into()]
+        );
+        assert_eq!(
+            paths(&apply((), None, change(Some("zz"), None, None), &rules)),
+            [F::urn.into()]
+        );
     }
 }

@@ -26,7 +26,10 @@ rules! { Recommendation:
 }
 
 fn date_not_in_future(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
-    let late = candidate.record.qts_standards_met_date.is_some_and(|day| day > context.today);
+    let late = candidate
+        .record
+        .qts_standards_met_date
+        .is_some_and(|day| day > context.today);
     found_if(late, F::qts_standards_met_date, || ProblemKind::InFuture)
 }
 
@@ -36,35 +39,51 @@ fn date_after_start(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> F
         .qts_standards_met_date
         .zip(candidate.owner.itt_start_date)
         .is_some_and(|(met, start)| met < start);
-    found_if(early, F::qts_standards_met_date, || ProblemKind::Before { field: TraineeField::itt_start_date.into() })
+    found_if(early, F::qts_standards_met_date, || ProblemKind::Before {
+        field: TraineeField::itt_start_date.into(),
+    })
 }
 
 fn degree(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
     let needed = route(&candidate.owner, context.lists).is_some_and(|route| route.degree_required);
-    found_if(needed && candidate.owner.degrees.is_empty(), TraineeField::degrees, || ProblemKind::NoDegree)
+    found_if(
+        needed && candidate.owner.degrees.is_empty(),
+        TraineeField::degrees,
+        || ProblemKind::NoDegree,
+    )
 }
 
 fn placements(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
-    let Some(route) = route(&candidate.owner, context.lists) else { return Findings::new() };
+    let Some(route) = route(&candidate.owner, context.lists) else {
+        return Findings::new();
+    };
     if candidate.owner.placements.len() >= route.min_placements as usize {
         return Findings::new();
     }
     found(
         TraineeField::placements,
-        ProblemKind::TooFewPlacements { min: route.min_placements, route: route.key.clone() },
+        ProblemKind::TooFewPlacements {
+            min: route.min_placements,
+            route: route.key.clone(),
+        },
     )
 }
 
 fn employing_school(candidate: &Candidate<Recommendation>, context: &Context<'_>) -> Findings {
-    let needed = route(&candidate.owner, context.lists).is_some_and(|route| route.employing_school_required_for_award);
-    found_if(needed && candidate.owner.employing_school_urn.is_none(), TraineeField::employing_school_urn, || {
-        ProblemKind::NoEmployingSchool
-    })
+    let needed = route(&candidate.owner, context.lists)
+        .is_some_and(|route| route.employing_school_required_for_award);
+    found_if(
+        needed && candidate.owner.employing_school_urn.is_none(),
+        TraineeField::employing_school_urn,
+        || ProblemKind::NoEmployingSchool,
+    )
 }
 
 fn state(candidate: &Candidate<Recommendation>, _: &Context<'_>) -> Findings {
     let refused = candidate.owner.next_state(Action::Recommend).is_err();
-    found_if(refused, TraineeField::state, || ProblemKind::WrongState { action: Action::Recommend })
+    found_if(refused, TraineeField::state, || ProblemKind::WrongState {
+        action: Action::Recommend,
+    })
 }
 
 #[cfg(test)]
@@ -81,8 +100,16 @@ mod tests {
     #[test]
     fn a_record_without_a_state_is_a_draft_which_has_no_recommendation() {
         let refused = |state| {
-            let trainee = Trainee { state, ..Trainee::default() };
-            paths(&apply(trainee, None, RecommendationChanges::default(), &[STATE]))
+            let trainee = Trainee {
+                state,
+                ..Trainee::default()
+            };
+            paths(&apply(
+                trainee,
+                None,
+                RecommendationChanges::default(),
+                &[STATE],
+            ))
         };
         assert_eq!(refused(None), [TraineeField::state.into()]);
         assert_eq!(refused(Some(State::SubmittedForTrn)), []);
@@ -97,7 +124,9 @@ mod tests {
             ..Trainee::default()
         };
         let refused = |met| {
-            let changes = RecommendationChanges { qts_standards_met_date: Change::Set(day(met)) };
+            let changes = RecommendationChanges {
+                qts_standards_met_date: Change::Set(day(met)),
+            };
             paths(&apply(trainee.clone(), None, changes, &[DATE_AFTER_START]))
         };
         assert_eq!(refused("2026-09-01"), []);
@@ -106,11 +135,27 @@ mod tests {
 
     #[test]
     fn a_day_in_the_future_and_before_the_training_is_both() {
-        let trainee = Trainee { itt_start_date: Some(TODAY + Months::new(10)), ..Trainee::default() };
-        let tomorrow = RecommendationChanges { qts_standards_met_date: Change::Set(TODAY.succ_opt().unwrap()) };
-        let candidate = apply(trainee, None, tomorrow, &[DATE_NOT_IN_FUTURE, DATE_AFTER_START]);
-        let kinds: Vec<_> = candidate.problems().iter().map(|problem| problem.kind.clone()).collect();
-        let before = ProblemKind::Before { field: TraineeField::itt_start_date.into() };
+        let trainee = Trainee {
+            itt_start_date: Some(TODAY + Months::new(10)),
+            ..Trainee::default()
+        };
+        let tomorrow = RecommendationChanges {
+            qts_standards_met_date: Change::Set(TODAY.succ_opt().unwrap()),
+        };
+        let candidate = apply(
+            trainee,
+            None,
+            tomorrow,
+            &[DATE_NOT_IN_FUTURE, DATE_AFTER_START],
+        );
+        let kinds: Vec<_> = candidate
+            .problems()
+            .iter()
+            .map(|problem| problem.kind.clone())
+            .collect();
+        let before = ProblemKind::Before {
+            field: TraineeField::itt_start_date.into(),
+        };
         assert_eq!(kinds, [ProblemKind::InFuture, before]);
     }
 }

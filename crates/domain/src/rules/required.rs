@@ -1,7 +1,7 @@
 //! Fields that every trainee needs in all versions (contract, section 2.1).
 //!
-//! They are those of the dictionary that say `required`. A field that one version requires is a rule of that version alone
-//! ([`Rule::require`](crate::Rule::require)).
+//! They are those of the dictionary that say `required`. A field that one version requires is a
+//! rule of that version alone ([`Rule::require`](crate::Rule::require)).
 
 use crate::records::trainee::{Trainee, TraineeField as F};
 
@@ -47,9 +47,16 @@ mod tests {
             FUND_CODE,
             FUNDING_METHOD,
         ];
-        let mut fields: Vec<F> = rules.iter().filter_map(|rule| rule.required_field()).collect();
+        let mut fields: Vec<F> = rules
+            .iter()
+            .filter_map(|rule| rule.required_field())
+            .collect();
         fields.sort();
-        let required: Vec<F> = F::ALL.iter().copied().filter(|field| field.info().required).collect();
+        let required: Vec<F> = F::ALL
+            .iter()
+            .copied()
+            .filter(|field| field.info().required)
+            .collect();
         assert_eq!(fields, required);
     }
 }

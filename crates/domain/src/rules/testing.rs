@@ -15,7 +15,10 @@ use crate::records::record::Record;
 /// The date of the tests.
 pub(crate) const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2026, 10, 5).unwrap();
 
-const ACCEPTED_CODES: AcceptedCodes = AcceptedCodes { accepted: &[], funding_exception_years: &[2025] };
+const ACCEPTED_CODES: AcceptedCodes = AcceptedCodes {
+    accepted: &[],
+    funding_exception_years: &[2025],
+};
 
 /// A school with a postcode, one without, and a training partner with both of its numbers.
 pub(crate) fn organisations() -> Organisations {
@@ -43,7 +46,12 @@ pub(crate) fn organisations() -> Organisations {
 
 /// The context of the tests.
 pub(crate) fn context(organisations: &Organisations) -> Context<'_> {
-    Context { today: TODAY, lists: Lists::embedded(), accepted_codes: &ACCEPTED_CODES, organisations }
+    Context {
+        today: TODAY,
+        lists: Lists::embedded(),
+        accepted_codes: &ACCEPTED_CODES,
+        organisations,
+    }
 }
 
 /// Applies some rules alone to a request: one for a new record, or one that changes a stored one.
@@ -72,5 +80,9 @@ pub(crate) fn apply_with<R: Record>(
 
 /// The paths of the problems.
 pub(crate) fn paths<R: Record>(candidate: &Candidate<R>) -> Vec<Path> {
-    candidate.problems().iter().map(|problem| problem.at.clone()).collect()
+    candidate
+        .problems()
+        .iter()
+        .map(|problem| problem.at.clone())
+        .collect()
 }

@@ -1,5 +1,5 @@
-//! An update runs every rule that reads a field which it changes: a record that became wrong in that one field is found
-//! out, whichever of the rule's fields it was.
+//! An update runs every rule that reads a field which it changes: a record that became wrong in
+//! that one field is found out, whichever of the rule's fields it was.
 
 use TraineeField as F;
 
@@ -11,7 +11,10 @@ use crate::records::record::{Changes as _, Stored as _};
 use crate::records::trainee::{FlatTrainee, Trainee, TraineeChanges, TraineeField};
 
 fn set(changes: &mut TraineeChanges, field: F, value: &str) {
-    assert!(changes.set(field, Input::Text(value.into())), "{field:?} {value}");
+    assert!(
+        changes.set(field, Input::Text(value.into())),
+        "{field:?} {value}"
+    );
 }
 
 fn trainee(fields: &[(F, &str)]) -> FlatTrainee {
@@ -39,8 +42,9 @@ fn change_to(record: &FlatTrainee, field: F) -> TraineeChanges {
     changes
 }
 
-/// The rule refuses the record `wrong` at `at`. It does so too when the record comes about by an update of one field,
-/// which was that of the record `other` before: each of the fields in which they differ.
+/// The rule refuses the record `wrong` at `at`. It does so too when the record comes about by an
+/// update of one field, which was that of the record `other` before: each of the fields in which
+/// they differ.
 #[track_caller]
 fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, &str)]) {
     let (wrong, other) = (trainee(wrong), trainee(other));
@@ -54,7 +58,11 @@ fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, 
         let before = apply::<Trainee>((), Some(&wrong), change_to(&other, field), &[]).record;
         let candidate = apply((), Some(&before), change_to(&wrong, field), &[rule]);
         assert_eq!(candidate.record, wrong, "{} {field:?}", rule.name);
-        let places: Vec<_> = candidate.problems().iter().map(|problem| problem.at.clone()).collect();
+        let places: Vec<_> = candidate
+            .problems()
+            .iter()
+            .map(|problem| problem.at.clone())
+            .collect();
         assert_eq!(places, [at.into()], "{} {field:?}", rule.name);
     }
 }
@@ -63,17 +71,57 @@ fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, 
 fn rules_about_one_field_run_when_it_changes() {
     for (rule, field, wrong, right) in [
         (personal::BORN, F::date_of_birth, "2026-10-06", "1999-04-12"),
-        (personal::OLD_ENOUGH, F::date_of_birth, "2010-10-06", "1999-04-12"),
-        (personal::NOT_TOO_OLD, F::date_of_birth, "1926-10-04", "1999-04-12"),
+        (
+            personal::OLD_ENOUGH,
+            F::date_of_birth,
+            "2010-10-06",
+            "1999-04-12",
+        ),
+        (
+            personal::NOT_TOO_OLD,
+            F::date_of_birth,
+            "1926-10-04",
+            "1999-04-12",
+        ),
         (personal::EMAIL, F::email, "nobody", "trainee@example.com"),
         (personal::AGENCY_ID, F::agency_id, "1", "0310261553101"),
         (personal::APPLICATION_ID, F::application_id, "12345678", "1"),
-        (dates::START_NOT_TOO_LATE, F::itt_start_date, "2028-01-01", "2027-12-31"),
-        (dates::END_NOT_TOO_LATE, F::itt_end_date, "2032-01-01", "2031-12-31"),
-        (dates::END_NOT_TOO_EARLY, F::itt_end_date, "2016-10-04", "2016-10-05"),
-        (dates::STARTED_NOT_TOO_EARLY, F::itt_start_date, "2016-10-04", "2016-10-05"),
-        (dates::STARTED_NOT_TOO_EARLY, F::trainee_start_date, "2016-10-04", "2016-10-05"),
-        (dates::STARTED_NOT_IN_FUTURE, F::trainee_start_date, "2026-10-06", "2026-10-05"),
+        (
+            dates::START_NOT_TOO_LATE,
+            F::itt_start_date,
+            "2028-01-01",
+            "2027-12-31",
+        ),
+        (
+            dates::END_NOT_TOO_LATE,
+            F::itt_end_date,
+            "2032-01-01",
+            "2031-12-31",
+        ),
+        (
+            dates::END_NOT_TOO_EARLY,
+            F::itt_end_date,
+            "2016-10-04",
+            "2016-10-05",
+        ),
+        (
+            dates::STARTED_NOT_TOO_EARLY,
+            F::itt_start_date,
+            "2016-10-04",
+            "2016-10-05",
+        ),
+        (
+            dates::STARTED_NOT_TOO_EARLY,
+            F::trainee_start_date,
+            "2016-10-04",
+            "2016-10-05",
+        ),
+        (
+            dates::STARTED_NOT_IN_FUTURE,
+            F::trainee_start_date,
+            "2026-10-06",
+            "2026-10-05",
+        ),
         (course::COURSE_YEAR_NUMBER, F::course_year, "one", "1"),
     ] {
         refused_by_any(rule, field, &[(field, wrong)], &[(field, right)]);
@@ -85,19 +133,34 @@ fn rules_about_dates_run_when_either_changes() {
     refused_by_any(
         dates::END_AFTER_START,
         F::itt_end_date,
-        &[(F::itt_start_date, "2026-09-02"), (F::itt_end_date, "2026-09-02")],
-        &[(F::itt_start_date, "2026-09-01"), (F::itt_end_date, "2027-07-16")],
+        &[
+            (F::itt_start_date, "2026-09-02"),
+            (F::itt_end_date, "2026-09-02"),
+        ],
+        &[
+            (F::itt_start_date, "2026-09-01"),
+            (F::itt_end_date, "2027-07-16"),
+        ],
     );
     let route = (F::training_route, "12");
     for start in [F::itt_start_date, F::trainee_start_date] {
         let other = [(F::training_route, "11"), (start, "2022-08-01")];
-        refused_by_any(course::ROUTE_IN_YEAR, F::training_route, &[route, (start, "2022-07-31")], &other);
+        refused_by_any(
+            course::ROUTE_IN_YEAR,
+            F::training_route,
+            &[route, (start, "2022-07-31")],
+            &other,
+        );
     }
 }
 
 #[test]
 fn rules_about_subjects_and_ages_run_when_any_of_them_changes() {
-    let (one, two, three) = (F::course_subject_1, F::course_subject_2, F::course_subject_3);
+    let (one, two, three) = (
+        F::course_subject_1,
+        F::course_subject_2,
+        F::course_subject_3,
+    );
     let (range, route) = (F::course_age_range, F::training_route);
     refused_by_any(
         course::PRIMARY_SUBJECT,
@@ -152,54 +215,127 @@ fn rules_about_what_a_route_or_an_aim_asks_for_run_when_it_changes() {
         &[(route, "11")],
         &[(route, "16"), (F::study_mode, "01")],
     );
-    refused_by_any(course::STUDY_MODE, F::study_mode, &[(route, "11")], &[(route, "16"), (F::study_mode, "01")]);
+    refused_by_any(
+        course::STUDY_MODE,
+        F::study_mode,
+        &[(route, "11")],
+        &[(route, "16"), (F::study_mode, "01")],
+    );
     refused_by_any(
         course::QUALIFICATION_AIM,
         F::itt_qualification_aim,
         &[(F::itt_aim, "202")],
         &[(F::itt_aim, "201"), (F::itt_qualification_aim, "001")],
     );
-    refused_by_any(course::IQTS_COUNTRY, country, &[(route, "15")], &[(route, "11"), (country, "FR")]);
-    refused_by_any(course::NO_IQTS_COUNTRY, country, &[(route, "11"), (country, "FR")], &[(route, "15")]);
+    refused_by_any(
+        course::IQTS_COUNTRY,
+        country,
+        &[(route, "15")],
+        &[(route, "11"), (country, "FR")],
+    );
+    refused_by_any(
+        course::NO_IQTS_COUNTRY,
+        country,
+        &[(route, "11"), (country, "FR")],
+        &[(route, "15")],
+    );
 }
 
 #[test]
 fn rules_about_funding_run_when_anything_changes_that_funding_depends_on() {
-    let (route, fund, method, subject) = (F::training_route, F::fund_code, F::funding_method, F::course_subject_1);
+    let (route, fund, method, subject) = (
+        F::training_route,
+        F::fund_code,
+        F::funding_method,
+        F::course_subject_1,
+    );
     for start in [F::itt_start_date, F::trainee_start_date] {
         refused_by_any(
             funding::STUDENT_FINANCE,
             fund,
-            &[(fund, "7"), (route, "14"), (F::course_age_range, "13918"), (start, "2026-09-01")],
-            &[(fund, "2"), (route, "11"), (F::course_age_range, "13918"), (start, "2026-09-01")],
+            &[
+                (fund, "7"),
+                (route, "14"),
+                (F::course_age_range, "13918"),
+                (start, "2026-09-01"),
+            ],
+            &[
+                (fund, "2"),
+                (route, "11"),
+                (F::course_age_range, "13918"),
+                (start, "2026-09-01"),
+            ],
         );
         refused_by_any(
             funding::STUDENT_FINANCE,
             fund,
-            &[(fund, "7"), (route, "11"), (F::course_age_range, "13918"), (start, "2027-08-01")],
-            &[(fund, "2"), (route, "11"), (F::course_age_range, "13918"), (start, "2026-09-01")],
+            &[
+                (fund, "7"),
+                (route, "11"),
+                (F::course_age_range, "13918"),
+                (start, "2027-08-01"),
+            ],
+            &[
+                (fund, "2"),
+                (route, "11"),
+                (F::course_age_range, "13918"),
+                (start, "2026-09-01"),
+            ],
         );
         refused_by_any(
             funding::FUNDING_WITH_FINANCE,
             method,
-            &[(method, "D"), (fund, "2"), (subject, "100346"), (start, "2025-09-01")],
-            &[(method, "6"), (fund, "7"), (subject, "100425"), (start, "2025-09-01")],
+            &[
+                (method, "D"),
+                (fund, "2"),
+                (subject, "100346"),
+                (start, "2025-09-01"),
+            ],
+            &[
+                (method, "6"),
+                (fund, "7"),
+                (subject, "100425"),
+                (start, "2025-09-01"),
+            ],
         );
         refused_by_any(
             funding::FUNDING_WITH_FINANCE,
             method,
-            &[(method, "D"), (fund, "2"), (subject, "100425"), (start, "2026-09-01")],
-            &[(method, "D"), (fund, "2"), (subject, "100425"), (start, "2025-09-01")],
+            &[
+                (method, "D"),
+                (fund, "2"),
+                (subject, "100425"),
+                (start, "2026-09-01"),
+            ],
+            &[
+                (method, "D"),
+                (fund, "2"),
+                (subject, "100425"),
+                (start, "2025-09-01"),
+            ],
         );
         refused_by_any(
             funding::FUNDING_EXISTS,
             method,
-            &[(method, "B"), (route, "11"), (subject, "100425"), (start, "2026-09-01")],
-            &[(method, "6"), (route, "12"), (subject, "100403"), (start, "2025-09-01")],
+            &[
+                (method, "B"),
+                (route, "11"),
+                (subject, "100425"),
+                (start, "2026-09-01"),
+            ],
+            &[
+                (method, "6"),
+                (route, "12"),
+                (subject, "100403"),
+                (start, "2025-09-01"),
+            ],
         );
         for (rule, field) in [
             (funding::INITIATIVE, F::training_initiative),
-            (funding::ADDITIONAL_INITIATIVE, F::additional_training_initiative),
+            (
+                funding::ADDITIONAL_INITIATIVE,
+                F::additional_training_initiative,
+            ),
         ] {
             refused_by_any(
                 rule,
@@ -228,29 +364,59 @@ fn repeated_disability_is_found_whichever_of_them_changes() {
 
 #[test]
 fn adjustments_run_when_any_of_their_fields_changes() {
-    let planned = trainee(&[(F::itt_start_date, "2026-09-01"), (F::trainee_start_date, "2026-09-14")]);
-    for (field, day) in [(F::itt_start_date, "2026-09-14"), (F::trainee_start_date, "2026-09-01")] {
+    let planned = trainee(&[
+        (F::itt_start_date, "2026-09-01"),
+        (F::trainee_start_date, "2026-09-14"),
+    ]);
+    for (field, day) in [
+        (F::itt_start_date, "2026-09-14"),
+        (F::trainee_start_date, "2026-09-01"),
+    ] {
         let mut changes = TraineeChanges::default();
         set(&mut changes, field, day);
         let candidate = apply((), Some(&planned), changes, &[dates::START_AS_PLANNED]);
         assert_eq!(candidate.record.trainee_start_date, None, "{field:?}");
     }
     let follows = trainee(&[(F::itt_start_date, "2026-09-01")]);
-    for (sent, noticed) in [(Some("2026-09-01"), true), (Some("2026-09-02"), false), (None, false)] {
+    for (sent, noticed) in [
+        (Some("2026-09-01"), true),
+        (Some("2026-09-02"), false),
+        (None, false),
+    ] {
         let mut changes = TraineeChanges::default();
         set(&mut changes, F::itt_start_date, "2026-09-08");
-        sent.iter().for_each(|day| set(&mut changes, F::trainee_start_date, day));
-        let (record, notices) = apply((), Some(&follows), changes, &[dates::START_AS_PLANNED]).into_result().unwrap();
-        assert_eq!(record.trainee_start_date.is_some(), sent == Some("2026-09-02"));
-        let kind = NoticeKind::MovesWith { field: F::itt_start_date.into() };
-        let notice = Notice { at: F::trainee_start_date.into(), kind };
-        assert_eq!(notices, if noticed { vec![notice] } else { vec![] }, "{sent:?}");
+        sent.iter()
+            .for_each(|day| set(&mut changes, F::trainee_start_date, day));
+        let (record, notices) = apply((), Some(&follows), changes, &[dates::START_AS_PLANNED])
+            .into_result()
+            .unwrap();
+        assert_eq!(
+            record.trainee_start_date.is_some(),
+            sent == Some("2026-09-02")
+        );
+        let kind = NoticeKind::MovesWith {
+            field: F::itt_start_date.into(),
+        };
+        let notice = Notice {
+            at: F::trainee_start_date.into(),
+            kind,
+        };
+        assert_eq!(
+            notices,
+            if noticed { vec![notice] } else { vec![] },
+            "{sent:?}"
+        );
     }
     let veteran = trainee(&[(F::funding_method, "C"), (F::training_initiative, "026")]);
     let other = trainee(&[(F::funding_method, "6"), (F::training_initiative, "036")]);
     for field in [F::funding_method, F::training_initiative] {
         let before = apply::<Trainee>((), Some(&veteran), change_to(&other, field), &[]).record;
-        let candidate = apply((), Some(&before), change_to(&veteran, field), &[funding::VETERANS_INITIATIVE]);
+        let candidate = apply(
+            (),
+            Some(&before),
+            change_to(&veteran, field),
+            &[funding::VETERANS_INITIATIVE],
+        );
         assert_eq!(candidate.record.training_initiative, None, "{field:?}");
     }
 }

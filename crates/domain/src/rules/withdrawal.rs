@@ -22,8 +22,8 @@ required_rules! { Withdrawal:
 
 rules! { Withdrawal:
     STATE("4.13") = "withdrawal_state": "is submitted_for_trn, trn_received or deferred", [] => Run::Check(state);
-    // Like the state it is a gate, which is reported together with problems of the fields, so that it reads none: reasons
-    // that cannot be read do not say that the record was added in error.
+    // Like the state it is a gate, which is reported together with problems of the fields, so that
+    // it reads none: reasons that cannot be read do not say that the record was added in error.
     STARTED("4.13") = "withdrawal_started": "the training has started, unless the record was added in error",
         [] => Run::Check(started);
     DATE_AFTER_START("4.13") = "withdrawal_date_after_start":
@@ -31,8 +31,8 @@ rules! { Withdrawal:
         [F::withdrawal_date, F::reasons] => Run::CheckNeeding(&[F::withdrawal_date], date_after_start);
     REASONS_ONCE("4.13") = "withdrawal_reasons_once": "each is recorded once",
         [F::reasons] => Run::Adjust(reasons_once);
-    // Where the trigger itself is wrong, both lists count together, so the trigger is not among the fields whose
-    // problems skip the rule.
+    // Where the trigger itself is wrong, both lists count together, so the trigger is not among the
+    // fields whose problems skip the rule.
     REASONS("2.5") = "withdrawal_reasons_for_trigger": "at least one, and each is listed for the trigger",
         [F::reasons] => Run::CheckDemanding(reasons);
     ANOTHER_REASON("4.13") = "withdrawal_another_reason": "must be there when a reason says that it is another",
@@ -46,7 +46,13 @@ rules! { Withdrawal:
 fn state(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
     match candidate.owner.next_state(Action::Withdraw) {
         Ok(_) => Findings::new(),
-        Err(error) => found(TraineeField::state, ProblemKind::Transition { action: error.action, state: error.state }),
+        Err(error) => found(
+            TraineeField::state,
+            ProblemKind::Transition {
+                action: error.action,
+                state: error.state,
+            },
+        ),
     }
 }
 
@@ -55,19 +61,34 @@ fn started(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
     if added_in_error(candidate) {
         return Findings::new();
     }
-    if trainee.itt_start_date.is_some_and(|day| day > context.today) {
-        return vec![Problem::at(TraineeField::itt_start_date, ProblemKind::NotStarted)];
+    if trainee
+        .itt_start_date
+        .is_some_and(|day| day > context.today)
+    {
+        return vec![Problem::at(
+            TraineeField::itt_start_date,
+            ProblemKind::NotStarted,
+        )];
     }
     let waiting = trainee.commencement_status.as_deref() == Some(NOT_YET_STARTED);
-    found_if(waiting, TraineeField::commencement_status, || ProblemKind::NotStarted)
+    found_if(waiting, TraineeField::commencement_status, || {
+        ProblemKind::NotStarted
+    })
 }
 
 fn date_after_start(candidate: &Candidate<Withdrawal>, _: &Context<'_>) -> Findings {
-    let early =
-        candidate.record.withdrawal_date.zip(candidate.owner.itt_start_date).is_some_and(|(left, start)| left < start);
-    found_if(early && !added_in_error(candidate), F::withdrawal_date, || ProblemKind::Before {
-        field: TraineeField::itt_start_date.into(),
-    })
+    let early = candidate
+        .record
+        .withdrawal_date
+        .zip(candidate.owner.itt_start_date)
+        .is_some_and(|(left, start)| left < start);
+    found_if(
+        early && !added_in_error(candidate),
+        F::withdrawal_date,
+        || ProblemKind::Before {
+            field: TraineeField::itt_start_date.into(),
+        },
+    )
 }
 
 fn reasons_once(candidate: &mut Candidate<Withdrawal>, _: &Context<'_>) {
@@ -78,7 +99,12 @@ fn reasons_once(candidate: &mut Candidate<Withdrawal>, _: &Context<'_>) {
 }
 
 fn reasons(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
-    let Some(reasons) = candidate.record.reasons.as_deref().filter(|reasons| !reasons.is_empty()) else {
+    let Some(reasons) = candidate
+        .record
+        .reasons
+        .as_deref()
+        .filter(|reasons| !reasons.is_empty())
+    else {
         return found(F::reasons, ProblemKind::NoReasons);
     };
     let trigger = candidate.record.trigger.as_deref();
@@ -90,26 +116,39 @@ fn reasons(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
         .map(|reason| reason.code.clone())
         .collect();
     accepted.dedup();
-    let wrong: Vec<String> = reasons.iter().filter(|reason| !accepted.contains(reason)).cloned().collect();
-    found_if(!wrong.is_empty(), F::reasons, || ProblemKind::WrongReasons { reasons: wrong, accepted })
+    let wrong: Vec<String> = reasons
+        .iter()
+        .filter(|reason| !accepted.contains(reason))
+        .cloned()
+        .collect();
+    found_if(!wrong.is_empty(), F::reasons, || {
+        ProblemKind::WrongReasons {
+            reasons: wrong,
+            accepted,
+        }
+    })
 }
 
 fn another_reason(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let withdrawal = &candidate.record;
     match reason_with(candidate, context, |reason| reason.requires_another_reason) {
-        Some(reason) if withdrawal.another_reason.is_none() => {
-            found(F::another_reason, ProblemKind::ReasonNeedsExplanation { reason })
-        }
+        Some(reason) if withdrawal.another_reason.is_none() => found(
+            F::another_reason,
+            ProblemKind::ReasonNeedsExplanation { reason },
+        ),
         Some(_) | None => Findings::new(),
     }
 }
 
 fn safeguarding(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings {
     let withdrawal = &candidate.record;
-    match reason_with(candidate, context, |reason| reason.requires_safeguarding_concern_reasons) {
-        Some(reason) if withdrawal.safeguarding_concern_reasons.is_none() => {
-            found(F::safeguarding_concern_reasons, ProblemKind::ReasonNeedsExplanation { reason })
-        }
+    match reason_with(candidate, context, |reason| {
+        reason.requires_safeguarding_concern_reasons
+    }) {
+        Some(reason) if withdrawal.safeguarding_concern_reasons.is_none() => found(
+            F::safeguarding_concern_reasons,
+            ProblemKind::ReasonNeedsExplanation { reason },
+        ),
         Some(_) | None => Findings::new(),
     }
 }
@@ -122,11 +161,22 @@ fn reason_with(
 ) -> Option<String> {
     let listed = context.lists.withdrawal_reasons();
     let sent = candidate.record.reasons.iter().flatten();
-    sent.into_iter().find(|code| listed.iter().any(|reason| &reason.code == *code && is(reason))).cloned()
+    sent.into_iter()
+        .find(|code| {
+            listed
+                .iter()
+                .any(|reason| &reason.code == *code && is(reason))
+        })
+        .cloned()
 }
 
 fn added_in_error(candidate: &Candidate<Withdrawal>) -> bool {
-    candidate.record.reasons.iter().flatten().any(|reason| reason == ADDED_IN_ERROR)
+    candidate
+        .record
+        .reasons
+        .iter()
+        .flatten()
+        .any(|reason| reason == ADDED_IN_ERROR)
 }
 
 #[cfg(test)]
@@ -139,7 +189,10 @@ mod tests {
     use crate::rules::testing::{TODAY, apply, paths};
 
     fn started_on(day: chrono::NaiveDate) -> Trainee {
-        Trainee { itt_start_date: Some(day), ..Trainee::default() }
+        Trainee {
+            itt_start_date: Some(day),
+            ..Trainee::default()
+        }
     }
 
     fn because(trigger: Option<&str>, reasons: &[&str]) -> WithdrawalChanges {
@@ -155,23 +208,49 @@ mod tests {
         let refused = |trainee| paths(&apply(trainee, None, because(None, &[]), &[STARTED]));
         assert_eq!(refused(started_on(TODAY)), []);
         let tomorrow = TODAY.succ_opt().unwrap();
-        assert_eq!(refused(started_on(tomorrow)), [TraineeField::itt_start_date.into()]);
-        assert_eq!(refused(Trainee { trainee_start_date: Some(tomorrow), ..started_on(TODAY) }), []);
-        let is = |status: &str| Trainee { commencement_status: Some(status.to_owned()), ..started_on(TODAY) };
+        assert_eq!(
+            refused(started_on(tomorrow)),
+            [TraineeField::itt_start_date.into()]
+        );
+        assert_eq!(
+            refused(Trainee {
+                trainee_start_date: Some(tomorrow),
+                ..started_on(TODAY)
+            }),
+            []
+        );
+        let is = |status: &str| Trainee {
+            commencement_status: Some(status.to_owned()),
+            ..started_on(TODAY)
+        };
         assert_eq!(refused(is("itt_started_later")), []);
-        assert_eq!(refused(is(NOT_YET_STARTED)), [TraineeField::commencement_status.into()]);
+        assert_eq!(
+            refused(is(NOT_YET_STARTED)),
+            [TraineeField::commencement_status.into()]
+        );
         let error = because(Some("provider"), &[ADDED_IN_ERROR]);
-        assert_eq!(paths(&apply(is(NOT_YET_STARTED), None, error, &[STARTED])), []);
+        assert_eq!(
+            paths(&apply(is(NOT_YET_STARTED), None, error, &[STARTED])),
+            []
+        );
     }
 
     /// The reasons of both triggers count then, each of them listed once.
     #[test]
     fn reasons_without_a_trigger_are_those_of_either() {
-        let problems =
-            |reasons: &[&str]| apply(started_on(TODAY), None, because(None, reasons), &[REASONS]).problems().to_vec();
-        assert_eq!(problems(&["mandatory_reasons", "trainee_workload_issues"]), []);
+        let problems = |reasons: &[&str]| {
+            apply(started_on(TODAY), None, because(None, reasons), &[REASONS])
+                .problems()
+                .to_vec()
+        };
+        assert_eq!(
+            problems(&["mandatory_reasons", "trainee_workload_issues"]),
+            []
+        );
         let found = problems(&["nothing"]);
-        let Some(ProblemKind::WrongReasons { reasons, accepted }) = found.first().map(|problem| &problem.kind) else {
+        let Some(ProblemKind::WrongReasons { reasons, accepted }) =
+            found.first().map(|problem| &problem.kind)
+        else {
             panic!("{found:?}")
         };
         assert_eq!(*reasons, ["nothing"]);
@@ -182,20 +261,35 @@ mod tests {
     #[test]
     fn a_record_without_a_state_is_a_draft_which_nobody_can_leave() {
         let refused = apply(started_on(TODAY), None, because(None, &[]), &[STATE]);
-        let state = ProblemKind::Transition { action: Action::Withdraw, state: State::Draft };
-        assert_eq!(refused.problems(), [Problem::at(TraineeField::state, state)]);
+        let state = ProblemKind::Transition {
+            action: Action::Withdraw,
+            state: State::Draft,
+        };
+        assert_eq!(
+            refused.problems(),
+            [Problem::at(TraineeField::state, state)]
+        );
     }
 
     #[test]
     fn explanations_are_demanded_also_where_another_reason_is_wrong() {
-        let reasons = ["trainee_chose_to_withdraw_another_reason", "safeguarding_concerns", "bogus"];
+        let reasons = [
+            "trainee_chose_to_withdraw_another_reason",
+            "safeguarding_concerns",
+            "bogus",
+        ];
         let candidate = apply(
             started_on(TODAY),
             None,
             because(Some("trainee"), &reasons),
             &[REASONS, ANOTHER_REASON, SAFEGUARDING],
         );
-        let expected = [F::reasons, F::another_reason, F::safeguarding_concern_reasons].map(Into::into);
+        let expected = [
+            F::reasons,
+            F::another_reason,
+            F::safeguarding_concern_reasons,
+        ]
+        .map(Into::into);
         assert_eq!(paths(&candidate), expected);
     }
 }

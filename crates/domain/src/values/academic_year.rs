@@ -8,7 +8,11 @@ const FIRST_MONTH: u32 = 8;
 /// The academic year that contains the day: year Y runs from 1 August Y to 31 July Y + 1.
 #[must_use]
 pub fn of(day: NaiveDate) -> i32 {
-    if day.month() >= FIRST_MONTH { day.year() } else { day.year() - 1 }
+    if day.month() >= FIRST_MONTH {
+        day.year()
+    } else {
+        day.year() - 1
+    }
 }
 
 /// The academic year of a training: that of its start, else that of a month from today.
@@ -26,7 +30,8 @@ pub fn label(year: i32) -> String {
 /// The day so many calendar years before; 29 February becomes 28 February where there is none.
 #[must_use]
 pub fn years_before(day: NaiveDate, years: u32) -> NaiveDate {
-    day.checked_sub_months(Months::new(years * 12)).unwrap_or(NaiveDate::MIN)
+    day.checked_sub_months(Months::new(years * 12))
+        .unwrap_or(NaiveDate::MIN)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Reads and writes dates and times as ISO 8601 has them. They are written without a format that must be interpreted: every
-//! reply and every stored record is full of them.
+//! Reads and writes dates and times as ISO 8601 has them. They are written without a format that
+//! must be interpreted: every reply and every stored record is full of them.
 
 use std::io::Write as _;
 
@@ -16,7 +16,10 @@ const PLAIN_YEARS: std::ops::RangeInclusive<i32> = 0..=9_999;
 pub fn write_date(out: &mut Vec<u8>, date: NaiveDate) {
     let (year, month, day) = (date.year(), date.month(), date.day());
     if PLAIN_YEARS.contains(&year) {
-        let ([y1, y2], [y3, y4]) = (two_digits(year.unsigned_abs() / 100), two_digits(year.unsigned_abs()));
+        let ([y1, y2], [y3, y4]) = (
+            two_digits(year.unsigned_abs() / 100),
+            two_digits(year.unsigned_abs()),
+        );
         let ([m1, m2], [d1, d2]) = (two_digits(month), two_digits(day));
         out.extend_from_slice(&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2]);
     } else {
@@ -27,8 +30,11 @@ pub fn write_date(out: &mut Vec<u8>, date: NaiveDate) {
 
 /// `HH:MM:SS`.
 pub fn write_time(out: &mut Vec<u8>, time: NaiveTime) {
-    let ([h1, h2], [m1, m2], [s1, s2]) =
-        (two_digits(time.hour()), two_digits(time.minute()), two_digits(time.second()));
+    let ([h1, h2], [m1, m2], [s1, s2]) = (
+        two_digits(time.hour()),
+        two_digits(time.minute()),
+        two_digits(time.second()),
+    );
     out.extend_from_slice(&[h1, h2, b':', m1, m2, b':', s1, s2]);
 }
 
@@ -69,8 +75,8 @@ pub fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which may be the rest of a
-/// date that was cut off.
+/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which
+/// may be the rest of a date that was cut off.
 #[must_use]
 pub fn read_date(text: &str) -> Option<NaiveDate> {
     let is_whole = text.len() == DATE_LENGTH && has_date_format(text);
@@ -85,17 +91,25 @@ pub(crate) fn has_date_format(day: &str) -> bool {
     })
 }
 
-/// Parses a date as [`read_date`] does, with a time behind it: hours and minutes, with seconds and a fraction of them or
-/// without; with an offset (`Z`, `+01:00`, `+0100`, `+01`) or without, which means UTC.
+/// Parses a date as [`read_date`] does, with a time behind it: hours and minutes, with seconds and
+/// a fraction of them or without; with an offset (`Z`, `+01:00`, `+0100`, `+01`) or without, which
+/// means UTC.
 #[must_use]
 pub fn read_date_time(text: &str) -> Option<DateTime<Utc>> {
     let (day, rest) = text.split_at_checked(DATE_LENGTH)?;
     let day = read_date(day)?;
     let rest = rest.strip_prefix(['T', 't', ' '])?;
-    let (time, offset) = rest.split_at(rest.find(['Z', 'z', '+', '-', MINUS_SIGN]).unwrap_or(rest.len()));
-    let time = ["%H:%M:%S%.f", "%H:%M"].iter().find_map(|format| NaiveTime::parse_from_str(time, format).ok())?;
+    let (time, offset) = rest.split_at(
+        rest.find(['Z', 'z', '+', '-', MINUS_SIGN])
+            .unwrap_or(rest.len()),
+    );
+    let time = ["%H:%M:%S%.f", "%H:%M"]
+        .iter()
+        .find_map(|format| NaiveTime::parse_from_str(time, format).ok())?;
     let offset = read_offset(offset)?;
-    day.and_time(time).checked_sub_offset(offset).map(|timestamp| timestamp.and_utc())
+    day.and_time(time)
+        .checked_sub_offset(offset)
+        .map(|timestamp| timestamp.and_utc())
 }
 
 fn read_offset(text: &str) -> Option<FixedOffset> {
@@ -111,7 +125,9 @@ fn read_offset(text: &str) -> Option<FixedOffset> {
     };
     let number = |text: &str, limit: i32| -> Option<i32> {
         let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|number| is_number && *number < limit)
+        text.parse()
+            .ok()
+            .filter(|number| is_number && *number < limit)
     };
     let seconds = number(hours, 24)? * 3_600 + number(minutes, 60)? * 60;
     FixedOffset::east_opt(if is_east { seconds } else { -seconds })
@@ -130,7 +146,10 @@ mod tests {
 
     #[test]
     fn a_date_is_ten_characters_of_a_day_that_exists() {
-        assert_eq!(read_date("2026-11-02"), NaiveDate::from_ymd_opt(2026, 11, 2));
+        assert_eq!(
+            read_date("2026-11-02"),
+            NaiveDate::from_ymd_opt(2026, 11, 2)
+        );
         for other in [
             "2026-11-2",
             "2026-1-12",
@@ -192,7 +211,10 @@ mod tests {
             "9999-12-31T12:00:00.007Z",
         ] {
             let parsed: DateTime<Utc> = text.parse().unwrap();
-            assert_eq!(timestamp(parsed), parsed.to_rfc3339_opts(SecondsFormat::Millis, true));
+            assert_eq!(
+                timestamp(parsed),
+                parsed.to_rfc3339_opts(SecondsFormat::Millis, true)
+            );
             assert_eq!(date(parsed.date_naive()), parsed.date_naive().to_string());
         }
     }

@@ -1,4 +1,5 @@
-//! Properties of text that Unicode defines: whether anything of it is visible, and which spellings are the same text.
+//! Properties of text that Unicode defines: whether anything of it is visible, and which spellings
+//! are the same text.
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
@@ -14,29 +15,35 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(is_invisible)
 }
 
-/// Whether a parameter or a field of a form counts as not sent: it is blank, and has no control character to refuse.
+/// Whether a parameter or a field of a form counts as not sent: it is blank, and has no control
+/// character to refuse.
 #[must_use]
 pub fn is_absent(text: &str) -> bool {
-    text.chars().all(|character| is_invisible(character) && (character.is_whitespace() || !character.is_control()))
+    text.chars().all(|character| {
+        is_invisible(character) && (character.is_whitespace() || !character.is_control())
+    })
 }
 
-/// The text without surrounding white space; `None` unless it is visible, on one line, without control characters and
-/// at most `max` characters long.
+/// The text without surrounding white space; `None` unless it is visible, on one line, without
+/// control characters and at most `max` characters long.
 #[must_use]
 pub fn visible_line(text: &str, max: usize) -> Option<&str> {
     let line = text.trim();
-    let is_valid = !is_blank(line) && line.chars().count() <= max && !line.contains(char::is_control);
+    let is_valid =
+        !is_blank(line) && line.chars().count() <= max && !line.contains(char::is_control);
     is_valid.then_some(line)
 }
 
-/// Whether the character is white space, a control or format character, ignorable, or drawn as a space.
+/// Whether the character is white space, a control or format character, ignorable, or drawn as a
+/// space.
 pub(crate) fn is_invisible(character: char) -> bool {
     character.is_whitespace()
         || character.is_control()
         || (!character.is_ascii()
             && (character == BRAILLE_BLANK
                 || is_default_ignorable(character)
-                || CodePointMapData::<GeneralCategory>::new().get(character) == GeneralCategory::Format))
+                || CodePointMapData::<GeneralCategory>::new().get(character)
+                    == GeneralCategory::Format))
 }
 
 fn is_default_ignorable(character: char) -> bool {
@@ -48,8 +55,8 @@ pub(crate) fn case_folded(text: &str) -> String {
     UniCase::new(text).to_folded_case()
 }
 
-/// The text in the form `NFKC_Casefold`: equal for texts that differ only in case, in compatible or composed
-/// characters, or in default ignorable characters.
+/// The text in the form `NFKC_Casefold`: equal for texts that differ only in case, in compatible or
+/// composed characters, or in default ignorable characters.
 #[must_use]
 pub fn nfkc_casefold(text: &str) -> String {
     if text.is_ascii() {
@@ -67,7 +74,10 @@ pub fn nfkc_casefold(text: &str) -> String {
 
 /// One pass of [`nfkc_casefold`]. A case folding can produce characters that normalisation changes.
 fn nfkc_casefold_once(text: &str) -> String {
-    let decomposed: String = text.nfkd().filter(|character| !is_default_ignorable(*character)).collect();
+    let decomposed: String = text
+        .nfkd()
+        .filter(|character| !is_default_ignorable(*character))
+        .collect();
     case_folded(&decomposed).nfkc().collect()
 }
 
@@ -77,8 +87,8 @@ pub(crate) mod tests {
 
     /// One character of each kind that is not visible.
     const INVISIBLE: [char; 16] = [
-        ' ', '\t', '\n', '\0', '\u{7f}', '\u{85}', '\u{a0}', '\u{ad}', '\u{200b}', '\u{202e}', '\u{2060}', '\u{2800}',
-        '\u{3000}', '\u{3164}', '\u{fe0f}', '\u{feff}',
+        ' ', '\t', '\n', '\0', '\u{7f}', '\u{85}', '\u{a0}', '\u{ad}', '\u{200b}', '\u{202e}',
+        '\u{2060}', '\u{2800}', '\u{3000}', '\u{3164}', '\u{fe0f}', '\u{feff}',
     ];
 
     /// The characters that a normalisation or case folding can change, with others around them.
@@ -97,17 +107,43 @@ pub(crate) mod tests {
     #[test]
     fn text_of_invisible_characters_is_blank() {
         assert!(is_blank("") && is_absent(""));
-        for character in INVISIBLE.into_iter().chain(['\u{600}', '\u{115f}', '\u{e0001}', '\u{e0100}', '\u{1d173}']) {
-            assert!(is_blank(&format!(" {character}{character}")), "{character:?}");
-            assert!(!is_blank(&format!("{character}x{character}")), "{character:?}");
+        for character in INVISIBLE.into_iter().chain([
+            '\u{600}',
+            '\u{115f}',
+            '\u{e0001}',
+            '\u{e0100}',
+            '\u{1d173}',
+        ]) {
+            assert!(
+                is_blank(&format!(" {character}{character}")),
+                "{character:?}"
+            );
+            assert!(
+                !is_blank(&format!("{character}x{character}")),
+                "{character:?}"
+            );
             let is_refused = character.is_control() && !character.is_whitespace();
-            assert_eq!(is_absent(&character.to_string()), !is_refused, "{character:?}");
+            assert_eq!(
+                is_absent(&character.to_string()),
+                !is_refused,
+                "{character:?}"
+            );
         }
     }
 
     #[test]
     fn text_with_a_visible_character_is_not_blank() {
-        for text in ["a", "-", "0", "'", "\u{301}", "李", "\u{2801}", "\u{fffd}", "👩\u{200d}🎓"] {
+        for text in [
+            "a",
+            "-",
+            "0",
+            "'",
+            "\u{301}",
+            "李",
+            "\u{2801}",
+            "\u{fffd}",
+            "👩\u{200d}🎓",
+        ] {
             assert!(!is_blank(text), "{text:?}");
         }
     }
@@ -139,9 +175,14 @@ pub(crate) mod tests {
         ] {
             assert_eq!(nfkc_casefold(one), nfkc_casefold(other), "{one} {other}");
         }
-        for (one, other) in
-            [("i", "ı"), ("Zoë", "Zoe"), ("a%", "ab"), ("a_", "ab"), ("李", "王"), ("Ann Lee", "AnnLee")]
-        {
+        for (one, other) in [
+            ("i", "ı"),
+            ("Zoë", "Zoe"),
+            ("a%", "ab"),
+            ("a_", "ab"),
+            ("李", "王"),
+            ("Ann Lee", "AnnLee"),
+        ] {
             assert_ne!(nfkc_casefold(one), nfkc_casefold(other), "{one} {other}");
         }
     }
@@ -154,10 +195,22 @@ pub(crate) mod tests {
             let marked = format!("{character}\u{345}\u{301}");
             for text in [character.to_string(), marked] {
                 let expected = nfkc_casefold(&text);
-                assert_eq!(nfkc_casefold(&text.nfc().collect::<String>()), expected, "{text:?}");
-                assert_eq!(nfkc_casefold(&text.nfd().collect::<String>()), expected, "{text:?}");
+                assert_eq!(
+                    nfkc_casefold(&text.nfc().collect::<String>()),
+                    expected,
+                    "{text:?}"
+                );
+                assert_eq!(
+                    nfkc_casefold(&text.nfd().collect::<String>()),
+                    expected,
+                    "{text:?}"
+                );
             }
-            assert_eq!(nfkc_casefold(&case_folded(&character.to_string())), folded, "{character:?}");
+            assert_eq!(
+                nfkc_casefold(&case_folded(&character.to_string())),
+                folded,
+                "{character:?}"
+            );
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The teacher reference number (TRN), and whose it is.
 //!
-//! A number belongs to a person, and a person may have several records: one for each course, and one with each provider.
-//! So several records may have the same number, as long as they are of one person.
+//! A number belongs to a person, and a person may have several records: one for each course, and
+//! one with each provider. So several records may have the same number, as long as they are of one
+//! person.
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,7 +40,11 @@ impl FromStr for Trn {
 
     fn from_str(text: &str) -> Result<Self, MalformedTrn> {
         let is_trn = text.len() == DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
-        if is_trn { Ok(Self(text.to_owned())) } else { Err(MalformedTrn) }
+        if is_trn {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(MalformedTrn)
+        }
     }
 }
 
@@ -49,7 +54,8 @@ impl fmt::Display for Trn {
     }
 }
 
-/// A trainee who has a number, as far as it distinguishes people. The names are folded, as in [`DuplicateKey`].
+/// A trainee who has a number, as far as it distinguishes people. The names are folded, as in
+/// [`DuplicateKey`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// Identifier of the record.
@@ -63,12 +69,14 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// Whether the holder can be the same person: born on the same day, with the same last name or the same first names.
-    /// Either may change in a life.
+    /// Whether the holder can be the same person: born on the same day, with the same last name or
+    /// the same first names. Either may change in a life.
     #[must_use]
     pub fn can_be_same_person(&self, other: &DuplicateKey) -> bool {
-        let same_first_names = !self.first_names.is_empty() && self.first_names == other.first_names;
-        self.date_of_birth == other.date_of_birth && (self.last_name == other.last_name || same_first_names)
+        let same_first_names =
+            !self.first_names.is_empty() && self.first_names == other.first_names;
+        self.date_of_birth == other.date_of_birth
+            && (self.last_name == other.last_name || same_first_names)
     }
 }
 
@@ -80,7 +88,14 @@ mod tests {
     #[test]
     fn a_trn_has_seven_digits() {
         assert_eq!("0123456".parse::<Trn>().unwrap().to_string(), "0123456");
-        for text in ["", "123456", "12345678", "12345a7", " 1234567", "１２３４５６７"] {
+        for text in [
+            "",
+            "123456",
+            "12345678",
+            "12345a7",
+            " 1234567",
+            "１２３４５６７",
+        ] {
             assert_eq!(text.parse::<Trn>(), Err(MalformedTrn), "{text}");
         }
         assert!(Trn::GENERATED.start.to_string().parse::<Trn>().is_ok());

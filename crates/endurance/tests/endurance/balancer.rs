@@ -1,6 +1,7 @@
 //! A plain balancer of TCP connections: each new one goes to the next server that takes it.
 //!
-//! It knows nothing of HTTP, so it repairs nothing: what a server cuts off, its client sees cut off.
+//! It knows nothing of HTTP, so it repairs nothing: what a server cuts off, its client sees cut
+//! off.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -30,7 +31,8 @@ impl Balancer {
                     return;
                 }
                 let servers = known.lock().unwrap().clone();
-                let next = (0..servers.len()).map(|offset| &servers[(turn + offset) % servers.len()]);
+                let next =
+                    (0..servers.len()).map(|offset| &servers[(turn + offset) % servers.len()]);
                 let taken = next.map(TcpStream::connect).find_map(Result::ok);
                 // Where no server takes the connection, it is closed.
                 if let (Ok(client), Some(server)) = (client, taken) {
@@ -38,7 +40,12 @@ impl Balancer {
                 }
             }
         });
-        Self { address, servers, is_over, accepting: Some(accepting) }
+        Self {
+            address,
+            servers,
+            is_over,
+            accepting: Some(accepting),
+        }
     }
 
     /// Puts a server in the place of another.

@@ -49,7 +49,10 @@ fn batch_that_is_sent_again_after_kills_stores_each_item_once() {
         assert_eq!(count(&caller, manner, &server.address), stored);
         for result in first.iter().step_by(ITEMS / 10) {
             let path = manner.path(Endpoint::ShowTrainee, id(&result["data"]), "");
-            assert_eq!(caller.ask(&server.address, &Request::get(path)).json()["data"], result["data"]);
+            assert_eq!(
+                caller.ask(&server.address, &Request::get(path)).json()["data"],
+                result["data"]
+            );
         }
     }
     server.stop();
@@ -60,16 +63,24 @@ fn batch_that_is_sent_again_after_kills_stores_each_item_once() {
         begun.elapsed().as_secs_f64()
     );
     let in_the_middle = |count: &usize| (1..ITEMS).contains(count);
-    assert!(carried_out_before.iter().any(in_the_middle), "no batch was killed in the middle");
+    assert!(
+        carried_out_before.iter().any(in_the_middle),
+        "no batch was killed in the middle"
+    );
 }
 
 /// The results of a batch, all of whose items are registered.
 fn results(caller: &Caller, address: &str, batch: &Request) -> Vec<Value> {
     let reply = caller.ask(address, batch);
     assert_eq!(reply.status, 200, "{reply:?}");
-    let Value::Array(results) = reply.json()["data"].take() else { panic!("no results: {reply:?}") };
+    let Value::Array(results) = reply.json()["data"].take() else {
+        panic!("no results: {reply:?}")
+    };
     assert_eq!(results.len(), ITEMS);
-    assert!(results.iter().all(|result| result["status"] == json!(201)), "{reply:?}");
+    assert!(
+        results.iter().all(|result| result["status"] == json!(201)),
+        "{reply:?}"
+    );
     results
 }
 
@@ -84,7 +95,10 @@ fn identifiers(results: &[Value]) -> Vec<&str> {
 /// How many trainees there are.
 fn count(caller: &Caller, manner: &Manner, address: &str) -> usize {
     let path = manner.path(Endpoint::ListTrainees, "", "");
-    let list = Request::get(format!("{path}?per_page=1&academic_cycle={}", academic_year::of(begun_on())));
+    let list = Request::get(format!(
+        "{path}?per_page=1&academic_cycle={}",
+        academic_year::of(begun_on())
+    ));
     let count = caller.ask(address, &list).json()["meta"]["total_count"].as_u64();
     usize::try_from(count.unwrap()).unwrap()
 }

@@ -101,22 +101,33 @@ impl Log {
             Outcome::Unknown => true,
         };
         if !is_right {
-            self.contradictions.push(format!("{request:?}: {reply:?}, done: {is_done}"));
+            self.contradictions
+                .push(format!("{request:?}: {reply:?}, done: {is_done}"));
         }
     }
 }
 
 fn observe(site: &Site) -> PostgresConnection {
     let mut connection = PostgresConnection::establish(&site.url()).unwrap();
-    sql_query(format!("SET application_name = '{OBSERVER}'")).execute(&mut connection).unwrap();
+    sql_query(format!("SET application_name = '{OBSERVER}'"))
+        .execute(&mut connection)
+        .unwrap();
     connection
 }
 
-/// The same registration without a school, so that nothing has to be read before the trainee is inserted.
+/// The same registration without a school, so that nothing has to be read before the trainee is
+/// inserted.
 fn without_placements(mut request: Request) -> Request {
     let mut body: Value = serde_json::from_str(&request.body.take().unwrap()).unwrap();
-    body["data"].as_object_mut().unwrap().remove("placements_attributes").unwrap();
-    Request { body: Some(body.to_string()), ..request }
+    body["data"]
+        .as_object_mut()
+        .unwrap()
+        .remove("placements_attributes")
+        .unwrap();
+    Request {
+        body: Some(body.to_string()),
+        ..request
+    }
 }
 
 /// One client: it registers persons, then changes each and removes its degree.
@@ -138,7 +149,8 @@ impl Client<'_> {
         serde_json::from_str(&stored.record).unwrap()
     }
 
-    /// Sends a request that changes a trainee, and compares the answer with whether its record changed.
+    /// Sends a request that changes a trainee, and compares the answer with whether its record
+    /// changed.
     fn change(&mut self, trainee: &str, request: &Request) {
         let before = self.record(trainee);
         let reply = self.caller.ask(self.address, request);
@@ -162,7 +174,9 @@ impl Client<'_> {
             }
             let reply = self.caller.ask(self.address, &request);
             let outcome = self.log.outcome(&request, &reply);
-            self.log.registered.push((person.last_name.clone(), outcome, format!("{reply:?}")));
+            self.log
+                .registered
+                .push((person.last_name.clone(), outcome, format!("{reply:?}")));
             if outcome != Outcome::Done {
                 continue;
             }
@@ -186,7 +200,10 @@ fn cancel_statements(site: &Site, seconds: usize) -> i64 {
     let mut connection = observe(site);
     connection.batch_execute(CANCEL_SQL).unwrap();
     let sql = format!("SELECT pg_temp.cancel_statements({seconds}) AS number");
-    sql_query(sql).get_result::<Count>(&mut connection).unwrap().number
+    sql_query(sql)
+        .get_result::<Count>(&mut connection)
+        .unwrap()
+        .number
 }
 
 #[test]
@@ -217,15 +234,28 @@ fn answers_agree_with_rows_while_statements_are_cancelled() {
             .collect();
         let cancelled = cancel_statements(&site, seconds);
         is_over.store(true, Ordering::Relaxed);
-        (cancelled, clients.into_iter().map(|client| client.join().unwrap()).collect::<Vec<_>>())
+        (
+            cancelled,
+            clients
+                .into_iter()
+                .map(|client| client.join().unwrap())
+                .collect::<Vec<_>>(),
+        )
     });
-    let records = sql_query("SELECT record::text AS record FROM trainees").load::<Stored>(&mut observe(&site)).unwrap();
+    let records = sql_query("SELECT record::text AS record FROM trainees")
+        .load::<Stored>(&mut observe(&site))
+        .unwrap();
     let mut stored: HashMap<String, usize> = HashMap::new();
     for row in &records {
         let record: Value = serde_json::from_str(&row.record).unwrap();
-        *stored.entry(record["last_name"].as_str().unwrap_or_default().to_owned()).or_default() += 1;
+        *stored
+            .entry(record["last_name"].as_str().unwrap_or_default().to_owned())
+            .or_default() += 1;
     }
-    let mut contradictions: Vec<String> = logs.iter().flat_map(|log| log.contradictions.clone()).collect();
+    let mut contradictions: Vec<String> = logs
+        .iter()
+        .flat_map(|log| log.contradictions.clone())
+        .collect();
     for (name, outcome, reply) in logs.iter().flat_map(|log| &log.registered) {
         let count = stored.get(name).copied().unwrap_or_default();
         let is_right = match outcome {

@@ -1,5 +1,5 @@
-//! A client that writes through every endpoint of every version, knows what was acknowledged, and finds out what became
-//! of what was not.
+//! A client that writes through every endpoint of every version, knows what was acknowledged, and
+//! finds out what became of what was not.
 
 use std::collections::BTreeMap;
 
@@ -65,16 +65,18 @@ pub(crate) struct Tally {
 impl Tally {
     /// What several clients saw together.
     pub(crate) fn of<'a>(clients: impl IntoIterator<Item = &'a Client<'a>>) -> Self {
-        clients.into_iter().fold(Self::default(), |mut sum, client| {
-            sum.acknowledged += client.tally.acknowledged;
-            sum.found_whole += client.tally.found_whole;
-            sum.found_absent += client.tally.found_absent;
-            sum.compared += client.tally.compared;
-            for (endpoint, count) in &client.tally.by_endpoint {
-                *sum.by_endpoint.entry(endpoint.clone()).or_default() += count;
-            }
-            sum
-        })
+        clients
+            .into_iter()
+            .fold(Self::default(), |mut sum, client| {
+                sum.acknowledged += client.tally.acknowledged;
+                sum.found_whole += client.tally.found_whole;
+                sum.found_absent += client.tally.found_absent;
+                sum.compared += client.tally.compared;
+                for (endpoint, count) in &client.tally.by_endpoint {
+                    *sum.by_endpoint.entry(endpoint.clone()).or_default() += count;
+                }
+                sum
+            })
     }
 }
 
@@ -94,9 +96,16 @@ impl<'a> Client<'a> {
     }
 
     /// So many clients.
-    pub(crate) fn several(count: usize, token: &str, manners: &'a [Manner], seed: u64) -> Vec<Self> {
+    pub(crate) fn several(
+        count: usize,
+        token: &str,
+        manners: &'a [Manner],
+        seed: u64,
+    ) -> Vec<Self> {
         let names = ('A'..='Z').map(String::from).take(count);
-        let clients = names.zip(seed..).map(|(name, seed)| Self::new(Caller::new(token), manners, &name, seed));
+        let clients = names
+            .zip(seed..)
+            .map(|(name, seed)| Self::new(Caller::new(token), manners, &name, seed));
         clients.collect()
     }
 
@@ -113,12 +122,22 @@ impl<'a> Client<'a> {
     /// Sends one write, and says whether it was acknowledged.
     pub(crate) fn write(&mut self, address: &str) -> bool {
         let (write, about) = self.draw();
-        let reply = self.caller.send(address, &write.request).filter(|reply| !reply.is_put_off());
+        let reply = self
+            .caller
+            .send(address, &write.request)
+            .filter(|reply| !reply.is_put_off());
         let unanswered = Unanswered { write, about };
         match reply {
             Some(reply) => {
-                assert!((200..300).contains(&reply.status), "{:?}: {reply:?}", unanswered.write.request);
-                assert!(!reply.replayed, "the first of its kind was answered before: {reply:?}");
+                assert!(
+                    (200..300).contains(&reply.status),
+                    "{:?}: {reply:?}",
+                    unanswered.write.request
+                );
+                assert!(
+                    !reply.replayed,
+                    "the first of its kind was answered before: {reply:?}"
+                );
                 self.reconcile(&unanswered, &reply);
                 if unanswered.write.request.method == "POST" {
                     self.last_with_key = Some((unanswered.write.request, reply.body));
@@ -133,25 +152,40 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Finds out what became of the write that was not acknowledged: it was carried out whole, or not at all. Then sends
-    /// it again, after which it was carried out once.
+    /// Finds out what became of the write that was not acknowledged: it was carried out whole, or
+    /// not at all. Then sends it again, after which it was carried out once.
     pub(crate) fn resolve(&mut self, address: &str) {
-        let Some(unanswered) = self.unanswered.take() else { return };
+        let Some(unanswered) = self.unanswered.take() else {
+            return;
+        };
         let was_whole = self.was_carried_out(address, &unanswered);
         let reply = self.caller.insist(address, &unanswered.write.request);
         let is_deleted = was_whole_when_deleted_again(&unanswered.write, &reply);
-        // What was on its way when it was looked for may have arrived meanwhile, but never the other way.
+        // What was on its way when it was looked for may have arrived meanwhile, but never the
+        // other way.
         let is_known = reply.replayed || is_deleted;
-        if was_whole && unanswered.write.request.method != "PATCH" && unanswered.write.request.method != "PUT" {
+        if was_whole
+            && unanswered.write.request.method != "PATCH"
+            && unanswered.write.request.method != "PUT"
+        {
             assert!(is_known, "carried out twice: {reply:?}");
         }
         if is_deleted {
-            let Subject::Known(at) = unanswered.about else { panic!("nothing is deleted that is new") };
+            let Subject::Known(at) = unanswered.about else {
+                panic!("nothing is deleted that is new")
+            };
             let shown = self.read(address, at);
-            assert!(is_as_predicted(&shown, &unanswered.write.predicted), "{shown}");
+            assert!(
+                is_as_predicted(&shown, &unanswered.write.predicted),
+                "{shown}"
+            );
             self.keep(at, shown);
         } else {
-            assert!((200..300).contains(&reply.status), "{:?}: {reply:?}", unanswered.write.request);
+            assert!(
+                (200..300).contains(&reply.status),
+                "{:?}: {reply:?}",
+                unanswered.write.request
+            );
             self.reconcile(&unanswered, &reply);
         }
         if let Subject::New(_) = unanswered.about {
@@ -164,11 +198,14 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Compares every record, or every one that was written to since it was last compared, with what was acknowledged.
+    /// Compares every record, or every one that was written to since it was last compared, with
+    /// what was acknowledged.
     pub(crate) fn compare(&mut self, address: &str, all: bool) {
         for record in &mut self.records {
             if all || record.is_touched {
-                let reply = self.caller.insist(address, &record.read(&self.manners[record.version]));
+                let reply = self
+                    .caller
+                    .insist(address, &record.read(&self.manners[record.version]));
                 assert_eq!((reply.status, reply.body), (200, record.body()));
                 record.is_touched = false;
                 self.tally.compared += 1;
@@ -183,7 +220,9 @@ impl<'a> Client<'a> {
         if !self.random.chance(CREATES_PERCENT) && !self.records.is_empty() {
             let at = self.random.below(self.records.len());
             let record = &self.records[at];
-            if let Some(mut write) = record.any_write(&self.manners[record.version], &self.random, &word) {
+            if let Some(mut write) =
+                record.any_write(&self.manners[record.version], &self.random, &word)
+            {
                 write.request = self.with_key(write.request);
                 return (write, Subject::Known(at));
             }
@@ -192,7 +231,10 @@ impl<'a> Client<'a> {
         let person = Person::new(&self.name, self.words);
         let manner = &self.manners[version];
         let request = self.with_key(manner.create(&person));
-        (Write::create(request, manner.created(&person)), Subject::New(version))
+        (
+            Write::create(request, manner.created(&person)),
+            Subject::New(version),
+        )
     }
 
     /// A POST gets a key, so that it can be sent again.
@@ -209,15 +251,24 @@ impl<'a> Client<'a> {
         match &done.about {
             Subject::New(version) => {
                 let shown = reply.json()["data"].take();
-                assert!(is_as_predicted(&shown, &done.write.predicted), "{shown}\nis not\n{}", done.write.predicted);
-                self.records.push(Record { version: *version, shown, is_touched: true });
+                assert!(
+                    is_as_predicted(&shown, &done.write.predicted),
+                    "{shown}\nis not\n{}",
+                    done.write.predicted
+                );
+                self.records.push(Record {
+                    version: *version,
+                    shown,
+                    is_touched: true,
+                });
             }
             Subject::Known(at) => {
                 let after = self.records[*at].acknowledged(&done.write, reply);
                 self.keep(*at, after);
             }
         }
-        let endpoint = self.manners[self.version_of(done)].path(done.write.endpoint, "{trainee}", "{part}");
+        let endpoint =
+            self.manners[self.version_of(done)].path(done.write.endpoint, "{trainee}", "{part}");
         let name = format!("{} {endpoint}", done.write.request.method);
         *self.tally.by_endpoint.entry(name).or_default() += 1;
     }
@@ -237,7 +288,9 @@ impl<'a> Client<'a> {
 
     fn read(&self, address: &str, at: usize) -> Value {
         let record = &self.records[at];
-        let reply = self.caller.insist(address, &record.read(&self.manners[record.version]));
+        let reply = self
+            .caller
+            .insist(address, &record.read(&self.manners[record.version]));
         assert_eq!(reply.status, 200, "{reply:?}");
         reply.json()["data"].take()
     }
@@ -248,10 +301,17 @@ impl<'a> Client<'a> {
             Subject::New(version) => match &self.registered(address, &unanswered.write)[..] {
                 [] => false,
                 [record] => {
-                    let path =
-                        self.manners[*version].path(Endpoint::ShowTrainee, super::version_requests::id(record), "");
-                    let shown = self.caller.insist(address, &Request::get(path)).json()["data"].take();
-                    assert!(is_as_predicted(&shown, &unanswered.write.predicted), "{shown}");
+                    let path = self.manners[*version].path(
+                        Endpoint::ShowTrainee,
+                        super::version_requests::id(record),
+                        "",
+                    );
+                    let shown =
+                        self.caller.insist(address, &Request::get(path)).json()["data"].take();
+                    assert!(
+                        is_as_predicted(&shown, &unanswered.write.predicted),
+                        "{shown}"
+                    );
                     true
                 }
                 several => panic!("registered more than once: {several:?}"),

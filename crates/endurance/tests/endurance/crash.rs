@@ -1,7 +1,8 @@
-//! Clients write as fast as they can while the server, or PostgreSQL itself, is killed again and again.
+//! Clients write as fast as they can while the server, or PostgreSQL itself, is killed again and
+//! again.
 //!
-//! Afterwards every acknowledged write is there to the byte, every other one is there whole or not at all, and sending it
-//! again makes it one.
+//! Afterwards every acknowledged write is there to the byte, every other one is there whole or not
+//! at all, and sending it again makes it one.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -22,7 +23,8 @@ use super::version_requests::{Manner, begun_on};
 const CLIENTS: usize = 8;
 /// The most writes that are acknowledged between two kills.
 const MOST_WRITES: usize = 120;
-/// The longest time from the last of these to the kill, in microseconds: some writes are on their way by then.
+/// The longest time from the last of these to the kill, in microseconds: some writes are on their
+/// way by then.
 const LONGEST_DELAY: usize = 4_000;
 /// The longest life of a server that is killed while it starts, in microseconds.
 const LONGEST_START: usize = 60_000;
@@ -42,7 +44,10 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
     let (manners, learned) = Manner::learn_all(&Caller::new(&site.token), &server.address);
     let mut clients = Client::several(CLIENTS, &site.token, &manners, seed);
     for kill in 1..=kills {
-        let (target, delay) = (random.below(MOST_WRITES), random.below(LONGEST_DELAY) as u64);
+        let (target, delay) = (
+            random.below(MOST_WRITES),
+            random.below(LONGEST_DELAY) as u64,
+        );
         let (acknowledged, address) = (AtomicUsize::new(0), server.address.clone());
         thread::scope(|scope| {
             let write = |client: &mut Client<'_>| {
@@ -50,9 +55,14 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
                     acknowledged.fetch_add(1, Ordering::Relaxed);
                 }
             };
-            let writing: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || write(client))).collect();
+            let writing: Vec<_> = clients
+                .iter_mut()
+                .map(|client| scope.spawn(move || write(client)))
+                .collect();
             // A client that ends before the server has failed, and says so when the scope ends.
-            while acknowledged.load(Ordering::Relaxed) < target && !writing.iter().any(|one| one.is_finished()) {
+            while acknowledged.load(Ordering::Relaxed) < target
+                && !writing.iter().any(|one| one.is_finished())
+            {
                 thread::sleep(Duration::from_micros(200));
             }
             thread::sleep(Duration::from_micros(delay));
@@ -71,7 +81,11 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
     require_count(&site, &server.address, learned, &clients);
     server.stop();
     check(&site);
-    report(&format!("{:?}, {kills} kills of the server", site.kind()), &clients, begun);
+    report(
+        &format!("{:?}, {kills} kills of the server", site.kind()),
+        &clients,
+        begun,
+    );
 }
 
 #[test]
@@ -101,9 +115,14 @@ fn a_server_outlives_crashes_of_postgres_and_has_kept_every_acknowledged_write()
                     }
                 }
             };
-            let writing: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || write(client))).collect();
+            let writing: Vec<_> = clients
+                .iter_mut()
+                .map(|client| scope.spawn(move || write(client)))
+                .collect();
             let wait_for = |counter: &AtomicUsize, count: usize| {
-                while counter.load(Ordering::Relaxed) < count && !writing.iter().any(|one| one.is_finished()) {
+                while counter.load(Ordering::Relaxed) < count
+                    && !writing.iter().any(|one| one.is_finished())
+                {
                     thread::sleep(Duration::from_micros(200));
                 }
             };
@@ -122,7 +141,11 @@ fn a_server_outlives_crashes_of_postgres_and_has_kept_every_acknowledged_write()
     require_count(&site, &address, learned, &clients);
     server.stop();
     check(&site);
-    report(&format!("{stops} immediate stops of PostgreSQL"), &clients, begun);
+    report(
+        &format!("{stops} immediate stops of PostgreSQL"),
+        &clients,
+        begun,
+    );
 }
 
 /// Each client finds out what became of its last write, and compares what it knows.
@@ -141,7 +164,9 @@ fn reconcile(clients: &mut [Client<'_>], address: &str, all: bool) {
 pub(crate) fn require_count(site: &Site, address: &str, learned: usize, clients: &[Client<'_>]) {
     let cycle = academic_year::of(begun_on());
     let newest = versions::all().newest().unwrap().version.label;
-    let list = Request::get(format!("/api/{newest}/trainees?per_page=1&academic_cycle={cycle}"));
+    let list = Request::get(format!(
+        "/api/{newest}/trainees?per_page=1&academic_cycle={cycle}"
+    ));
     let count = Caller::new(&site.token).ask(address, &list).json()["meta"]["total_count"].take();
     let known: usize = clients.iter().map(Client::count).sum();
     assert_eq!(count, Value::from(known + learned));

@@ -1,5 +1,5 @@
-//! The dates of changes while clients write as fast as they can: how far they are ahead of the clock, how many changes
-//! share one, and whether a client that polls sees every record.
+//! The dates of changes while clients write as fast as they can: how far they are ahead of the
+//! clock, how many changes share one, and whether a client that polls sees every record.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -88,7 +88,10 @@ fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
     let manner = manners.last().unwrap();
     let trainees: Vec<String> = (0..TRAINEES)
         .map(|number| {
-            let reply = caller.ask(servers.address(number), &manner.create(&Person::new("Dates", number)));
+            let reply = caller.ask(
+                servers.address(number),
+                &manner.create(&Person::new("Dates", number)),
+            );
             assert_eq!(reply.status, 201, "{reply:?}");
             id(&reply.json()["data"]).to_owned()
         })
@@ -97,14 +100,22 @@ fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
     let is_over = AtomicBool::new(false);
     let changes = Mutex::new(Vec::new());
     let begun = begun_on();
-    let cycle = if begun.month() >= 8 { begun.year() } else { begun.year() - 1 };
+    let cycle = if begun.month() >= 8 {
+        begun.year()
+    } else {
+        begun.year() - 1
+    };
     let list = manner.path(Endpoint::ListTrainees, "", "");
     let mut poller = Poller {
         caller: &caller,
         address: servers.address(1),
         path: format!("{list}?academic_cycle={cycle}&sort_order=asc&per_page={PER_PAGE}"),
         // As the guide says: commits overlap on PostgreSQL.
-        margin: if servers.site.kind() == Kind::Sqlite { TimeDelta::zero() } else { TimeDelta::minutes(1) },
+        margin: if servers.site.kind() == Kind::Sqlite {
+            TimeDelta::zero()
+        } else {
+            TimeDelta::minutes(1)
+        },
         cursor: Utc::now() - TimeDelta::minutes(10),
         seen: HashMap::new(),
     };
@@ -119,11 +130,19 @@ fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
                     let mut mine = Vec::new();
                     let mut step = 0;
                     while Instant::now() < until {
-                        let trainee = if writer < WRITERS_OF_ONE { 0 } else { (writer * 37 + step * 11) % TRAINEES };
+                        let trainee = if writer < WRITERS_OF_ONE {
+                            0
+                        } else {
+                            (writer * 37 + step * 11) % TRAINEES
+                        };
                         let names = Person::new("Dates", writer * 1_000_000 + step).last_name;
                         step += 1;
                         let path = manner.path(Endpoint::UpdateTrainee, &trainees[trainee], "");
-                        let request = Request::with_body("PATCH", path, &json!({ "data": { "middle_names": names } }));
+                        let request = Request::with_body(
+                            "PATCH",
+                            path,
+                            &json!({ "data": { "middle_names": names } }),
+                        );
                         let reply = caller.ask(servers.address(writer), &request);
                         let now = Utc::now();
                         if reply.is_put_off() {
@@ -131,7 +150,11 @@ fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
                         }
                         assert_eq!(reply.status, 200, "{reply:?}");
                         let updated_at = timestamp_of(&reply.json()["data"]["updated_at"]);
-                        mine.push(Change { trainee, updated_at, lead: updated_at - now });
+                        mine.push(Change {
+                            trainee,
+                            updated_at,
+                            lead: updated_at - now,
+                        });
                     }
                     changes.lock().unwrap().append(&mut mine);
                 })
@@ -145,7 +168,9 @@ fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
             // What was changed last.
             poller.poll();
         });
-        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        writers
+            .into_iter()
+            .for_each(|writer| writer.join().unwrap());
         is_over.store(true, Ordering::Relaxed);
         polling.join().unwrap();
     });
@@ -156,9 +181,14 @@ fn dates_stay_with_the_clock_and_a_client_that_polls_misses_nothing() {
     let mut shared: HashMap<DateTime<Utc>, usize> = HashMap::new();
     let mut of_one = HashSet::new();
     for change in &changes {
-        assert!(of_one.insert((change.trainee, change.updated_at)), "two changes of one trainee have the same date");
+        assert!(
+            of_one.insert((change.trainee, change.updated_at)),
+            "two changes of one trainee have the same date"
+        );
         *shared.entry(change.updated_at).or_default() += 1;
-        let last = last.entry(&trainees[change.trainee]).or_insert(change.updated_at);
+        let last = last
+            .entry(&trainees[change.trainee])
+            .or_insert(change.updated_at);
         *last = change.updated_at.max(*last);
     }
     let lead = changes.iter().map(|change| change.lead).max().unwrap();

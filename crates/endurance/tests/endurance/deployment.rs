@@ -37,15 +37,27 @@ impl Site {
     }
 
     fn at(place: Place) -> Self {
-        let mut site = Self { place, token: String::new() };
-        site.run(&["provider", "add", "--ukprn", UKPRN, "--name", "A University"]);
+        let mut site = Self {
+            place,
+            token: String::new(),
+        };
+        site.run(&[
+            "provider",
+            "add",
+            "--ukprn",
+            UKPRN,
+            "--name",
+            "A University",
+        ]);
         site.token = site.another_token();
         site
     }
 
     /// Issues a token to the provider.
     pub(crate) fn another_token(&self) -> String {
-        self.run(&["token", "issue", "--provider", UKPRN, "--name", "endurance"]).trim().to_owned()
+        self.run(&["token", "issue", "--provider", UKPRN, "--name", "endurance"])
+            .trim()
+            .to_owned()
     }
 
     pub(crate) fn kind(&self) -> Kind {
@@ -70,7 +82,8 @@ impl Site {
         }
     }
 
-    /// The program with these arguments, for this database. `wrapper` is a program that runs it, with its arguments.
+    /// The program with these arguments, for this database. `wrapper` is a program that runs it,
+    /// with its arguments.
     pub(crate) fn command(&self, wrapper: &[&str], arguments: &[&str]) -> Command {
         let server = test_support::server_program();
         let server = server.to_str().expect("the path of the program is UTF-8");
@@ -89,7 +102,8 @@ impl Site {
     /// Runs a command to its good end and gives what it printed.
     pub(crate) fn run(&self, arguments: &[&str]) -> String {
         let ended = self.command(&[], arguments).output().unwrap();
-        let [stdout, stderr] = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+        let [stdout, stderr] =
+            [ended.stdout, ended.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
         assert!(ended.status.success(), "{arguments:?}: {stdout}{stderr}");
         stdout
     }
@@ -99,10 +113,19 @@ impl Site {
         Server::start(self.command(&[], &SERVE))
     }
 
-    /// As [`Site::serve`], on the addresses of a host, as behind the balancer of the deployment kit.
+    /// As [`Site::serve`], on the addresses of a host, as behind the balancer of the deployment
+    /// kit.
     pub(crate) fn serve_at(&self, host: &str, stop_delay: &str) -> Server {
         let (clients, operators) = (format!("{host}:8080"), format!("{host}:9464"));
-        let arguments = ["serve", "--listen", &clients, "--operator-listen", &operators, "--stop-delay", stop_delay];
+        let arguments = [
+            "serve",
+            "--listen",
+            &clients,
+            "--operator-listen",
+            &operators,
+            "--stop-delay",
+            stop_delay,
+        ];
         Server::start(self.command(&[], &arguments))
     }
 
@@ -135,7 +158,10 @@ impl Server {
         let mut said = Vec::new();
         let mut operator = None;
         let address = loop {
-            let line = lines.next().unwrap_or_else(|| panic!("the server has ended: {said:#?}")).unwrap();
+            let line = lines
+                .next()
+                .unwrap_or_else(|| panic!("the server has ended: {said:#?}"))
+                .unwrap();
             if let Some((_, address)) = line.split_once("listening on http://") {
                 break address.trim().to_owned();
             }
@@ -147,13 +173,23 @@ impl Server {
         let failures = Arc::new(Mutex::new(Vec::new()));
         let told = Arc::clone(&failures);
         let log = thread::spawn(move || {
-            // What the server calls a defect of its own, and any panic. The pool speaks for itself where it finds no
-            // database.
-            let is_failure =
-                |line: &String| line.contains("ERROR") && !line.contains("ERROR r2d2]") || line.contains("panicked");
-            lines.map_while(Result::ok).filter(is_failure).for_each(|line| told.lock().unwrap().push(line));
+            // What the server calls a defect of its own, and any panic. The pool speaks for itself
+            // where it finds no database.
+            let is_failure = |line: &String| {
+                line.contains("ERROR") && !line.contains("ERROR r2d2]") || line.contains("panicked")
+            };
+            lines
+                .map_while(Result::ok)
+                .filter(is_failure)
+                .for_each(|line| told.lock().unwrap().push(line));
         });
-        Self { process, address, operator, failures, log: Some(log) }
+        Self {
+            process,
+            address,
+            operator,
+            failures,
+            log: Some(log),
+        }
     }
 
     /// The number of the process.
@@ -172,7 +208,8 @@ impl Server {
         self.stop_within(self.id());
     }
 
-    /// As [`Server::stop`], of a server that runs within another program, with the number of its own process.
+    /// As [`Server::stop`], of a server that runs within another program, with the number of its
+    /// own process.
     pub(crate) fn stop_within(&mut self, server: u32) {
         signal(server, "TERM");
         let status = self.process.wait();
@@ -185,7 +222,10 @@ impl Server {
             log.join().unwrap();
         }
         let failures = self.failures.lock().unwrap();
-        assert!(failures.is_empty(), "the server had failures: {failures:#?}");
+        assert!(
+            failures.is_empty(),
+            "the server had failures: {failures:#?}"
+        );
     }
 }
 

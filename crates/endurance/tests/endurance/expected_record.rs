@@ -14,7 +14,14 @@ pub(crate) fn drawn_anew(record: &Value) -> Value {
         Value::Object(fields) => {
             let fields = fields.iter().map(|(key, value)| {
                 let is_drawn = IDENTIFIERS.contains(&key.as_str()) || key.ends_with("_at");
-                (key.clone(), if is_drawn && !value.is_null() { DRAWN.into() } else { drawn_anew(value) })
+                (
+                    key.clone(),
+                    if is_drawn && !value.is_null() {
+                        DRAWN.into()
+                    } else {
+                        drawn_anew(value)
+                    },
+                )
             });
             Value::Object(fields.collect())
         }
@@ -28,7 +35,8 @@ pub(crate) fn leave_open(record: &mut Value, key: &str) {
     record[key] = DRAWN.into();
 }
 
-/// Whether a record is the predicted one: the same keys in the same order, the same values where they are known.
+/// Whether a record is the predicted one: the same keys in the same order, the same values where
+/// they are known.
 pub(crate) fn is_as_predicted(record: &Value, predicted: &Value) -> bool {
     match (record, predicted) {
         (Value::String(_), Value::String(predicted)) if predicted == DRAWN => true,
@@ -37,10 +45,16 @@ pub(crate) fn is_as_predicted(record: &Value, predicted: &Value) -> bool {
                 && one
                     .iter()
                     .zip(other)
-                    .all(|((name, value), (known, predicted))| name == known && is_as_predicted(value, predicted))
+                    .all(|((name, value), (known, predicted))| {
+                        name == known && is_as_predicted(value, predicted)
+                    })
         }
         (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_as_predicted(one, other))
+            one.len() == other.len()
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| is_as_predicted(one, other))
         }
         (one, other) => one == other,
     }
@@ -67,7 +81,8 @@ mod tests {
             *other.pointer_mut(pointer).unwrap() = value;
             assert!(!is_as_predicted(&other, &predicted), "{pointer}");
         }
-        let other_order = json!({ "trn": null, "trainee_id": "a", "placements": record["placements"] });
+        let other_order =
+            json!({ "trn": null, "trainee_id": "a", "placements": record["placements"] });
         assert!(!is_as_predicted(&other_order, &predicted));
     }
 }

@@ -1,4 +1,5 @@
-//! Clients that keep a copy of the register, or read a list page by page, while others write: they miss nothing.
+//! Clients that keep a copy of the register, or read a list page by page, while others write: they
+//! miss nothing.
 
 mod changes;
 mod lists;

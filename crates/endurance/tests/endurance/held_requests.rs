@@ -1,7 +1,9 @@
-//! Clients that send a request except for its end cost a server bounded memory, with and without a valid token.
+//! Clients that send a request except for its end cost a server bounded memory, with and without a
+//! valid token.
 //!
-//! A short run has some such clients. A long one (`HELD_CONNECTIONS=900`) has as many as a server serves and compares the
-//! memory of the process with its bounds. Each kind of request is held at a server that was just started.
+//! A short run has some such clients. A long one (`HELD_CONNECTIONS=900`) has as many as a server
+//! serves and compares the memory of the process with its bounds. Each kind of request is held at a
+//! server that was just started.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -19,8 +21,8 @@ use super::unread_responses::connect_with_small_buffer;
 
 /// Connections of a short run.
 const FEW: usize = 60;
-/// Memory that the process may hold while clients of one valid token hold requests, and while clients without one do, in KiB:
-/// 160 MB and 120 MB.
+/// Memory that the process may hold while clients of one valid token hold requests, and while
+/// clients without one do, in KiB: 160 MB and 120 MB.
 const MAX_RESIDENT: [usize; 2] = [160_000_000 / 1_024, 120_000_000 / 1_024];
 /// How long the server may take to read what was sent.
 const READING_TIME: Duration = Duration::from_secs(60);
@@ -44,16 +46,56 @@ struct Target {
 }
 
 const KINDS: &[Kind] = &[
-    Kind { name: "bodies of 900 kB", has_token: true, request: |target| target.body(&target.token, 900_000) },
-    Kind { name: "bodies of 300 kB", has_token: true, request: |target| target.body(&target.token, 300_000) },
-    Kind { name: "bodies of 16 kB", has_token: true, request: |target| target.body(&target.token, 16_000) },
-    Kind { name: "chunked bodies of 900 kB", has_token: true, request: |target| target.chunked(900_000) },
-    Kind { name: "requests behind an unread reply", has_token: false, request: Target::pipelined },
-    Kind { name: "bodies without a token", has_token: false, request: |target| target.body("", 900_000) },
-    Kind { name: "bodies with an invented token", has_token: false, request: |target| target.body(INVENTED, 900_000) },
-    Kind { name: "forms of public pages", has_token: false, request: |_| form(700_000) },
-    Kind { name: "heads of 120 kB", has_token: false, request: |_| head(120_000) },
-    Kind { name: "heads of 16 kB", has_token: false, request: |_| head(16_000) },
+    Kind {
+        name: "bodies of 900 kB",
+        has_token: true,
+        request: |target| target.body(&target.token, 900_000),
+    },
+    Kind {
+        name: "bodies of 300 kB",
+        has_token: true,
+        request: |target| target.body(&target.token, 300_000),
+    },
+    Kind {
+        name: "bodies of 16 kB",
+        has_token: true,
+        request: |target| target.body(&target.token, 16_000),
+    },
+    Kind {
+        name: "chunked bodies of 900 kB",
+        has_token: true,
+        request: |target| target.chunked(900_000),
+    },
+    Kind {
+        name: "requests behind an unread reply",
+        has_token: false,
+        request: Target::pipelined,
+    },
+    Kind {
+        name: "bodies without a token",
+        has_token: false,
+        request: |target| target.body("", 900_000),
+    },
+    Kind {
+        name: "bodies with an invented token",
+        has_token: false,
+        request: |target| target.body(INVENTED, 900_000),
+    },
+    Kind {
+        name: "forms of public pages",
+        has_token: false,
+        request: |_| form(700_000),
+    },
+    Kind {
+        name: "heads of 120 kB",
+        has_token: false,
+        request: |_| head(120_000),
+    },
+    Kind {
+        name: "heads of 16 kB",
+        has_token: false,
+        request: |_| head(16_000),
+    },
 ];
 
 const INVENTED: &str = "sandbox_00000000000000000000000000000000000000000000000000000000000000a7";
@@ -61,34 +103,49 @@ const INVENTED: &str = "sandbox_000000000000000000000000000000000000000000000000
 impl Target {
     fn post(&self, token: &str, form: &str) -> String {
         let (base, path) = (&self.base, Endpoint::CreateTrainee.path());
-        format!("POST {base}{path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n{form}\r\n\r\n")
+        format!(
+            "POST {base}{path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n{form}\r\n\r\n"
+        )
     }
 
     /// A body of this length, except for its last byte.
     fn body(&self, token: &str, length: usize) -> Vec<u8> {
-        (self.post(token, &format!("Content-Length: {length}")) + "{}" + &" ".repeat(length - 3)).into_bytes()
+        (self.post(token, &format!("Content-Length: {length}")) + "{}" + &" ".repeat(length - 3))
+            .into_bytes()
     }
 
     /// A chunked body of this length, without its end.
     fn chunked(&self, length: usize) -> Vec<u8> {
         let piece = format!("2000\r\n{}\r\n", " ".repeat(8_192));
-        (self.post(&self.token, "Transfer-Encoding: chunked") + &piece.repeat(length / 8_192)).into_bytes()
+        (self.post(&self.token, "Transfer-Encoding: chunked") + &piece.repeat(length / 8_192))
+            .into_bytes()
     }
 
     /// Requests with a large reply, behind each other.
     fn pipelined(&self) -> Vec<u8> {
-        format!("GET {}/openapi.json HTTP/1.1\r\nHost: register\r\n\r\n", self.base).repeat(4_000).into_bytes()
+        format!(
+            "GET {}/openapi.json HTTP/1.1\r\nHost: register\r\n\r\n",
+            self.base
+        )
+        .repeat(4_000)
+        .into_bytes()
     }
 }
 
 fn form(length: usize) -> Vec<u8> {
-    let head = format!("POST /docs/migrate HTTP/1.1\r\nHost: register\r\nContent-Length: {length}\r\n\r\n");
+    let head = format!(
+        "POST /docs/migrate HTTP/1.1\r\nHost: register\r\nContent-Length: {length}\r\n\r\n"
+    );
     (head + &"x".repeat(length - 1)).into_bytes()
 }
 
 /// A head of this length, without its end.
 fn head(length: usize) -> Vec<u8> {
-    format!("GET /api/versions HTTP/1.1\r\nHost: register\r\nX-Long: {}", "x".repeat(length)).into_bytes()
+    format!(
+        "GET /api/versions HTTP/1.1\r\nHost: register\r\nX-Long: {}",
+        "x".repeat(length)
+    )
+    .into_bytes()
 }
 
 /// A client that sends as much as the server takes.
@@ -105,7 +162,8 @@ impl Holder {
         Self { stream, sent: 0 }
     }
 
-    /// Sends what there is room for, and returns whether anything was taken. A closed connection takes nothing.
+    /// Sends what there is room for, and returns whether anything was taken. A closed connection
+    /// takes nothing.
     fn send(&mut self, request: &[u8]) -> bool {
         let before = self.sent;
         while self.sent < request.len() {
@@ -119,7 +177,8 @@ impl Holder {
     }
 }
 
-/// Holds a kind of request on a number of connections and returns the most memory that the server held, in KiB.
+/// Holds a kind of request on a number of connections and returns the most memory that the server
+/// held, in KiB.
 fn hold(server: &Server, target: &Target, kind: &Kind, connections: usize) -> (Vec<Holder>, usize) {
     let request = (kind.request)(target);
     let mut holders: Vec<Holder> = Vec::new();
@@ -129,7 +188,11 @@ fn hold(server: &Server, target: &Target, kind: &Kind, connections: usize) -> (V
     while taken.elapsed() < SETTLED && begun.elapsed() < READING_TIME {
         let missing = connections - holders.len();
         holders.extend((0..missing.min(50)).map(|_| Holder::connect(&server.address)));
-        let sent = holders.iter_mut().map(|holder| holder.send(&request)).filter(|has_sent| *has_sent).count();
+        let sent = holders
+            .iter_mut()
+            .map(|holder| holder.send(&request))
+            .filter(|has_sent| *has_sent)
+            .count();
         if sent > 0 || missing > 0 {
             taken = Instant::now();
         }
@@ -151,10 +214,13 @@ fn status(server: &Server, request: &[u8]) -> String {
     String::from_utf8_lossy(&status[9..]).into_owned()
 }
 
-/// The program as the unit runs it. No address is refused, and no connection is closed while others are opened.
+/// The program as the unit runs it. No address is refused, and no connection is closed while others
+/// are opened.
 fn without_limits(site: &Site) -> Command {
     let mut command = as_installed(site);
-    command.env("REGISTER_HEADER_TIMEOUT", "600").env("REGISTER_BODY_TIMEOUT", "600");
+    command
+        .env("REGISTER_HEADER_TIMEOUT", "600")
+        .env("REGISTER_BODY_TIMEOUT", "600");
     command.env("REGISTER_PAGE_RATE_LIMIT", "0");
     command
 }
@@ -167,7 +233,10 @@ fn requests_without_an_end_take_bounded_memory_and_leave_room_for_others() {
     let site = Site::new();
     let others = site.another_token();
     let newest = versions::all().newest().unwrap().version.label;
-    let target = Target { base: format!("/api/{newest}"), token: site.token.clone() };
+    let target = Target {
+        base: format!("/api/{newest}"),
+        token: site.token.clone(),
+    };
     let mut faults = Vec::new();
     for kind in KINDS {
         let mut server = Server::start(without_limits(&site));
@@ -185,7 +254,9 @@ fn requests_without_an_end_take_bounded_memory_and_leave_room_for_others() {
         );
         let other = status(&server, &whole);
         if other != "422" {
-            faults.push(format!("{name}: a large body of another token is answered {other}"));
+            faults.push(format!(
+                "{name}: a large body of another token is answered {other}"
+            ));
         }
         let max = MAX_RESIDENT[usize::from(!kind.has_token)];
         if is_long && most > max {

@@ -1,4 +1,5 @@
-//! Histories of requests that overlap, on a few records and through all servers, held against the sequential model.
+//! Histories of requests that overlap, on a few records and through all servers, held against the
+//! sequential model.
 //!
 //! Reads count too: on PostgreSQL a read through one server must see what another has acknowledged.
 
@@ -46,7 +47,9 @@ struct Seen {
 fn overlapping_requests_are_answered_as_if_one_came_after_the_other() {
     let (histories, seed, begun) = (size("HISTORIES", 12), seed(), Instant::now());
     let servers = Servers::start();
-    let callers: Vec<_> = (0..CLIENTS).map(|_| Caller::new(&servers.site.token)).collect();
+    let callers: Vec<_> = (0..CLIENTS)
+        .map(|_| Caller::new(&servers.site.token))
+        .collect();
     let (manners, _) = Manner::learn_all(&callers[0], servers.address(0));
     let (mut judged, mut requests) = (0, 0);
     for number in 0..histories {
@@ -61,23 +64,41 @@ fn overlapping_requests_are_answered_as_if_one_came_after_the_other() {
                         let name = format!("{number}-{client}");
                         let (caller, address) = (&callers[client], servers.address(client));
                         ready.wait();
-                        Worker { caller, address, manner, random, name }.live(number)
+                        Worker {
+                            caller,
+                            address,
+                            manner,
+                            random,
+                            name,
+                        }
+                        .live(number)
                     })
                 })
                 .collect();
-            clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+            clients
+                .into_iter()
+                .flat_map(|client| client.join().unwrap())
+                .collect()
         });
         for record in 0..RECORDS {
-            let of_record = lives.iter().filter(|(other, _)| *other == record).map(|(_, timed)| timed.clone());
+            let of_record = lives
+                .iter()
+                .filter(|(other, _)| *other == record)
+                .map(|(_, timed)| timed.clone());
             let mut history: Vec<_> = of_record.collect();
             history.sort_by_key(|timed| timed.begun);
-            assert!(is_linearisable(&None, &history), "history {number}, record {record}: {history:#?}");
+            assert!(
+                is_linearisable(&None, &history),
+                "history {number}, record {record}: {history:#?}"
+            );
             judged += 1;
             requests += history.len();
         }
     }
     let (kind, seconds) = (servers.site.kind(), begun.elapsed().as_secs_f64());
-    eprintln!("{kind:?}: {judged} histories of {requests} requests can be put into an order, {seconds:.1} s");
+    eprintln!(
+        "{kind:?}: {judged} histories of {requests} requests can be put into an order, {seconds:.1} s"
+    );
     servers.stop();
 }
 
@@ -94,9 +115,18 @@ impl Worker<'_> {
                 let mut data = reply.json()["data"].take();
                 let shown = if is_first { data } else { data[0].take() };
                 let seen = Shown::of(&shown, reply.etag);
-                let known =
-                    Seen { id: id(&shown).to_owned(), placements: seen.placements.clone(), tag: seen.tag.clone() };
-                done.push((record, timed(Request::Register { is_first, shown: seen })));
+                let known = Seen {
+                    id: id(&shown).to_owned(),
+                    placements: seen.placements.clone(),
+                    tag: seen.tag.clone(),
+                };
+                done.push((
+                    record,
+                    timed(Request::Register {
+                        is_first,
+                        shown: seen,
+                    }),
+                ));
                 known
             })
             .collect();
@@ -119,23 +149,42 @@ impl Worker<'_> {
             (0..3, _, _) => {
                 let (reply, timed) = self.send(&update());
                 let shown = known.see(&reply);
-                timed(Request::Update { field, value, shown })
+                timed(Request::Update {
+                    field,
+                    value,
+                    shown,
+                })
             }
             (3..6, _, Some(tag)) => {
                 let (reply, timed) = self.send(&update().with("If-Match", tag.as_str()));
                 let shown = (reply.status != 412).then(|| known.see(&reply));
-                timed(Request::UpdateIfMatch { tag, field, value, shown })
+                timed(Request::UpdateIfMatch {
+                    tag,
+                    field,
+                    value,
+                    shown,
+                })
             }
             (6, _, _) => {
                 let body = self.manner.placement();
-                let (reply, timed) = self.send(&self.manner.request(Endpoint::CreatePlacement, &known.id, None, &body));
+                let (reply, timed) = self.send(&self.manner.request(
+                    Endpoint::CreatePlacement,
+                    &known.id,
+                    None,
+                    &body,
+                ));
                 assert_eq!(reply.status, 201, "{reply:?}");
-                let placement = reply.json()["data"]["placement_id"].as_str().unwrap().to_owned();
+                let placement = reply.json()["data"]["placement_id"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned();
                 known.placements.push(placement.clone());
                 timed(Request::AddPlacement { placement })
             }
             (7, Some(placement), _) => {
-                let path = self.manner.path(Endpoint::DeletePlacement, &known.id, &placement);
+                let path = self
+                    .manner
+                    .path(Endpoint::DeletePlacement, &known.id, &placement);
                 let (reply, timed) = self.send(&ParsedRecord::delete(path));
                 let shown = (reply.status != 404).then(|| known.see(&reply));
                 timed(Request::DeletePlacement { placement, shown })
@@ -144,14 +193,28 @@ impl Worker<'_> {
                 let year = 1980 + self.random.below(YEARS);
                 let mut body = self.manner.degree();
                 body["data"]["graduation_year"] = year.to_string().into();
-                let (reply, timed) = self.send(&self.manner.request(Endpoint::CreateDegree, &known.id, None, &body));
+                let (reply, timed) = self.send(&self.manner.request(
+                    Endpoint::CreateDegree,
+                    &known.id,
+                    None,
+                    &body,
+                ));
                 let is_new = reply.status == 201;
-                assert!(is_new || reply.status == 409 && !reply.is_in_the_way(), "{reply:?}");
-                timed(Request::AddDegree { year: year as i64, is_new })
+                assert!(
+                    is_new || reply.status == 409 && !reply.is_in_the_way(),
+                    "{reply:?}"
+                );
+                timed(Request::AddDegree {
+                    year: year as i64,
+                    is_new,
+                })
             }
             (_, _, _) => {
-                let (reply, timed) =
-                    self.send(&ParsedRecord::get(self.manner.path(Endpoint::ShowTrainee, &known.id, "")));
+                let (reply, timed) = self.send(&ParsedRecord::get(self.manner.path(
+                    Endpoint::ShowTrainee,
+                    &known.id,
+                    "",
+                )));
                 let shown = known.see(&reply);
                 timed(Request::Read { shown })
             }
@@ -159,11 +222,18 @@ impl Worker<'_> {
     }
 
     /// Sends a request; what it turns out to be is then given its time.
-    fn send(&self, request: &ParsedRecord) -> (Reply, impl FnOnce(Request) -> Timed<Request> + use<>) {
+    fn send(
+        &self,
+        request: &ParsedRecord,
+    ) -> (Reply, impl FnOnce(Request) -> Timed<Request> + use<>) {
         let begun = Instant::now();
         let reply = self.caller.ask(self.address, request);
         let ended = Instant::now();
-        (reply, move |operation| Timed { operation, begun, ended })
+        (reply, move |operation| Timed {
+            operation,
+            begun,
+            ended,
+        })
     }
 }
 

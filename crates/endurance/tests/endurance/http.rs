@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use ureq::{Agent, Error};
 
-/// How long a client waits for a reply. A server that keeps it waiting longer has hung, which fails the test.
+/// How long a client waits for a reply. A server that keeps it waiting longer has hung, which fails
+/// the test.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A request, so that it can be sent again as it was.
@@ -21,15 +22,30 @@ pub(crate) struct Request {
 
 impl Request {
     pub(crate) fn get(path: impl Into<String>) -> Self {
-        Self { method: "GET", path: path.into(), body: None, headers: Vec::new() }
+        Self {
+            method: "GET",
+            path: path.into(),
+            body: None,
+            headers: Vec::new(),
+        }
     }
 
     pub(crate) fn delete(path: impl Into<String>) -> Self {
-        Self { method: "DELETE", path: path.into(), body: None, headers: Vec::new() }
+        Self {
+            method: "DELETE",
+            path: path.into(),
+            body: None,
+            headers: Vec::new(),
+        }
     }
 
     pub(crate) fn with_body(method: &'static str, path: impl Into<String>, body: &Value) -> Self {
-        Self { method, path: path.into(), body: Some(body.to_string()), headers: Vec::new() }
+        Self {
+            method,
+            path: path.into(),
+            body: Some(body.to_string()),
+            headers: Vec::new(),
+        }
     }
 
     pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -58,14 +74,23 @@ impl Reply {
     /// Whether the service says that it could not do this now and may do it later.
     pub(crate) fn is_put_off(&self) -> bool {
         let is_put_off = self.status == 503;
-        assert!(!is_put_off || self.retry_after, "a 503 that does not say when to come again: {self:?}");
+        assert!(
+            !is_put_off || self.retry_after,
+            "a 503 that does not say when to come again: {self:?}"
+        );
         is_put_off
     }
 
     /// The target of the link with a relation.
     pub(crate) fn linked(&self, relation: &str) -> Option<&str> {
         let of_relation = |link: &&str| link.ends_with(&format!("; rel=\"{relation}\""));
-        self.link.as_deref()?.split(", ").find(of_relation)?.strip_prefix('<')?.split('>').next()
+        self.link
+            .as_deref()?
+            .split(", ")
+            .find(of_relation)?
+            .strip_prefix('<')?
+            .split('>')
+            .next()
     }
 
     /// Whether another request was in the way, so that this one is to be sent again.
@@ -84,8 +109,16 @@ pub(crate) struct Caller {
 
 impl Caller {
     pub(crate) fn new(token: &str) -> Self {
-        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into();
-        Self { agent, token: token.to_owned(), cut: Arc::default() }
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .build()
+            .into();
+        Self {
+            agent,
+            token: token.to_owned(),
+            cut: Arc::default(),
+        }
     }
 
     /// How many replies ended in their middle.
@@ -114,7 +147,11 @@ impl Caller {
             self.cut.fetch_add(1, Ordering::Relaxed);
             return None;
         };
-        let header = |name| head.headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+        let header = |name| {
+            head.headers
+                .get(name)
+                .map(|value| value.to_str().unwrap().to_owned())
+        };
         Some(Reply {
             status: head.status.as_u16(),
             etag: header("etag"),
@@ -128,16 +165,21 @@ impl Caller {
 
     /// Sends a request to a server that must answer it.
     pub(crate) fn ask(&self, address: &str, request: &Request) -> Reply {
-        self.send(address, request).unwrap_or_else(|| panic!("no reply to {request:?}"))
+        self.send(address, request)
+            .unwrap_or_else(|| panic!("no reply to {request:?}"))
     }
 
-    /// Sends a request that can be sent again until it is answered by more than that it is to be sent again.
+    /// Sends a request that can be sent again until it is answered by more than that it is to be
+    /// sent again.
     pub(crate) fn insist(&self, address: &str, request: &Request) -> Reply {
         let deadline = Instant::now() + PATIENCE;
         loop {
             match self.send(address, request) {
                 Some(reply) if !reply.is_put_off() && !reply.is_in_the_way() => return reply,
-                answer => assert!(Instant::now() < deadline, "{request:?} is never answered: {answer:?}"),
+                answer => assert!(
+                    Instant::now() < deadline,
+                    "{request:?} is never answered: {answer:?}"
+                ),
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -148,7 +190,9 @@ impl Caller {
 fn whole<T>(arrived: Result<T, Error>, request: &Request) -> Option<T> {
     match arrived {
         Ok(arrived) => Some(arrived),
-        Err(error @ Error::Timeout(_)) => panic!("no reply in {PATIENCE:?} to {request:?}: {error}"),
+        Err(error @ Error::Timeout(_)) => {
+            panic!("no reply in {PATIENCE:?} to {request:?}: {error}")
+        }
         Err(Error::Io(_) | Error::ConnectionFailed | Error::Protocol(_)) => None,
         Err(error) => panic!("{error} for {request:?}"),
     }

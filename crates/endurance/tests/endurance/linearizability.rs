@@ -1,8 +1,9 @@
-//! Whether a history of operations that overlapped can be put into an order in which a sequential model would have
-//! answered the same, no operation standing before one that had ended when it began.
+//! Whether a history of operations that overlapped can be put into an order in which a sequential
+//! model would have answered the same, no operation standing before one that had ended when it
+//! began.
 //!
-//! The search is that of Wing and Gong ("Testing and verifying concurrent objects", 1993), which remembers where it has
-//! been in vain (Lowe, "Testing for linearizability", 2017).
+//! The search is that of Wing and Gong ("Testing and verifying concurrent objects", 1993), which
+//! remembers where it has been in vain (Lowe, "Testing for linearizability", 2017).
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -29,7 +30,11 @@ pub(crate) struct Timed<O> {
 
 /// Whether there is such an order.
 pub(crate) fn is_linearisable<O: Operation>(initial: &O::State, history: &[Timed<O>]) -> bool {
-    assert!(history.len() <= MOST_OPERATIONS, "a history of {} operations is too long", history.len());
+    assert!(
+        history.len() <= MOST_OPERATIONS,
+        "a history of {} operations is too long",
+        history.len()
+    );
     search(initial, history, 0, &mut HashSet::new())
 }
 
@@ -40,8 +45,15 @@ fn search<O: Operation>(
     placed: u128,
     in_vain: &mut HashSet<(u128, O::State)>,
 ) -> bool {
-    let open = || history.iter().enumerate().filter(|(at, _)| placed & (1 << at) == 0);
-    let Some(first_end) = open().map(|(_, one)| one.ended).min() else { return true };
+    let open = || {
+        history
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| placed & (1 << at) == 0)
+    };
+    let Some(first_end) = open().map(|(_, one)| one.ended).min() else {
+        return true;
+    };
     if in_vain.contains(&(placed, state.clone())) {
         return false;
     }
@@ -83,16 +95,29 @@ mod tests {
         let origin = Instant::now();
         let at = |moment| origin + Duration::from_secs(moment);
         let timed = history.into_iter();
-        let timed: Vec<_> =
-            timed.map(|(operation, begun, ended)| Timed { operation, begun: at(begun), ended: at(ended) }).collect();
+        let timed: Vec<_> = timed
+            .map(|(operation, begun, ended)| Timed {
+                operation,
+                begun: at(begun),
+                ended: at(ended),
+            })
+            .collect();
         is_linearisable(&0, &timed)
     }
 
     #[test]
     fn what_overlaps_can_be_seen_in_either_order() {
         use Number::{Read, Write};
-        assert!(judge(vec![(Write(1), 0, 9), (Read(0), 1, 2), (Read(1), 3, 4)]));
-        assert!(judge(vec![(Write(1), 0, 9), (Write(2), 0, 9), (Read(1), 10, 11)]));
+        assert!(judge(vec![
+            (Write(1), 0, 9),
+            (Read(0), 1, 2),
+            (Read(1), 3, 4)
+        ]));
+        assert!(judge(vec![
+            (Write(1), 0, 9),
+            (Write(2), 0, 9),
+            (Read(1), 10, 11)
+        ]));
         assert!(judge(vec![]));
     }
 
@@ -100,8 +125,16 @@ mod tests {
     fn what_was_read_stale_or_lost_or_undone_is_found() {
         use Number::{Read, Write};
         assert!(!judge(vec![(Write(1), 0, 1), (Read(0), 2, 3)]));
-        assert!(!judge(vec![(Write(1), 0, 9), (Read(1), 1, 2), (Read(0), 3, 4)]));
-        assert!(!judge(vec![(Write(1), 0, 1), (Write(2), 2, 3), (Read(1), 4, 5)]));
+        assert!(!judge(vec![
+            (Write(1), 0, 9),
+            (Read(1), 1, 2),
+            (Read(0), 3, 4)
+        ]));
+        assert!(!judge(vec![
+            (Write(1), 0, 1),
+            (Write(2), 2, 3),
+            (Read(1), 4, 5)
+        ]));
         assert!(!judge(vec![(Read(3), 0, 1)]));
     }
 }

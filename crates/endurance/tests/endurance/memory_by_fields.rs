@@ -1,7 +1,9 @@
-//! Trainees who differ in which of their optional fields they have cost a server no more memory than trainees who are alike.
+//! Trainees who differ in which of their optional fields they have cost a server no more memory
+//! than trainees who are alike.
 //!
-//! A small run shows that they are registered. A long one (`MEMORY_CREATES=20000`) measures: the same number of trainees goes
-//! to two servers over two fresh databases, to the one with equal fields and to the other with random sets of them.
+//! A small run shows that they are registered. A long one (`MEMORY_CREATES=20000`) measures: the
+//! same number of trainees goes to two servers over two fresh databases, to the one with equal
+//! fields and to the other with random sets of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fmt, thread};
@@ -50,11 +52,17 @@ impl Bodies {
         let mut whole = example.as_object().unwrap().clone();
         let is_accepted = |body: &Map<String, Value>| {
             let request = Request::with_body("POST", &path, &json!({ "data": body }));
-            caller.insist(address, &request.with("Prefer", "validate-only")).status == 201
+            caller
+                .insist(address, &request.with("Prefer", "validate-only"))
+                .status
+                == 201
         };
         for (field, value) in MORE {
             let mut more = whole.clone();
-            more.insert(Trainee::inputs(version).name_of(field).unwrap().to_owned(), value.into());
+            more.insert(
+                Trainee::inputs(version).name_of(field).unwrap().to_owned(),
+                value.into(),
+            );
             if is_accepted(&more) {
                 whole = more;
             }
@@ -65,7 +73,11 @@ impl Bodies {
             is_accepted(&less)
         };
         let optional = whole.keys().filter(can_go).cloned().collect();
-        Self { path, whole, optional }
+        Self {
+            path,
+            whole,
+            optional,
+        }
     }
 
     /// A registration of a person, with a random set of the optional keys or with all of them.
@@ -74,13 +86,17 @@ impl Bodies {
         body["last_name"] = person.last_name.clone().into();
         body["email"] = person.email.clone().into();
         if let Some(random) = random {
-            self.optional.iter().filter(|_| random.chance(50)).for_each(|key| drop(body.shift_remove(key)));
+            self.optional
+                .iter()
+                .filter(|_| random.chance(50))
+                .for_each(|key| drop(body.shift_remove(key)));
         }
         Request::with_body("POST", self.path.clone(), &json!({ "data": body }))
     }
 }
 
-/// What a server holds before and after so many trainees were registered, in KiB; and how many were refused.
+/// What a server holds before and after so many trainees were registered, in KiB; and how many were
+/// refused.
 struct Measured {
     before: usize,
     after: usize,
@@ -90,7 +106,11 @@ struct Measured {
 impl fmt::Display for Measured {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [before, after] = [self.before, self.after].map(|kib| kib as f64 / 1024.0);
-        write!(formatter, "{before:.1} MiB before, {after:.1} MiB after; {} requests were refused", self.refused)
+        write!(
+            formatter,
+            "{before:.1} MiB before, {after:.1} MiB after; {} requests were refused",
+            self.refused
+        )
     }
 }
 
@@ -106,7 +126,10 @@ fn measured_memory(count: usize, seed: Option<u64>) -> Measured {
     thread::scope(|scope| {
         for client in 0..CLIENTS {
             let (bodies, created, refused, address) = (&bodies, &created, &refused, &address);
-            let (caller, random) = (caller.clone(), seed.map(|seed| Random::new(seed + client as u64)));
+            let (caller, random) = (
+                caller.clone(),
+                seed.map(|seed| Random::new(seed + client as u64)),
+            );
             scope.spawn(move || {
                 let who = char::from(b'A' + u8::try_from(client).unwrap()).to_string();
                 for number in 0.. {
@@ -126,7 +149,11 @@ fn measured_memory(count: usize, seed: Option<u64>) -> Measured {
     });
     let after = resident(server.id()).unwrap_or_default();
     server.stop();
-    Measured { before, after, refused: refused.into_inner() }
+    Measured {
+        before,
+        after,
+        refused: refused.into_inner(),
+    }
 }
 
 #[test]
@@ -136,9 +163,18 @@ fn memory_does_not_depend_on_which_optional_fields_trainees_have() {
     let varied = measured_memory(count, Some(seed));
     eprintln!("{count} trainees with equal fields: {equal}");
     eprintln!("{count} trainees with random sets of optional fields: {varied}");
-    assert!(equal.refused == 0 && varied.refused < count, "{equal} beside {varied}");
+    assert!(
+        equal.refused == 0 && varied.refused < count,
+        "{equal} beside {varied}"
+    );
     if count >= MEASURED {
-        assert!(equal.after > 0, "this system does not tell how much memory a process holds");
-        assert!(varied.after * 100 <= equal.after * MOST, "{varied} beside {equal}");
+        assert!(
+            equal.after > 0,
+            "this system does not tell how much memory a process holds"
+        );
+        assert!(
+            varied.after * 100 <= equal.after * MOST,
+            "{varied} beside {equal}"
+        );
     }
 }

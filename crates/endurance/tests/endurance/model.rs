@@ -1,4 +1,5 @@
-//! One trainee as a sequential machine: what each operation answers in which state, and what it leaves behind.
+//! One trainee as a sequential machine: what each operation answers in which state, and what it
+//! leaves behind.
 
 use serde_json::Value;
 
@@ -16,18 +17,28 @@ pub(crate) struct Shown {
     pub(crate) placements: Vec<String>,
     /// The years of the degrees.
     degrees: Vec<i64>,
-    /// The entity tag. In the state of a trainee: nothing when nobody was told it since the last change.
+    /// The entity tag. In the state of a trainee: nothing when nobody was told it since the last
+    /// change.
     pub(crate) tag: Option<String>,
 }
 
 impl Shown {
     /// What a record shows, with the entity tag that came with it.
     pub(crate) fn of(record: &Value, tag: Option<String>) -> Self {
-        let list = |name: &str| record[name].as_array().unwrap_or_else(|| panic!("no {name}: {record}")).iter();
+        let list = |name: &str| {
+            record[name]
+                .as_array()
+                .unwrap_or_else(|| panic!("no {name}: {record}"))
+                .iter()
+        };
         Self {
             fields: FIELDS.map(|field| record[field].as_str().map(str::to_owned)),
-            placements: list("placements").map(|one| one["placement_id"].as_str().unwrap().to_owned()).collect(),
-            degrees: list("degrees").map(|one| one["graduation_year"].as_i64().unwrap()).collect(),
+            placements: list("placements")
+                .map(|one| one["placement_id"].as_str().unwrap().to_owned())
+                .collect(),
+            degrees: list("degrees")
+                .map(|one| one["graduation_year"].as_i64().unwrap())
+                .collect(),
             tag,
         }
     }
@@ -105,32 +116,47 @@ impl Operation for Request {
         let after = match self {
             Self::Register { .. } => None,
             Self::Read { shown } => state.seen(shown),
-            Self::Update { field, value, shown } => {
+            Self::Update {
+                field,
+                value,
+                shown,
+            } => {
                 state.change(*field, value);
                 state.seen(shown)
             }
-            Self::UpdateIfMatch { tag, field, value, shown: Some(shown) } => {
+            Self::UpdateIfMatch {
+                tag,
+                field,
+                value,
+                shown: Some(shown),
+            } => {
                 if state.tag.as_ref().is_some_and(|known| known != tag) {
                     return None;
                 }
                 state.change(*field, value);
                 state.seen(shown)
             }
-            Self::UpdateIfMatch { tag, shown: None, .. } => (state.tag.as_ref() != Some(tag)).then_some(state),
+            Self::UpdateIfMatch {
+                tag, shown: None, ..
+            } => (state.tag.as_ref() != Some(tag)).then_some(state),
             Self::AddPlacement { placement } => {
                 state.placements.push(placement.clone());
                 state.tag = None;
                 Some(state)
             }
-            Self::DeletePlacement { placement, shown: Some(shown) } => {
+            Self::DeletePlacement {
+                placement,
+                shown: Some(shown),
+            } => {
                 let at = state.placements.iter().position(|one| one == placement)?;
                 state.placements.remove(at);
                 state.tag = None;
                 state.seen(shown)
             }
-            Self::DeletePlacement { placement, shown: None } => {
-                (!state.placements.contains(placement)).then_some(state)
-            }
+            Self::DeletePlacement {
+                placement,
+                shown: None,
+            } => (!state.placements.contains(placement)).then_some(state),
             Self::AddDegree { year, is_new } => {
                 let at = state.degrees.partition_point(|other| other < year);
                 if (state.degrees.get(at) != Some(year)) != *is_new {

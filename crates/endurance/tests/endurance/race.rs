@@ -1,5 +1,6 @@
-//! Clients that ask for the same thing at the same moment, through two servers over one PostgreSQL, or through one over
-//! SQLite: there is exactly one winner, the others are told what stands against them, and nothing is lost.
+//! Clients that ask for the same thing at the same moment, through two servers over one PostgreSQL,
+//! or through one over SQLite: there is exactly one winner, the others are told what stands against
+//! them, and nothing is lost.
 
 use std::sync::Barrier;
 use std::thread;
@@ -82,9 +83,17 @@ struct Crowd {
 impl Crowd {
     fn new() -> Self {
         let servers = Servers::start();
-        let callers: Vec<_> = (0..CLIENTS).map(|_| Caller::new(&servers.site.token)).collect();
+        let callers: Vec<_> = (0..CLIENTS)
+            .map(|_| Caller::new(&servers.site.token))
+            .collect();
         let (manners, _) = Manner::learn_all(&callers[0], servers.address(0));
-        Self { servers, callers, manners, requests: 0, begun: Instant::now() }
+        Self {
+            servers,
+            callers,
+            manners,
+            requests: 0,
+            begun: Instant::now(),
+        }
     }
 
     /// The version that a client speaks.
@@ -109,7 +118,10 @@ impl Crowd {
                     })
                 })
                 .collect();
-            clients.into_iter().map(|client| client.join().unwrap()).collect()
+            clients
+                .into_iter()
+                .map(|client| client.join().unwrap())
+                .collect()
         })
     }
 
@@ -125,27 +137,39 @@ impl Crowd {
     }
 
     fn read(&self, client: usize, trainee: &str) -> Reply {
-        let reply = self.ask(client, &Request::get(self.manner(client).path(Endpoint::ShowTrainee, trainee, "")));
+        let reply = self.ask(
+            client,
+            &Request::get(self.manner(client).path(Endpoint::ShowTrainee, trainee, "")),
+        );
         assert_eq!(reply.status, 200, "{reply:?}");
         reply
     }
 
     fn update(&self, client: usize, trainee: &str, field: &str, value: &str) -> Request {
-        let path = self.manner(client).path(Endpoint::UpdateTrainee, trainee, "");
+        let path = self
+            .manner(client)
+            .path(Endpoint::UpdateTrainee, trainee, "");
         Request::with_body("PATCH", path, &json!({ "data": { field: value } }))
     }
 
     fn end(self, what: &str, rounds: usize) {
         let (kind, seconds) = (self.servers.site.kind(), self.begun.elapsed().as_secs_f64());
-        eprintln!("{kind:?}, {what}: {rounds} rounds, {} colliding requests, {seconds:.1} s", self.requests);
+        eprintln!(
+            "{kind:?}, {what}: {rounds} rounds, {} colliding requests, {seconds:.1} s",
+            self.requests
+        );
         self.servers.stop();
     }
 }
 
 /// The only reply that has the status; all others must have the other one.
 fn winner(replies: &[Reply], won: u16, lost: u16) -> &Reply {
-    let (winners, losers): (Vec<&Reply>, Vec<_>) = replies.iter().partition(|reply| reply.status == won);
-    assert!(losers.iter().all(|reply| reply.status == lost), "{losers:#?}");
+    let (winners, losers): (Vec<&Reply>, Vec<_>) =
+        replies.iter().partition(|reply| reply.status == won);
+    assert!(
+        losers.iter().all(|reply| reply.status == lost),
+        "{losers:#?}"
+    );
     assert_eq!(winners.len(), 1, "{winners:#?}");
     winners[0]
 }
@@ -192,7 +216,11 @@ fn of_equal_degrees_at_once_one_wins() {
         require_shown(&replies, 201, "degree_id", &made);
         let degrees = crowd.read(0, &trainee).json()["data"]["degrees"].take();
         // The one of the registration is there too.
-        assert_eq!(degrees.as_array().map(Vec::len), Some(round % DEGREES + 2), "{degrees}");
+        assert_eq!(
+            degrees.as_array().map(Vec::len),
+            Some(round % DEGREES + 2),
+            "{degrees}"
+        );
     }
     crowd.end("equal degrees", rounds);
 }
@@ -207,7 +235,10 @@ fn updates_of_different_fields_at_once_all_survive() {
             let (field, values) = FIELDS[client];
             crowd.update(client, &trainee, field, values[round % 2])
         });
-        assert!(replies.iter().all(|reply| reply.status == 200), "{replies:#?}");
+        assert!(
+            replies.iter().all(|reply| reply.status == 200),
+            "{replies:#?}"
+        );
         for client in 0..CLIENTS {
             let shown = crowd.read(client, &trainee).json()["data"].take();
             for (field, values) in FIELDS {
@@ -224,10 +255,14 @@ fn of_updates_of_the_same_state_at_once_one_wins() {
     let rounds = size("RACE_ROUNDS", ROUNDS);
     let trainee = crowd.register(&Person::new("Tags", 0));
     for round in 0..rounds {
-        let tags: Vec<String> = (0..CLIENTS).map(|client| crowd.read(client, &trainee).etag.unwrap()).collect();
+        let tags: Vec<String> = (0..CLIENTS)
+            .map(|client| crowd.read(client, &trainee).etag.unwrap())
+            .collect();
         let replies = crowd.collide(|crowd, client| {
             let name = Person::new("Tags", CLIENTS * round + client).last_name;
-            crowd.update(client, &trainee, "middle_names", &name).with("If-Match", tags[client].as_str())
+            crowd
+                .update(client, &trainee, "middle_names", &name)
+                .with("If-Match", tags[client].as_str())
         });
         let kept = winner(&replies, 200, 412).json()["data"]["middle_names"].take();
         assert_eq!(crowd.read(1, &trainee).json()["data"]["middle_names"], kept);

@@ -50,7 +50,8 @@ impl Record {
         json!({ "data": self.shown }).to_string()
     }
 
-    /// A write that the record's state allows; nothing when it is at its end. `word` was in no write before.
+    /// A write that the record's state allows; nothing when it is at its end. `word` was in no
+    /// write before.
     pub(crate) fn any_write(&self, manner: &Manner, random: &Random, word: &str) -> Option<Write> {
         let state = self.shown["state"].as_str().unwrap();
         let is_paused = state == "deferred";
@@ -69,7 +70,9 @@ impl Record {
             12 | 13 => self.add_degree(manner, random),
             14 | 15 if degrees > 0 => self.change_degree(manner, random, degree),
             16 if degrees > 0 => self.delete(manner, "degrees", degree),
-            _ => self.transition(manner, random).unwrap_or_else(|| self.update(manner, random, word)),
+            _ => self
+                .transition(manner, random)
+                .unwrap_or_else(|| self.update(manner, random, word)),
         })
     }
 
@@ -77,7 +80,11 @@ impl Record {
     pub(crate) fn acknowledged(&self, write: &Write, reply: &Reply) -> Value {
         let mut told = reply.json()["data"].take();
         let Some((list, at)) = write.part else {
-            assert!(is_as_predicted(&told, &write.predicted), "{told}\nis not\n{}", write.predicted);
+            assert!(
+                is_as_predicted(&told, &write.predicted),
+                "{told}\nis not\n{}",
+                write.predicted
+            );
             return told;
         };
         if let Value::Array(one) = &mut told {
@@ -87,7 +94,11 @@ impl Record {
         // The one key that a part has only where it is shown by itself.
         told.as_object_mut().unwrap().shift_remove("school_id");
         let mut after = write.predicted.clone();
-        assert!(is_as_predicted(&told, &after[list][at]), "{told}\nis not\n{}", after[list][at]);
+        assert!(
+            is_as_predicted(&told, &after[list][at]),
+            "{told}\nis not\n{}",
+            after[list][at]
+        );
         after["updated_at"] = told["updated_at"].clone();
         after[list][at] = told;
         after
@@ -108,13 +119,23 @@ impl Record {
     }
 
     fn update(&self, manner: &Manner, random: &Random, word: &str) -> Write {
-        let field = random.one_of(["middle_names", "first_names", "previous_last_name", "provider_trainee_id"]);
+        let field = random.one_of([
+            "middle_names",
+            "first_names",
+            "previous_last_name",
+            "provider_trainee_id",
+        ]);
         let mut predicted = self.changed();
         predicted[field] = word.into();
         let path = manner.path(Endpoint::UpdateTrainee, self.id(), "");
         let method = random.one_of(["PUT", "PATCH"]);
         let request = Request::with_body(method, path, &json!({ "data": { field: word } }));
-        Write { endpoint: Endpoint::UpdateTrainee, request, predicted, part: None }
+        Write {
+            endpoint: Endpoint::UpdateTrainee,
+            request,
+            predicted,
+            part: None,
+        }
     }
 
     fn add_placement(&self, manner: &Manner, word: &str) -> Write {
@@ -124,9 +145,17 @@ impl Record {
         let mut placement = manner.new_record["placements"][0].clone();
         placement["name"] = word.into();
         let at = self.parts("placements").len();
-        predicted["placements"].as_array_mut().unwrap().push(placement);
+        predicted["placements"]
+            .as_array_mut()
+            .unwrap()
+            .push(placement);
         let request = manner.request(Endpoint::CreatePlacement, self.id(), None, &body);
-        Write { endpoint: Endpoint::CreatePlacement, request, predicted, part: Some(("placements", at)) }
+        Write {
+            endpoint: Endpoint::CreatePlacement,
+            request,
+            predicted,
+            part: Some(("placements", at)),
+        }
     }
 
     fn change_placement(&self, manner: &Manner, at: usize, word: &str) -> Write {
@@ -134,9 +163,18 @@ impl Record {
         let placement = &mut predicted["placements"][at];
         placement["name"] = word.into();
         leave_open(placement, "updated_at");
-        let path = manner.path(Endpoint::UpdatePlacement, self.id(), self.part_id("placements", at));
+        let path = manner.path(
+            Endpoint::UpdatePlacement,
+            self.id(),
+            self.part_id("placements", at),
+        );
         let request = Request::with_body("PATCH", path, &json!({ "data": { "name": word } }));
-        Write { endpoint: Endpoint::UpdatePlacement, request, predicted, part: Some(("placements", at)) }
+        Write {
+            endpoint: Endpoint::UpdatePlacement,
+            request,
+            predicted,
+            part: Some(("placements", at)),
+        }
     }
 
     fn add_degree(&self, manner: &Manner, random: &Random) -> Write {
@@ -148,7 +186,12 @@ impl Record {
         let mut predicted = self.changed();
         let at = insert_by_year(&mut predicted, degree);
         let request = manner.request(Endpoint::CreateDegree, self.id(), None, &body);
-        Write { endpoint: Endpoint::CreateDegree, request, predicted, part: Some(("degrees", at)) }
+        Write {
+            endpoint: Endpoint::CreateDegree,
+            request,
+            predicted,
+            part: Some(("degrees", at)),
+        }
     }
 
     fn change_degree(&self, manner: &Manner, random: &Random, at: usize) -> Write {
@@ -158,17 +201,39 @@ impl Record {
         degree["graduation_year"] = year.into();
         leave_open(&mut degree, "updated_at");
         let place = insert_by_year(&mut predicted, degree);
-        let path = manner.path(Endpoint::UpdateDegree, self.id(), self.part_id("degrees", at));
-        let request = Request::with_body("PUT", path, &json!({ "data": { "graduation_year": year.to_string() } }));
-        Write { endpoint: Endpoint::UpdateDegree, request, predicted, part: Some(("degrees", place)) }
+        let path = manner.path(
+            Endpoint::UpdateDegree,
+            self.id(),
+            self.part_id("degrees", at),
+        );
+        let request = Request::with_body(
+            "PUT",
+            path,
+            &json!({ "data": { "graduation_year": year.to_string() } }),
+        );
+        Write {
+            endpoint: Endpoint::UpdateDegree,
+            request,
+            predicted,
+            part: Some(("degrees", place)),
+        }
     }
 
     fn delete(&self, manner: &Manner, list: &'static str, at: usize) -> Write {
-        let endpoint = if list == "degrees" { Endpoint::DeleteDegree } else { Endpoint::DeletePlacement };
+        let endpoint = if list == "degrees" {
+            Endpoint::DeleteDegree
+        } else {
+            Endpoint::DeletePlacement
+        };
         let mut predicted = self.changed();
         predicted[list].as_array_mut().unwrap().remove(at);
         let request = Request::delete(manner.path(endpoint, self.id(), self.part_id(list, at)));
-        Write { endpoint, request, predicted, part: None }
+        Write {
+            endpoint,
+            request,
+            predicted,
+            part: None,
+        }
     }
 
     /// A step in the life of the trainee, where one is possible.
@@ -182,19 +247,34 @@ impl Record {
             return None;
         }
         let mut predicted = self.changed();
-        changed.iter().for_each(|(key, value)| predicted[key] = value.clone());
+        changed
+            .iter()
+            .for_each(|(key, value)| predicted[key] = value.clone());
         let request = manner.request(*endpoint, self.id(), None, body);
-        Some(Write { endpoint: *endpoint, request, predicted, part: None })
+        Some(Write {
+            endpoint: *endpoint,
+            request,
+            predicted,
+            part: None,
+        })
     }
 
     fn part_id(&self, list: &str, at: usize) -> &str {
-        let key = if list == "degrees" { "degree_id" } else { "placement_id" };
+        let key = if list == "degrees" {
+            "degree_id"
+        } else {
+            "placement_id"
+        };
         self.shown[list][at][key].as_str().unwrap()
     }
 
     /// A year in which the trainee was awarded no degree.
     fn free_year(&self, random: &Random) -> i64 {
-        let taken: Vec<_> = self.parts("degrees").iter().map(|degree| degree["graduation_year"].as_i64()).collect();
+        let taken: Vec<_> = self
+            .parts("degrees")
+            .iter()
+            .map(|degree| degree["graduation_year"].as_i64())
+            .collect();
         let free: Vec<i64> = YEARS.filter(|year| !taken.contains(&Some(*year))).collect();
         *random.pick(&free).unwrap()
     }
@@ -203,7 +283,12 @@ impl Record {
 impl Write {
     /// The registration of a trainee.
     pub(crate) fn create(request: Request, predicted: Value) -> Self {
-        Self { endpoint: Endpoint::CreateTrainee, request, predicted: drawn_anew(&predicted), part: None }
+        Self {
+            endpoint: Endpoint::CreateTrainee,
+            request,
+            predicted: drawn_anew(&predicted),
+            part: None,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! Two servers over one PostgreSQL are restarted in turn, under load, behind a balancer. No request fails that its client
-//! may not safely send again, and none is lost.
+//! Two servers over one PostgreSQL are restarted in turn, under load, behind a balancer. No request
+//! fails that its client may not safely send again, and none is lost.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -21,7 +21,8 @@ use super::version_requests::Manner;
 const CLIENTS: usize = 8;
 /// The most writes that are acknowledged between two restarts.
 const MOST_WRITES: usize = 200;
-/// Seconds: longer than HAProxy takes to see that a server is not ready, and shorter than the kit's own.
+/// Seconds: longer than HAProxy takes to see that a server is not ready, and shorter than the kit's
+/// own.
 const KIT_STOP_DELAY: &str = "4";
 
 #[test]
@@ -33,7 +34,12 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
     let random = Random::new(seed);
     let site = Site::new();
     let mut servers: Vec<Server> = (0..2).map(|_| site.serve()).collect();
-    let balancer = Balancer::over(servers.iter().map(|server| server.address.clone()).collect());
+    let balancer = Balancer::over(
+        servers
+            .iter()
+            .map(|server| server.address.clone())
+            .collect(),
+    );
     let address = balancer.address.as_str();
     let (manners, learned) = Manner::learn_all(&Caller::new(&site.token), address);
     let mut clients = Client::several(CLIENTS, &site.token, &manners, seed);
@@ -58,14 +64,23 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
             let tally = Tally::of(&clients);
             let cut: usize = clients.iter().map(Client::cut).sum();
             assert_eq!(cut, 0, "replies were cut off in their middle");
-            assert_eq!(tally.found_whole, 0, "writes were carried out and not answered");
+            assert_eq!(
+                tally.found_whole, 0,
+                "writes were carried out and not answered"
+            );
         }
     }
-    clients.iter_mut().for_each(|client| client.compare(address, true));
+    clients
+        .iter_mut()
+        .for_each(|client| client.compare(address, true));
     require_count(&site, address, learned, &clients);
     servers.iter_mut().for_each(Server::stop);
     check(&site);
-    report(&format!("{restarts} restarts of a server, and one more by a kill"), &clients, begun);
+    report(
+        &format!("{restarts} restarts of a server, and one more by a kill"),
+        &clients,
+        begun,
+    );
 }
 
 #[test]
@@ -76,7 +91,9 @@ fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
     let (restarts, seed, begun) = (size("RESTARTS", 2), seed(), Instant::now());
     let random = Random::new(seed);
     let site = Site::new();
-    let mut servers: Vec<Server> = (0..2).map(|at| site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY)).collect();
+    let mut servers: Vec<Server> = (0..2)
+        .map(|at| site.serve_at(&KitBalancer::host(at), KIT_STOP_DELAY))
+        .collect();
     let balancer = KitBalancer::start();
     balancer.wait_for_servers(2);
     let address = balancer.address.as_str();
@@ -94,15 +111,26 @@ fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
         wait_for_writes(MOST_WRITES);
     });
     let tally = Tally::of(&clients);
-    assert_eq!((tally.found_whole, tally.found_absent), (0, 0), "requests failed");
-    clients.iter_mut().for_each(|client| client.compare(address, true));
+    assert_eq!(
+        (tally.found_whole, tally.found_absent),
+        (0, 0),
+        "requests failed"
+    );
+    clients
+        .iter_mut()
+        .for_each(|client| client.compare(address, true));
     require_count(&site, address, learned, &clients);
     servers.iter_mut().for_each(Server::stop);
     check(&site);
-    report(&format!("{restarts} restarts of a server behind HAProxy"), &clients, begun);
+    report(
+        &format!("{restarts} restarts of a server behind HAProxy"),
+        &clients,
+        begun,
+    );
 }
 
-/// Lets the clients write as long as `act` runs. It is given a function that waits for so many acknowledged writes.
+/// Lets the clients write as long as `act` runs. It is given a function that waits for so many
+/// acknowledged writes.
 fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn Fn(usize))) {
     let (acknowledged, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let write = |client: &mut Client<'_>| {
@@ -115,10 +143,15 @@ fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn F
         }
     };
     thread::scope(|scope| {
-        let writing: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || write(client))).collect();
+        let writing: Vec<_> = clients
+            .iter_mut()
+            .map(|client| scope.spawn(move || write(client)))
+            .collect();
         act(&|count| {
             let target = acknowledged.load(Ordering::Relaxed) + count;
-            while acknowledged.load(Ordering::Relaxed) < target && !writing.iter().any(|one| one.is_finished()) {
+            while acknowledged.load(Ordering::Relaxed) < target
+                && !writing.iter().any(|one| one.is_finished())
+            {
                 thread::sleep(Duration::from_micros(200));
             }
         });

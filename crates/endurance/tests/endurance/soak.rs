@@ -1,8 +1,10 @@
-//! The program under mixed load at the machine's limit, and then beside clients that abuse it, for a long time.
+//! The program under mixed load at the machine's limit, and then beside clients that abuse it, for
+//! a long time.
 //!
-//! Nothing that was acknowledged is lost, and no answer is an error of the server's but a `503` that says when to come
-//! again. A long run (`SOAK_SECONDS`) asks more: the server's memory stays what it was after the warm-up, and ordinary
-//! clients keep at least half of their rate while others abuse the server.
+//! Nothing that was acknowledged is lost, and no answer is an error of the server's but a `503`
+//! that says when to come again. A long run (`SOAK_SECONDS`) asks more: the server's memory stays
+//! what it was after the warm-up, and ordinary clients keep at least half of their rate while
+//! others abuse the server.
 
 mod abuse;
 mod connection;
@@ -29,14 +31,15 @@ use super::version_requests::Manner;
 const CLIENTS: usize = 6;
 /// How often each abuse is made: what one leaves behind may only be seen when it is made again.
 const ROUNDS: usize = 2;
-/// A long run takes so much of its load again for each abuse in a round, and for the quiet time beside it.
+/// A long run takes so much of its load again for each abuse in a round, and for the quiet time
+/// beside it.
 const ABUSES_IN_LOAD: usize = 40;
 /// The least share of its rate that ordinary traffic keeps under abuse, in percent.
 const LEAST_RATE: usize = 50;
 /// The most that the server's memory may grow after the warm-up, in percent.
 const MOST_GROWTH: usize = 10;
-/// The unit by which the server is installed as a service. Its settings of the C library are those of this test: how much
-/// memory a process keeps that it has no use for depends on them.
+/// The unit by which the server is installed as a service. Its settings of the C library are those
+/// of this test: how much memory a process keeps that it has no use for depends on them.
 const UNIT: &str = include_str!("../../../../deploy/trainee-register.service");
 
 /// How much a run does.
@@ -63,8 +66,16 @@ impl Plan {
             seconds => {
                 let load = Duration::from_secs(seconds as u64);
                 let connections = size("SOAK_CONNECTIONS", 600);
-                let abuse = Duration::from_secs(size("SOAK_ABUSE_SECONDS", seconds / ABUSES_IN_LOAD) as u64);
-                Self { load, abuse, connections, trainees: 20_000, is_long: true }
+                let abuse = Duration::from_secs(
+                    size("SOAK_ABUSE_SECONDS", seconds / ABUSES_IN_LOAD) as u64,
+                );
+                Self {
+                    load,
+                    abuse,
+                    connections,
+                    trainees: 20_000,
+                    is_long: true,
+                }
             }
         }
     }
@@ -77,14 +88,23 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
     let mut server = serve_as_installed(&site);
     let address = server.address.clone();
     let (manners, learned) = Manner::learn_all(&Caller::new(&site.token), &address);
-    let target = Target { address: &address, token: &site.token, connections: plan.connections, seed };
+    let target = Target {
+        address: &address,
+        token: &site.token,
+        connections: plan.connections,
+        seed,
+    };
     warm_up(&site, &target, &manners[0], plan.trainees);
     let mut clients = Client::several(CLIENTS, &site.token, &manners, seed);
     let memory = Memory::watch(server.id(), plan.load / 400);
 
     let mut shares = Shares::default();
     under_load(&mut clients, &address, |rate| {
-        eprintln!("load: {} requests/s, {}", rate(plan.load), memory.in_words());
+        eprintln!(
+            "load: {} requests/s, {}",
+            rate(plan.load),
+            memory.in_words()
+        );
         memory.end_part("the load");
         for _ in 0..ROUNDS {
             let mut quiet = rate(plan.abuse);
@@ -104,17 +124,37 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
         }
     });
 
-    clients.iter_mut().for_each(|client| client.compare(&address, true));
+    clients
+        .iter_mut()
+        .for_each(|client| client.compare(&address, true));
     require_count(&site, &address, learned, &clients);
     let growths = memory.finish();
     server.stop();
     check(&site);
-    report(&format!("{:?}, load and abuse", site.kind()), &clients, begun);
+    report(
+        &format!("{:?}, load and abuse", site.kind()),
+        &clients,
+        begun,
+    );
     if plan.is_long {
-        assert!(!growths.is_empty(), "this system does not tell how much memory a process holds");
-        growths.iter().for_each(|growth| eprintln!("memory: {growth}"));
-        assert!(shares.slow().is_empty(), "ordinary clients were slowed down, in percent: {:?}", shares.slow());
-        assert!(growths.iter().all(|growth| growth.in_percent() <= MOST_GROWTH), "the server's memory grows");
+        assert!(
+            !growths.is_empty(),
+            "this system does not tell how much memory a process holds"
+        );
+        growths
+            .iter()
+            .for_each(|growth| eprintln!("memory: {growth}"));
+        assert!(
+            shares.slow().is_empty(),
+            "ordinary clients were slowed down, in percent: {:?}",
+            shares.slow()
+        );
+        assert!(
+            growths
+                .iter()
+                .all(|growth| growth.in_percent() <= MOST_GROWTH),
+            "the server's memory grows"
+        );
     }
 }
 
@@ -125,7 +165,9 @@ pub(super) fn serve_as_installed(site: &Site) -> Server {
 
 /// The command of a server as the unit has it, as far as that can be seen in its memory.
 pub(super) fn as_installed(site: &Site) -> Command {
-    let settings = UNIT.lines().filter_map(|line| line.strip_prefix("Environment=")?.split_once('='));
+    let settings = UNIT
+        .lines()
+        .filter_map(|line| line.strip_prefix("Environment=")?.split_once('='));
     // The register of the test is a sandbox.
     let settings = settings.filter(|(name, _)| *name != "REGISTER_ENVIRONMENT");
     let mut command = site.command(&[], &SERVE);
@@ -133,7 +175,8 @@ pub(super) fn as_installed(site: &Site) -> Command {
     command
 }
 
-/// The rate of ordinary clients under each abuse, over all rounds, and that of the quiet times beside it.
+/// The rate of ordinary clients under each abuse, over all rounds, and that of the quiet times
+/// beside it.
 #[derive(Default)]
 struct Shares(BTreeMap<&'static str, (usize, usize)>);
 
@@ -148,14 +191,21 @@ impl Shares {
 
     /// The abuses under which too little of the rate was kept.
     fn slow(&self) -> Vec<(&'static str, usize)> {
-        let shares = self.0.iter().map(|(abuse, (sum, quiet))| (*abuse, 100 * sum / (*quiet).max(1)));
+        let shares = self
+            .0
+            .iter()
+            .map(|(abuse, (sum, quiet))| (*abuse, 100 * sum / (*quiet).max(1)));
         shares.filter(|(_, share)| *share < LEAST_RATE).collect()
     }
 }
 
-/// Lets the ordinary clients ask as long as `act` runs. It is given a function that waits and measures their rate, in
-/// requests a second.
-fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn Fn(Duration) -> usize)) {
+/// Lets the ordinary clients ask as long as `act` runs. It is given a function that waits and
+/// measures their rate, in requests a second.
+fn under_load(
+    clients: &mut [Client<'_>],
+    address: &str,
+    act: impl FnOnce(&dyn Fn(Duration) -> usize),
+) {
     let (answered, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
     let ask = |client: &mut Client<'_>| {
         while !is_over.load(Ordering::Relaxed) {
@@ -164,7 +214,10 @@ fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn F
         }
     };
     thread::scope(|scope| {
-        let asking: Vec<_> = clients.iter_mut().map(|client| scope.spawn(move || ask(client))).collect();
+        let asking: Vec<_> = clients
+            .iter_mut()
+            .map(|client| scope.spawn(move || ask(client)))
+            .collect();
         let _over = Over(&is_over);
         act(&|time| {
             let (from, begun) = (answered.load(Ordering::Relaxed), Instant::now());

@@ -1,5 +1,6 @@
-//! `trainee-sync` pushes a file of trainees and pulls a copy while it and the server are killed again and again: in the end
-//! the copy is the register, and the register is the file, without anybody twice.
+//! `trainee-sync` pushes a file of trainees and pulls a copy while it and the server are killed
+//! again and again: in the end the copy is the register, and the register is the file, without
+//! anybody twice.
 
 mod program;
 mod trainee_file;
@@ -9,7 +10,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use adapter_kit::Label;
-use diesel::{Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection, sql_query, sql_types};
+use diesel::{
+    Connection as _, QueryableByName, RunQueryDsl as _, SqliteConnection, sql_query, sql_types,
+};
 use domain::listing::MAX_PER_PAGE;
 use domain::values::academic_year;
 use fixtures::random::Random;
@@ -23,7 +26,8 @@ use super::version_requests::{begun_on, id};
 use program::{Kills, SyncRuns};
 use trainee_file::TraineeFile;
 
-/// Changes in a reply while a copy is begun, so that there are many replies between which to be killed.
+/// Changes in a reply while a copy is begun, so that there are many replies between which to be
+/// killed.
 const PAGE_SIZE: &str = "20";
 
 /// Trainees by their identifiers, each as it is shown.
@@ -42,7 +46,10 @@ fn copy_and_register_are_right_however_often_server_and_program_are_killed() {
 
     let mut intake = TraineeFile::new(newest, trainees);
     intake.write(&file);
-    let mut left = Kills { program: kills, server: kills };
+    let mut left = Kills {
+        program: kills,
+        server: kills,
+    };
     let mut share = left.share(2, 5);
     runs.run("push of new trainees", &push, &mut share);
     left.give_back(share);
@@ -61,39 +68,69 @@ fn copy_and_register_are_right_however_often_server_and_program_are_killed() {
         let copy = folder.path().join(format!("copy{}.db", copies.len()));
         runs.run(
             "pull of a new copy",
-            &["pull", "--page-size", PAGE_SIZE, "--sqlite", copy.to_str().unwrap()],
+            &[
+                "pull",
+                "--page-size",
+                PAGE_SIZE,
+                "--sqlite",
+                copy.to_str().unwrap(),
+            ],
             &mut left,
         );
         copies.push(copy);
     }
     // What was committed last may be shown a little later.
-    runs.run("pull of what is new", &["pull", of_csv[0], of_csv[1]], &mut left);
+    runs.run(
+        "pull of what is new",
+        &["pull", of_csv[0], of_csv[1]],
+        &mut left,
+    );
 
     let register = in_register(&runs, newest.label);
-    assert_eq!(register.len(), trainees, "a trainee is there twice, or was lost");
+    assert_eq!(
+        register.len(),
+        trainees,
+        "a trainee is there twice, or was lost"
+    );
     intake.require_registered(&register);
     for copy in copies {
-        assert!(in_copy(&copy) == register, "{} differs from the register", copy.display());
+        assert!(
+            in_copy(&copy) == register,
+            "{} differs from the register",
+            copy.display()
+        );
     }
-    let lines = std::fs::read_to_string(csv_copy.join("trainees.csv")).unwrap().lines().count();
+    let lines = std::fs::read_to_string(csv_copy.join("trainees.csv"))
+        .unwrap()
+        .lines()
+        .count();
     assert_eq!(lines, trainees + 1);
     require_private(folder.path());
     let site = runs.stop();
     check(&site);
-    eprintln!("{:?}: {trainees} trainees, {:.1} s", site.kind(), begun.elapsed().as_secs_f64());
+    eprintln!(
+        "{:?}: {trainees} trainees, {:.1} s",
+        site.kind(),
+        begun.elapsed().as_secs_f64()
+    );
 }
 
 /// What the register shows in its list.
 fn in_register(runs: &SyncRuns, label: Label) -> Trainees {
     let (caller, cycle) = (Caller::new(&runs.site.token), academic_year::of(begun_on()));
-    let list =
-        format!("/api/{label}/trainees?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&include=placements,degrees");
+    let list = format!(
+        "/api/{label}/trainees?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&include=placements,degrees"
+    );
     let (mut shown, mut next) = (Trainees::new(), Some(list));
     while let Some(path) = next {
         let reply = caller.ask(runs.address(), &Request::get(path));
         assert_eq!(reply.status, 200, "{reply:?}");
         for record in reply.json()["data"].as_array().unwrap() {
-            assert_eq!(shown.insert(id(record).to_owned(), record.to_string()), None, "shown twice");
+            assert_eq!(
+                shown.insert(id(record).to_owned(), record.to_string()),
+                None,
+                "shown twice"
+            );
         }
         next = reply.linked("next").map(str::to_owned);
     }
@@ -111,7 +148,9 @@ struct CopiedRow {
 /// What a copy has.
 fn in_copy(database: &Path) -> Trainees {
     let mut connection = SqliteConnection::establish(database.to_str().unwrap()).unwrap();
-    let rows: Vec<CopiedRow> = sql_query("SELECT trainee_id, record FROM sync_records").load(&mut connection).unwrap();
+    let rows: Vec<CopiedRow> = sql_query("SELECT trainee_id, record FROM sync_records")
+        .load(&mut connection)
+        .unwrap();
     let parsed = |row: CopiedRow| {
         let record: Value = serde_json::from_str(&row.record).unwrap();
         (row.trainee_id, record.to_string())
@@ -126,7 +165,10 @@ fn require_private(folder: &Path) {
         let entry = entry.unwrap();
         let is_ours = entry.file_name() != "intake.csv";
         let mode = entry.metadata().unwrap().permissions().mode();
-        assert!(!is_ours || mode & 0o077 == 0, "{entry:?} has the mode {mode:o}");
+        assert!(
+            !is_ours || mode & 0o077 == 0,
+            "{entry:?} has the mode {mode:o}"
+        );
         if entry.file_type().unwrap().is_dir() {
             require_private(&entry.path());
         }

@@ -1,6 +1,7 @@
 //! Ordinary requests beside many with invented tokens: nobody who has a valid token notices.
 //!
-//! A long run (`UNKNOWN_TOKEN_SECONDS`, for each part) holds the time of ordinary requests against its bound.
+//! A long run (`UNKNOWN_TOKEN_SECONDS`, for each part) holds the time of ordinary requests against
+//! its bound.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -36,7 +37,10 @@ fn ordinary_requests_beside_invented_tokens_are_answered_as_before() {
     let seconds = size("UNKNOWN_TOKEN_SECONDS", 0);
     let (time, rate) = match seconds {
         0 => (Duration::from_millis(500), 200),
-        seconds => (Duration::from_secs(seconds as u64), size("INVENTED_RATE", 500)),
+        seconds => (
+            Duration::from_secs(seconds as u64),
+            size("INVENTED_RATE", 500),
+        ),
     };
     let site = Site::new();
     let trusted = [SERVE.as_slice(), &["--trusted-proxies", "127.0.0.1"]].concat();
@@ -48,7 +52,10 @@ fn ordinary_requests_beside_invented_tokens_are_answered_as_before() {
     let body = serde_json::from_str(&demo::example(newest)).unwrap();
     let created = caller.ask(&address, &Request::with_body("POST", &trainees, &body));
     assert_eq!(created.status, 201, "{created:?}");
-    let id = created.json()["data"]["trainee_id"].as_str().unwrap().to_owned();
+    let id = created.json()["data"]["trainee_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let read = Request::get(format!("{trainees}/{id}"));
 
     let seed = seed();
@@ -77,7 +84,10 @@ fn ordinary_requests_beside_invented_tokens_are_answered_as_before() {
         );
         assert!(sent > 0);
         if seconds > 0 {
-            assert!(beside <= alone * MOST_TIMES, "ordinary requests are slowed down: {alone:?}, {beside:?}");
+            assert!(
+                beside <= alone * MOST_TIMES,
+                "ordinary requests are slowed down: {alone:?}, {beside:?}"
+            );
         }
     }
     server.stop();
@@ -102,7 +112,11 @@ fn ordinary(caller: &Caller, address: &str, request: &Request, time: Duration) -
         assert_eq!(reply.status, 200, "{reply:?}");
         let taken = sent.elapsed();
         times.push(taken);
-        thread::sleep(Duration::from_secs(1).div_f64(ORDINARY_RATE as f64).saturating_sub(taken));
+        thread::sleep(
+            Duration::from_secs(1)
+                .div_f64(ORDINARY_RATE as f64)
+                .saturating_sub(taken),
+        );
     }
     times
 }
@@ -113,20 +127,35 @@ fn p99(mut times: Vec<Duration>) -> Duration {
 }
 
 /// Sends requests with invented tokens, at its share of the rate.
-fn invent(address: &str, origin: Origin, rate: usize, seed: u64, is_over: &AtomicBool, sent: &AtomicUsize) {
+fn invent(
+    address: &str,
+    origin: Origin,
+    rate: usize,
+    seed: u64,
+    is_over: &AtomicBool,
+    sent: &AtomicUsize,
+) {
     let random = Random::new(seed);
     let caller = Caller::new("");
     let newest = versions::all().newest().unwrap().version.label;
     let pause = Duration::from_secs(1).div_f64(rate as f64 / INVENTORS as f64);
     let mut next = Instant::now();
     while !is_over.load(Ordering::Relaxed) {
-        let secret: String = (0..4).map(|_| format!("{:016x}", random.number())).collect();
-        let mut request = Request::get(format!("/api/{newest}/trainees")).with("Authorization", bearer(&secret));
+        let secret: String = (0..4)
+            .map(|_| format!("{:016x}", random.number()))
+            .collect();
+        let mut request =
+            Request::get(format!("/api/{newest}/trainees")).with("Authorization", bearer(&secret));
         if let Origin::ManyAddresses = origin {
             let number = random.number();
             request = request.with(
                 "X-Forwarded-For",
-                format!("10.{}.{}.{}", number as u8, (number >> 8) as u8, (number >> 16) as u8),
+                format!(
+                    "10.{}.{}.{}",
+                    number as u8,
+                    (number >> 8) as u8,
+                    (number >> 16) as u8
+                ),
             );
         }
         let reply = caller.ask(address, &request);
@@ -141,7 +170,8 @@ fn bearer(secret: &str) -> String {
     format!("Bearer sandbox_{secret}")
 }
 
-/// Sends a valid token that the server has not seen until it is accepted, and gives the number of tries.
+/// Sends a valid token that the server has not seen until it is accepted, and gives the number of
+/// tries.
 fn get_in(caller: &Caller, address: &str, request: &Request) -> usize {
     let is_accepted = |tries: &usize| {
         if *tries > 1 {
@@ -152,5 +182,7 @@ fn get_in(caller: &Caller, address: &str, request: &Request) -> usize {
         assert!(reply.status == 200 || reply.retry_after, "{reply:?}");
         reply.status == 200
     };
-    (1..=MOST_TRIES).find(is_accepted).expect("a valid token does not get in")
+    (1..=MOST_TRIES)
+        .find(is_accepted)
+        .expect("a valid token does not get in")
 }

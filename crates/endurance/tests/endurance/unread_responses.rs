@@ -1,7 +1,8 @@
 //! Clients that ask for the largest replies and do not read them cost a server bounded memory.
 //!
-//! A small run has some such clients. A long one (`UNREAD_CONNECTIONS=900`) has as many as a server serves, for each of the five
-//! largest replies in turn, each time at a server that was just started.
+//! A small run has some such clients. A long one (`UNREAD_CONNECTIONS=900`) has as many as a server
+//! serves, for each of the five largest replies in turn, each time at a server that was just
+//! started.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -25,9 +26,11 @@ use super::soak::memory::resident;
 const UKPRN: &str = "10000001";
 /// Connections of a small run: enough for the bound to be passed if each held its whole reply.
 const FEW: usize = 100;
-/// Trainees of a small run and of a long one, over some academic cycles: enough for a large page, and for the largest.
+/// Trainees of a small run and of a long one, over some academic cycles: enough for a large page,
+/// and for the largest.
 const TRAINEES: [usize; 2] = [450, 3_000];
-/// Clients that read a reply at once before it is measured: as many as there are connections to the database, or more.
+/// Clients that read a reply at once before it is measured: as many as there are connections to the
+/// database, or more.
 const READERS: usize = 12;
 /// Connections that ask at once.
 const AT_ONCE: usize = 25;
@@ -45,9 +48,15 @@ fn large_replies(server: &Server, caller: &Caller) -> Vec<(usize, String)> {
         let reply = caller.insist(&server.address, &Request::get(path.clone()));
         (reply.status == 200).then_some((reply.body.len(), path))
     };
-    let list =
-        |cycle| format!("{base}{}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}", Endpoint::ListTrainees.path());
-    let lists = known_cycles(Utc::now().date_naive()).map(list).filter_map(size_of);
+    let list = |cycle| {
+        format!(
+            "{base}{}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}",
+            Endpoint::ListTrainees.path()
+        )
+    };
+    let lists = known_cycles(Utc::now().date_naive())
+        .map(list)
+        .filter_map(size_of);
     let others = [
         format!("{base}{}", Endpoint::ReferenceData.path()),
         format!("{base}/openapi.json"),
@@ -64,13 +73,16 @@ fn large_replies(server: &Server, caller: &Caller) -> Vec<(usize, String)> {
     replies
 }
 
-/// A client that takes as little as it can. Small segments keep the send buffer of the server's socket small; on the loopback
-/// interface that would otherwise take a whole reply, and hide what the server holds.
+/// A client that takes as little as it can. Small segments keep the send buffer of the server's
+/// socket small; on the loopback interface that would otherwise take a whole reply, and hide what
+/// the server holds.
 pub(crate) fn connect_with_small_buffer(address: &str) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
     socket.set_tcp_mss(536).unwrap();
-    socket.connect(&address.parse::<SocketAddr>().unwrap().into()).unwrap();
+    socket
+        .connect(&address.parse::<SocketAddr>().unwrap().into())
+        .unwrap();
     let stream = TcpStream::from(socket);
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
@@ -86,16 +98,28 @@ struct Held {
 
 /// Asks for a reply on so many connections, and reads the status alone.
 fn ask_and_leave(site: &Site, server: &Server, path: &str, connections: usize) -> Held {
-    let request =
-        format!("GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n", server.address, site.token);
-    let mut held = Held { connections: Vec::new(), most: 0 };
+    let request = format!(
+        "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
+        server.address, site.token
+    );
+    let mut held = Held {
+        connections: Vec::new(),
+        most: 0,
+    };
     while held.connections.len() < connections {
-        let mut asking: Vec<TcpStream> = (0..AT_ONCE).map(|_| connect_with_small_buffer(&server.address)).collect();
-        asking.iter_mut().for_each(|stream| stream.write_all(request.as_bytes()).unwrap());
+        let mut asking: Vec<TcpStream> = (0..AT_ONCE)
+            .map(|_| connect_with_small_buffer(&server.address))
+            .collect();
+        asking
+            .iter_mut()
+            .for_each(|stream| stream.write_all(request.as_bytes()).unwrap());
         for mut stream in asking {
             let mut status = [0; TAKEN];
             stream.read_exact(&mut status).unwrap();
-            held.connections.push((stream, String::from_utf8_lossy(&status[TAKEN - 3..]).into_owned()));
+            held.connections.push((
+                stream,
+                String::from_utf8_lossy(&status[TAKEN - 3..]).into_owned(),
+            ));
         }
         held.most = held.most.max(resident(server.id()).unwrap_or_default());
     }
@@ -109,7 +133,11 @@ fn read_rest(mut stream: TcpStream, size: usize) {
     let head_end = |reply: &[u8]| reply.windows(4).position(|four| four == b"\r\n\r\n");
     while head_end(&reply).is_none_or(|end| reply.len() < end + 4 + size) {
         let read = stream.read(&mut buffer).unwrap();
-        assert!(read > 0, "the reply was cut off after {} bytes", reply.len());
+        assert!(
+            read > 0,
+            "the reply was cut off after {} bytes",
+            reply.len()
+        );
         reply.extend_from_slice(&buffer[..read]);
     }
     assert_eq!(reply.len(), head_end(&reply).unwrap() + 4 + size);
@@ -119,15 +147,28 @@ fn read_rest(mut stream: TcpStream, size: usize) {
 fn measured_memory(site: &Site, path: &str, connections: usize) -> usize {
     let mut server = Server::start(without_limits(site));
     let caller = Caller::new(&site.token);
-    let size = large_replies(&server, &caller).into_iter().find(|(_, other)| other == path).unwrap().0;
-    // What the connections to the database keep, and what a reply needs while it is made, is not what is measured.
+    let size = large_replies(&server, &caller)
+        .into_iter()
+        .find(|(_, other)| other == path)
+        .unwrap()
+        .0;
+    // What the connections to the database keep, and what a reply needs while it is made, is not
+    // what is measured.
     let read = || (0..2).for_each(|_| drop(caller.insist(&server.address, &Request::get(path))));
     thread::scope(|scope| (0..READERS).for_each(|_| drop(scope.spawn(read))));
     let before = resident(server.id()).unwrap_or_default();
     let mut held = ask_and_leave(site, &server, path, connections);
     let more = held.most.saturating_sub(before);
-    let refused = held.connections.iter().filter(|(_, status)| status == "503").count();
-    let answered = held.connections.iter().filter(|(_, status)| status == "200").count();
+    let refused = held
+        .connections
+        .iter()
+        .filter(|(_, status)| status == "503")
+        .count();
+    let answered = held
+        .connections
+        .iter()
+        .filter(|(_, status)| status == "200")
+        .count();
     assert_eq!(answered + refused, held.connections.len());
     eprintln!(
         "{path}: {} KiB on {connections} connections, {answered} answered and {refused} put off: {:.1} MiB before, {:.1} MiB \
@@ -136,13 +177,24 @@ fn measured_memory(site: &Site, path: &str, connections: usize) -> usize {
         before as f64 / 1_024.0,
         more as f64 / 1_024.0
     );
-    // Beside them, ordinary requests are answered; what is held is whole; and what was left is given back.
+    // Beside them, ordinary requests are answered; what is held is whole; and what was left is
+    // given back.
     let info = format!("/api/{}{}", SERVED[0].label, Endpoint::Info.path());
-    assert_eq!(caller.insist(&server.address, &Request::get(info)).status, 200);
-    let whole = held.connections.iter().position(|(_, status)| status == "200").unwrap();
+    assert_eq!(
+        caller.insist(&server.address, &Request::get(info)).status,
+        200
+    );
+    let whole = held
+        .connections
+        .iter()
+        .position(|(_, status)| status == "200")
+        .unwrap();
     read_rest(held.connections.swap_remove(whole).0, size);
     drop(held);
-    assert_eq!(caller.insist(&server.address, &Request::get(path)).status, 200);
+    assert_eq!(
+        caller.insist(&server.address, &Request::get(path)).status,
+        200
+    );
     server.stop();
     more
 }
@@ -163,7 +215,14 @@ fn replies_that_nobody_reads_take_bounded_memory() {
     let connections = if is_long { connections } else { FEW };
     let trainees = TRAINEES[usize::from(is_long)].to_string();
     let site = Site::new();
-    site.run(&["sandbox", "seed", "--provider", UKPRN, "--trainees", &trainees]);
+    site.run(&[
+        "sandbox",
+        "seed",
+        "--provider",
+        UKPRN,
+        "--trainees",
+        &trainees,
+    ]);
     let mut server = Server::start(without_limits(&site));
     let replies = large_replies(&server, &Caller::new(&site.token));
     server.stop();

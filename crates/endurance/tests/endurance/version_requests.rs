@@ -1,7 +1,8 @@
-//! How one version speaks: its paths and bodies, and what its transitions do to a record as it shows it.
+//! How one version speaks: its paths and bodies, and what its transitions do to a record as it
+//! shows it.
 //!
-//! What a transition does is learned from one that was carried out before anything is broken. So no field is named here
-//! that could have another name in another version.
+//! What a transition does is learned from one that was carried out before anything is broken. So no
+//! field is named here that could have another name in another version.
 
 use adapter_kit::{ApiVersion, Endpoint};
 use chrono::{Days, NaiveDate, Utc};
@@ -11,7 +12,8 @@ use version_tools::openapi::examples;
 use super::expected_record::{drawn_anew, leave_open};
 use super::http::{Caller, Request};
 
-/// How long before today the training began, in days, so that everything that presupposes its beginning is allowed.
+/// How long before today the training began, in days, so that everything that presupposes its
+/// beginning is allowed.
 const BEGUN_DAYS_AGO: u64 = 60;
 /// How long the training is, in days.
 const TRAINING_DAYS: u64 = 300;
@@ -36,13 +38,21 @@ pub(crate) struct Person {
 impl Person {
     /// The person with a number of its own.
     pub(crate) fn new(who: &str, number: usize) -> Self {
-        let letters: String = number.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
-        Self { last_name: format!("Example{who}{letters}"), email: format!("{who}.{number}@example.com") }
+        let letters: String = number
+            .to_string()
+            .bytes()
+            .map(|digit| char::from(digit - b'0' + b'a'))
+            .collect();
+        Self {
+            last_name: format!("Example{who}{letters}"),
+            email: format!("{who}.{number}@example.com"),
+        }
     }
 }
 
 impl Manner {
-    /// All versions, each learned from trainees that are registered for it. Returns how many those were.
+    /// All versions, each learned from trainees that are registered for it. Returns how many those
+    /// were.
     pub(crate) fn learn_all(caller: &Caller, address: &str) -> (Vec<Self>, usize) {
         let manners: Vec<_> = versions::all()
             .iter()
@@ -54,25 +64,44 @@ impl Manner {
     }
 
     fn learn(version: &'static ApiVersion, number: usize, caller: &Caller, address: &str) -> Self {
-        let mut manner =
-            Self { version, create: body_of_creates(version), new_record: Value::Null, transitions: Vec::new() };
+        let mut manner = Self {
+            version,
+            create: body_of_creates(version),
+            new_record: Value::Null,
+            transitions: Vec::new(),
+        };
         let has = |endpoint| version.endpoints.has(endpoint);
         let recommend = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
-        let leaving: Vec<_> = recommend.into_iter().filter(|endpoint| has(*endpoint)).collect();
+        let leaving: Vec<_> = recommend
+            .into_iter()
+            .filter(|endpoint| has(*endpoint))
+            .collect();
         // One trainee pauses and then leaves; another one is recommended.
-        for (who, path) in [("left", &[Endpoint::Defer, Endpoint::Withdraw][..]), ("stayed", &leaving[..1])] {
+        for (who, path) in [
+            ("left", &[Endpoint::Defer, Endpoint::Withdraw][..]),
+            ("stayed", &leaving[..1]),
+        ] {
             let reply = caller.ask(address, &manner.create(&Person::new(who, number)));
             assert_eq!(reply.status, 201, "{reply:?}");
             let mut shown = reply.json()["data"].take();
             manner.new_record = drawn_anew(&shown);
             for endpoint in path {
                 let body = manner.body_of(*endpoint);
-                let reply = caller.ask(address, &manner.request(*endpoint, id(&shown), None, &body));
+                let reply =
+                    caller.ask(address, &manner.request(*endpoint, id(&shown), None, &body));
                 assert!((200..300).contains(&reply.status), "{reply:?}");
                 let after = reply.json()["data"].take();
                 let changed = changed(&shown, &after);
-                let others = if recommend.contains(endpoint) { &leaving[..] } else { &[*endpoint][..] };
-                manner.transitions.extend(others.iter().map(|endpoint| (*endpoint, body.clone(), changed.clone())));
+                let others = if recommend.contains(endpoint) {
+                    &leaving[..]
+                } else {
+                    &[*endpoint][..]
+                };
+                manner.transitions.extend(
+                    others
+                        .iter()
+                        .map(|endpoint| (*endpoint, body.clone(), changed.clone())),
+                );
                 shown = after;
             }
         }
@@ -86,7 +115,11 @@ impl Manner {
 
     /// Registers a person.
     pub(crate) fn create(&self, person: &Person) -> Request {
-        Request::with_body("POST", self.path(Endpoint::CreateTrainee, "", ""), &self.body_of_create(person))
+        Request::with_body(
+            "POST",
+            self.path(Endpoint::CreateTrainee, "", ""),
+            &self.body_of_create(person),
+        )
     }
 
     /// Registers so many persons at once.
@@ -126,14 +159,26 @@ impl Manner {
     }
 
     /// A request about a trainee, or about the part of one.
-    pub(crate) fn request(&self, endpoint: Endpoint, trainee: &str, part: Option<&str>, body: &Value) -> Request {
-        Request::with_body("POST", self.path(endpoint, trainee, part.unwrap_or_default()), body)
+    pub(crate) fn request(
+        &self,
+        endpoint: Endpoint,
+        trainee: &str,
+        part: Option<&str>,
+        body: &Value,
+    ) -> Request {
+        Request::with_body(
+            "POST",
+            self.path(endpoint, trainee, part.unwrap_or_default()),
+            body,
+        )
     }
 
     /// The path of an endpoint.
     pub(crate) fn path(&self, endpoint: Endpoint, trainee: &str, part: &str) -> String {
         let path = endpoint.path().replace("{trainee_id}", trainee);
-        let path = path.replace("{placement_id}", part).replace("{degree_id}", part);
+        let path = path
+            .replace("{placement_id}", part)
+            .replace("{degree_id}", part);
         format!("/api/{}{path}", self.version.label)
     }
 
@@ -143,7 +188,8 @@ impl Manner {
             // The day must not lie in the future, and a recommendation says nothing else.
             let said = body["data"].as_object_mut().unwrap();
             assert_eq!(said.len(), 1);
-            said.values_mut().for_each(|day| *day = self.create["data"]["itt_start_date"].clone());
+            said.values_mut()
+                .for_each(|day| *day = self.create["data"]["itt_start_date"].clone());
         }
         body
     }
@@ -165,7 +211,9 @@ pub(crate) fn body_of_creates(version: &'static ApiVersion) -> Value {
 
 /// The identifier of a trainee.
 pub(crate) fn id(trainee: &Value) -> &str {
-    trainee["trainee_id"].as_str().unwrap_or_else(|| panic!("no trainee: {trainee}"))
+    trainee["trainee_id"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no trainee: {trainee}"))
 }
 
 /// What differs between two states of a record, as it is in the later one; moments are left open.
@@ -181,6 +229,8 @@ fn changed(before: &Value, after: &Value) -> Map<String, Value> {
     }
     match changed {
         Value::Object(changed) => changed,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Map::new()
+        }
     }
 }

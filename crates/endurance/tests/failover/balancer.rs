@@ -1,5 +1,6 @@
-//! HAProxy before the two servers, where a request goes to one that says that it is ready; and before the two nodes of
-//! PostgreSQL, where a connection goes to the one that Patroni calls the primary.
+//! HAProxy before the two servers, where a request goes to one that says that it is ready; and
+//! before the two nodes of PostgreSQL, where a connection goes to the one that Patroni calls the
+//! primary.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -32,9 +33,15 @@ impl Balancer {
              backend register\n  option httpchk GET /health/ready\n  timeout check 3s\n"
         );
         for (number, (server, operators)) in servers.iter().enumerate() {
-            let _ = writeln!(text, "  server server-{number} {server} check port {operators} inter 1s fall 2 rise 1");
+            let _ = writeln!(
+                text,
+                "  server server-{number} {server} check port {operators} inter 1s fall 2 rise 1"
+            );
         }
-        Self { _haproxy: start(machine, "haproxy", &text, &address), address }
+        Self {
+            _haproxy: start(machine, "haproxy", &text, &address),
+            address,
+        }
     }
 
     /// Leads to the node that is the primary.
@@ -46,12 +53,21 @@ impl Balancer {
              default-server check port 8008 inter 1s fall 2 rise 1 on-marked-down shutdown-sessions\n"
         );
         for node in 0..2 {
-            let _ = writeln!(text, "  server node-{node} {}:5432", machine.address(Host::Node(node)));
+            let _ = writeln!(
+                text,
+                "  server node-{node} {}:5432",
+                machine.address(Host::Node(node))
+            );
         }
         let haproxy = start(machine, "haproxy-postgres", &text, &address);
         // Until it has asked, it takes both nodes for the primary.
-        haproxy.wait_until("HAProxy takes the standby for the primary", || haproxy.log().contains("is DOWN"));
-        Self { address, _haproxy: haproxy }
+        haproxy.wait_until("HAProxy takes the standby for the primary", || {
+            haproxy.log().contains("is DOWN")
+        });
+        Self {
+            address,
+            _haproxy: haproxy,
+        }
     }
 }
 
@@ -61,6 +77,8 @@ fn start(machine: &Machine, name: &str, text: &str, address: &str) -> Daemon {
     let mut command = machine.command(Host::Main, programs::find(Tool::Haproxy));
     command.args(["-db", "-f"]).arg(file);
     let haproxy = Daemon::start(machine, Host::Main, name, command);
-    haproxy.wait_until("HAProxy does not listen", || std::net::TcpStream::connect(address).is_ok());
+    haproxy.wait_until("HAProxy does not listen", || {
+        std::net::TcpStream::connect(address).is_ok()
+    });
     haproxy
 }

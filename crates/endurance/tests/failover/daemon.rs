@@ -22,9 +22,16 @@ impl Daemon {
     /// Starts a command on a host. `name` is that of its log.
     pub(crate) fn start(machine: &Machine, host: Host, name: &str, mut command: Command) -> Self {
         let log = machine.home(host).join(format!("{name}.log"));
-        let file = File::options().append(true).create(true).open(&log).unwrap();
+        let file = File::options()
+            .append(true)
+            .create(true)
+            .open(&log)
+            .unwrap();
         command.stdout(file.try_clone().unwrap()).stderr(file);
-        Self { process: Process::start(&mut command), log }
+        Self {
+            process: Process::start(&mut command),
+            log,
+        }
     }
 
     /// What it has logged so far.
@@ -34,7 +41,11 @@ impl Daemon {
 
     /// Waits until it is ready.
     pub(crate) fn wait_until(&self, what: &str, is_ready: impl FnMut() -> bool) {
-        assert!(becomes_true(PATIENCE, is_ready), "{what} in {PATIENCE:?}:\n{}", last_lines(&self.log(), 40));
+        assert!(
+            becomes_true(PATIENCE, is_ready),
+            "{what} in {PATIENCE:?}:\n{}",
+            last_lines(&self.log(), 40)
+        );
     }
 }
 

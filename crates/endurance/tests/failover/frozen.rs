@@ -10,24 +10,37 @@ use super::verdict::Reads;
 
 #[test]
 fn a_frozen_primary_is_replaced_by_its_standby() {
-    on_own_machine(Form::Short, "failover::frozen::a_frozen_primary_is_replaced_by_its_standby", |machine| {
-        replace(
-            machine,
-            "frozen and cut off",
-            |cluster, node| cluster.freeze(node),
-            |cluster, node| {
-                // It comes back, still believing that it is the primary.
-                cluster.thaw(node);
-            },
-        );
-    });
+    on_own_machine(
+        Form::Short,
+        "failover::frozen::a_frozen_primary_is_replaced_by_its_standby",
+        |machine| {
+            replace(
+                machine,
+                "frozen and cut off",
+                |cluster, node| cluster.freeze(node),
+                |cluster, node| {
+                    // It comes back, still believing that it is the primary.
+                    cluster.thaw(node);
+                },
+            );
+        },
+    );
 }
 
 #[test]
 fn a_killed_primary_is_replaced_by_its_standby() {
-    on_own_machine(Form::FullOnly, "failover::frozen::a_killed_primary_is_replaced_by_its_standby", |machine| {
-        replace(machine, "killed", |cluster, node| cluster.kill(node), |_, _| {});
-    });
+    on_own_machine(
+        Form::FullOnly,
+        "failover::frozen::a_killed_primary_is_replaced_by_its_standby",
+        |machine| {
+            replace(
+                machine,
+                "killed",
+                |cluster, node| cluster.kill(node),
+                |_, _| {},
+            );
+        },
+    );
 }
 
 fn replace(
@@ -41,7 +54,10 @@ fn replace(
     let url = cluster.url(&[primary, 1 - primary], "connect_timeout=2");
     // One server knows both nodes, the other one a balancer before them.
     let before_postgres = Balancer::before_postgres(machine);
-    let balanced = postgres::url(std::slice::from_ref(&before_postgres.address), "connect_timeout=2");
+    let balanced = postgres::url(
+        std::slice::from_ref(&before_postgres.address),
+        "connect_timeout=2",
+    );
     let site = Site::start(machine, &url, [&url, &balanced]);
     let name = format!("{name} primary");
     let faults = Scenario {
@@ -56,7 +72,10 @@ fn replace(
     .run(|_| {
         take_away(&cluster, primary);
         let promoted = cluster.wait_for_primary(1 - primary);
-        eprintln!("the standby is the primary after {:.1} s", promoted.as_secs_f64());
+        eprintln!(
+            "the standby is the primary after {:.1} s",
+            promoted.as_secs_f64()
+        );
         wait(6);
         bring_back(&cluster, primary);
     });

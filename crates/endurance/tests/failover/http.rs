@@ -32,7 +32,8 @@ pub(crate) struct Request {
     pub(crate) body: Option<(String, String)>,
 }
 
-/// A request that was sent, and what became of it. Times are counted from the beginning of the load.
+/// A request that was sent, and what became of it. Times are counted from the beginning of the
+/// load.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Observation {
     pub(crate) kind: Kind,
@@ -49,7 +50,8 @@ impl Observation {
     }
 
     pub(crate) fn is_served(&self) -> bool {
-        self.status.is_some_and(|status| (200..300).contains(&status))
+        self.status
+            .is_some_and(|status| (200..300).contains(&status))
     }
 }
 
@@ -64,7 +66,9 @@ pub(crate) struct Reply {
 impl Reply {
     /// The record, or the records, that it shows.
     pub(crate) fn data(&self) -> Value {
-        serde_json::from_str::<Value>(&self.body).map(|mut body| body["data"].take()).unwrap_or_default()
+        serde_json::from_str::<Value>(&self.body)
+            .map(|mut body| body["data"].take())
+            .unwrap_or_default()
     }
 
     /// Whether the same request is to be sent again.
@@ -84,11 +88,21 @@ pub(crate) struct Caller<'a> {
 impl<'a> Caller<'a> {
     /// A client of the balancer at the address. Times are counted from `begun`.
     pub(crate) fn new(address: &'a str, token: &'a str, begun: Instant) -> Self {
-        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into();
-        Self { agent, address, token, begun }
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(PATIENCE))
+            .build()
+            .into();
+        Self {
+            agent,
+            address,
+            token,
+            begun,
+        }
     }
 
-    /// Sends a request. There is no reply when the connection was lost, or nothing came for too long.
+    /// Sends a request. There is no reply when the connection was lost, or nothing came for too
+    /// long.
     pub(crate) fn send(&self, request: &Request) -> (Observation, Option<Reply>) {
         let begun = self.begun.elapsed();
         let reply = self.exchange(request);
@@ -98,7 +112,9 @@ impl<'a> Caller<'a> {
             begun,
             ended,
             status: reply.as_ref().map(|reply| reply.status),
-            has_retry_after: reply.as_ref().is_some_and(|reply| reply.retry_after.is_some()),
+            has_retry_after: reply
+                .as_ref()
+                .is_some_and(|reply| reply.retry_after.is_some()),
         };
         (observation, reply)
     }
@@ -115,12 +131,24 @@ impl<'a> Caller<'a> {
             .header("Content-Type", "application/json")
             .header("Authorization", format!("Bearer {}", self.token));
         let response = match &request.body {
-            Some((key, body)) => self.agent.run(built.header("Idempotency-Key", key).body(body.as_str()).unwrap()),
+            Some((key, body)) => self.agent.run(
+                built
+                    .header("Idempotency-Key", key)
+                    .body(body.as_str())
+                    .unwrap(),
+            ),
             None => self.agent.run(built.body(()).unwrap()),
         };
         let (head, mut body) = response.ok()?.into_parts();
         let body = body.read_to_string().ok()?;
-        let retry_after = head.headers.get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        Some(Reply { status: head.status.as_u16(), retry_after, body })
+        let retry_after = head
+            .headers
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        Some(Reply {
+            status: head.status.as_u16(),
+            retry_after,
+            body,
+        })
     }
 }

@@ -1,5 +1,5 @@
-//! Limits that others set: the time of a statement, the size of a disk, the number of connections; and locks that others
-//! hold, with messages in another language.
+//! Limits that others set: the time of a statement, the size of a disk, the number of connections;
+//! and locks that others hold, with messages in another language.
 
 use std::process::Child;
 use std::time::Duration;
@@ -28,14 +28,18 @@ fn lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server(
         let locales = machine.home(Host::Node(0)).join("locales");
         let name = format!("{GERMAN}.UTF-8");
         std::fs::create_dir(&locales).unwrap();
-        run(Tool::Localedef.command().args(["-i", GERMAN, "-f", "UTF-8"]).arg(locales.join(&name)));
+        run(Tool::Localedef
+            .command()
+            .args(["-i", GERMAN, "-f", "UTF-8"])
+            .arg(locales.join(&name)));
         let environment = [("LOCPATH", locales.display().to_string())];
         let postgres = Postgres::start(machine, &[&format!("lc_messages={name}")], &environment);
         let mut faults = over_one_server(machine, "german messages", &postgres, |breaking| {
             breaking.partly(|| {
                 end(lock(machine, "LOCK TABLE trainees IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(7)"));
                 for _ in 0..3 {
-                    // Whoever has changed a trainee waits to write its history, until this waits for the trainee.
+                    // Whoever has changed a trainee waits to write its history, until this waits
+                    // for the trainee.
                     let order = "LOCK TABLE changes IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(0.6); \
                                  SELECT 1 FROM trainees FOR UPDATE; SELECT pg_sleep(0.1)";
                     end(lock(machine, order));
@@ -43,21 +47,28 @@ fn lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server(
             });
         });
         faults.extend(not_met(&postgres, &[LOCK_TIMEOUT, DEADLOCK]));
-        assert!(postgres.log().contains("Sperre"), "the messages are not German");
+        assert!(
+            postgres.log().contains("Sperre"),
+            "the messages are not German"
+        );
         assert!(faults.is_empty(), "{faults:#?}");
     });
 }
 
 #[test]
 fn statements_that_are_cancelled_by_their_time_are_no_errors_of_the_server() {
-    let test = "failover::limits::statements_that_are_cancelled_by_their_time_are_no_errors_of_the_server";
+    let test =
+        "failover::limits::statements_that_are_cancelled_by_their_time_are_no_errors_of_the_server";
     on_own_machine(Form::FullOnly, test, |machine| {
         let postgres = Postgres::start(machine, &[], &[]);
         let order = format!("ALTER ROLE {REGISTER} SET statement_timeout = '2s'");
         sql(machine, Host::Node(0), SUPERUSER, &order).unwrap();
         let mut faults = over_one_server(machine, "statement_timeout 2 s", &postgres, |breaking| {
             breaking.partly(|| {
-                end(lock(machine, "LOCK TABLE trainees IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(8)"));
+                end(lock(
+                    machine,
+                    "LOCK TABLE trainees IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(8)",
+                ));
             });
         });
         faults.extend(not_met(&postgres, &[CANCELLED]));
@@ -67,31 +78,42 @@ fn statements_that_are_cancelled_by_their_time_are_no_errors_of_the_server() {
 
 #[test]
 fn a_full_disk_is_no_error_of_the_server() {
-    on_own_machine(Form::FullOnly, "failover::limits::a_full_disk_is_no_error_of_the_server", |machine| {
-        let Some(disk) = machine.small_disk(Host::Node(0), 96) else {
-            eprintln!("full disk: left out, since no small file system can be made here");
-            return;
-        };
-        let postgres = Postgres::start(machine, &[], &[]);
-        let move_there = format!("CREATE TABLESPACE small LOCATION '{}'", disk.display());
-        sql(machine, Host::Node(0), SUPERUSER, &move_there).unwrap();
-        for database in [REGISTER, WATCH] {
-            let order = format!("ALTER DATABASE {database} SET TABLESPACE small");
-            sql(machine, Host::Node(0), SUPERUSER, &order).unwrap();
-        }
-        let mut faults = over_one_server(machine, "full disk", &postgres, |breaking| {
-            breaking.partly(|| {
-                let ballast = disk.join("ballast");
-                let mut fill = machine.command(Host::Node(0), "dd");
-                // It ends where there is no room left.
-                let _ = fill.args(["if=/dev/zero", "bs=4k", &format!("of={}", ballast.display())]).output().unwrap();
-                wait(10);
-                std::fs::remove_file(ballast).unwrap();
+    on_own_machine(
+        Form::FullOnly,
+        "failover::limits::a_full_disk_is_no_error_of_the_server",
+        |machine| {
+            let Some(disk) = machine.small_disk(Host::Node(0), 96) else {
+                eprintln!("full disk: left out, since no small file system can be made here");
+                return;
+            };
+            let postgres = Postgres::start(machine, &[], &[]);
+            let move_there = format!("CREATE TABLESPACE small LOCATION '{}'", disk.display());
+            sql(machine, Host::Node(0), SUPERUSER, &move_there).unwrap();
+            for database in [REGISTER, WATCH] {
+                let order = format!("ALTER DATABASE {database} SET TABLESPACE small");
+                sql(machine, Host::Node(0), SUPERUSER, &order).unwrap();
+            }
+            let mut faults = over_one_server(machine, "full disk", &postgres, |breaking| {
+                breaking.partly(|| {
+                    let ballast = disk.join("ballast");
+                    let mut fill = machine.command(Host::Node(0), "dd");
+                    // It ends where there is no room left.
+                    let _ = fill
+                        .args([
+                            "if=/dev/zero",
+                            "bs=4k",
+                            &format!("of={}", ballast.display()),
+                        ])
+                        .output()
+                        .unwrap();
+                    wait(10);
+                    std::fs::remove_file(ballast).unwrap();
+                });
             });
-        });
-        faults.extend(not_met(&postgres, &[DISK_FULL]));
-        assert!(faults.is_empty(), "{faults:#?}");
-    });
+            faults.extend(not_met(&postgres, &[DISK_FULL]));
+            assert!(faults.is_empty(), "{faults:#?}");
+        },
+    );
 }
 
 #[test]
@@ -99,7 +121,11 @@ fn servers_with_too_few_connections_are_ready_as_long_as_they_serve() {
     let test = "failover::limits::servers_with_too_few_connections_are_ready_as_long_as_they_serve";
     on_own_machine(Form::FullOnly, test, |machine| {
         // Three of them are kept for superusers.
-        let postgres = Postgres::start(machine, &["max_connections=10", "superuser_reserved_connections=3"], &[]);
+        let postgres = Postgres::start(
+            machine,
+            &["max_connections=10", "superuser_reserved_connections=3"],
+            &[],
+        );
         let faults = over_one_server(machine, "max_connections 10", &postgres, |_| wait(15));
         let met = postgres.count_of(TOO_MANY_CONNECTIONS);
         eprintln!("connections that found no place: {met}");
@@ -116,13 +142,20 @@ fn over_one_server(
 ) -> Vec<String> {
     let url = postgres.url();
     let site = Site::start(machine, &url, [&url, &url]);
-    Scenario { reads: Reads::GoOn, ..Scenario::over_one_node(&site, name) }.run(act)
+    Scenario {
+        reads: Reads::GoOn,
+        ..Scenario::over_one_node(&site, name)
+    }
+    .run(act)
 }
 
 /// Begins a transaction in the register's database, and ends it when its statements have.
 fn lock(machine: &Machine, statements: &str) -> Child {
     let mut command = psql(machine, Host::Node(0), REGISTER, Duration::from_secs(30));
-    command.args(["--single-transaction", "-c", statements]).spawn().unwrap()
+    command
+        .args(["--single-transaction", "-c", statements])
+        .spawn()
+        .unwrap()
 }
 
 /// Waits for it. It may be the one that a deadlock ends.
@@ -132,8 +165,14 @@ fn end(mut lock: Child) {
 
 /// The errors that a scenario was to bring about and did not.
 fn not_met(postgres: &Postgres<'_>, states: &[&str]) -> Vec<String> {
-    let counts = states.iter().map(|state| (*state, postgres.count_of(state)));
-    let met: Vec<_> = counts.inspect(|(state, count)| eprintln!("SQLSTATE {state}: {count} times")).collect();
+    let counts = states
+        .iter()
+        .map(|state| (*state, postgres.count_of(state)));
+    let met: Vec<_> = counts
+        .inspect(|(state, count)| eprintln!("SQLSTATE {state}: {count} times"))
+        .collect();
     let absent = met.into_iter().filter(|(_, count)| *count == 0);
-    absent.map(|(state, _)| format!("no statement failed with {state}, so nothing was shown")).collect()
+    absent
+        .map(|(state, _)| format!("no statement failed with {state}, so nothing was shown"))
+        .collect()
 }

@@ -1,7 +1,8 @@
 //! Ordinary clients: some register trainees and change them, others read them and list them.
 //!
-//! Every change of a trainee has a number of its own, which stands in the email. So a reader can tell whether what it is
-//! shown is what was acknowledged: nothing older, and nothing that was never sent.
+//! Every change of a trainee has a number of its own, which stands in the email. So a reader can
+//! tell whether what it is shown is what was acknowledged: nothing older, and nothing that was
+//! never sent.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -48,7 +49,9 @@ impl Record {
 
     /// Whether an email is that of the record after one of these changes.
     pub(crate) fn is_after(&self, email: &str, earliest: u32, latest: u32) -> bool {
-        let change = email.strip_prefix(&format!("{}.", self.name)).and_then(|rest| rest.split_once('@'));
+        let change = email
+            .strip_prefix(&format!("{}.", self.name))
+            .and_then(|rest| rest.split_once('@'));
         let change = change.and_then(|(number, _)| number.parse().ok());
         change.is_some_and(|number: u32| (earliest..=latest).contains(&number))
     }
@@ -76,7 +79,10 @@ impl<'a> Load<'a> {
             site,
             begun: Instant::now(),
             is_over: AtomicBool::new(false),
-            trainees: format!("/api/{}/trainees", versions::all().newest().unwrap().version.label),
+            trainees: format!(
+                "/api/{}/trainees",
+                versions::all().newest().unwrap().version.label
+            ),
             clients,
             is_balanced,
             observations: Mutex::default(),
@@ -90,7 +96,13 @@ impl<'a> Load<'a> {
         thread::scope(|scope| {
             for number in 0..self.clients {
                 let name = format!("{name}{number}");
-                scope.spawn(move || if number % 2 == 0 { self.write(&name, number) } else { self.read(number) });
+                scope.spawn(move || {
+                    if number % 2 == 0 {
+                        self.write(&name, number)
+                    } else {
+                        self.read(number)
+                    }
+                });
             }
             // Nobody is left behind when something fails.
             let _end = End(&self.is_over);
@@ -107,7 +119,11 @@ impl<'a> Load<'a> {
     fn numbered_caller(&self, number: usize) -> Caller<'_> {
         let servers = &self.site.servers;
         let server = &servers[number / 2 % servers.len()].address;
-        let address = if self.is_balanced { &self.site.balancer.address } else { server };
+        let address = if self.is_balanced {
+            &self.site.balancer.address
+        } else {
+            server
+        };
         Caller::new(address, &self.site.token, self.begun)
     }
 
@@ -118,16 +134,24 @@ impl<'a> Load<'a> {
         let (_, sent) = record.changes();
         let shown = reply.data();
         let email = shown["email"].as_str().unwrap_or_default();
-        let is_right = shown["trainee_id"] == *record.id && record.is_after(email, acknowledged, sent);
+        let is_right =
+            shown["trainee_id"] == *record.id && record.is_after(email, acknowledged, sent);
         if reply.status == 404 || reply.status == 200 && !is_right {
-            let wrong = format!("{} of {}: change {acknowledged} to {sent}, not {email:?}", reply.status, record.id);
+            let wrong = format!(
+                "{} of {}: change {acknowledged} to {sent}, not {email:?}",
+                reply.status, record.id
+            );
             self.wrong.lock().unwrap().push(wrong);
         }
         Some(reply)
     }
 
     fn request(&self, kind: Kind, id: &str) -> Request {
-        Request { kind, path: format!("{}/{id}", self.trainees), body: None }
+        Request {
+            kind,
+            path: format!("{}/{id}", self.trainees),
+            body: None,
+        }
     }
 
     fn send(&self, caller: &Caller<'_>, request: &Request) -> Option<Reply> {
@@ -137,8 +161,10 @@ impl<'a> Load<'a> {
         if let Some(reply) = &reply {
             // Before anybody is registered there is no list.
             let is_empty = request.kind == Kind::List && reply.status == 404 && is_first;
-            let is_expected =
-                is_empty || (200..300).contains(&reply.status) || reply.status >= 500 || reply.is_to_be_sent_again();
+            let is_expected = is_empty
+                || (200..300).contains(&reply.status)
+                || reply.status >= 500
+                || reply.is_to_be_sent_again();
             if !is_expected {
                 let wrong = format!("{} to {request:?}: {}", reply.status, reply.body);
                 self.wrong.lock().unwrap().push(wrong);
@@ -161,11 +187,23 @@ impl<'a> Load<'a> {
 
     fn list(&self, caller: &Caller<'_>) -> Option<Reply> {
         let path = format!("{}?per_page=10", self.trainees);
-        let reply = self.send(caller, &Request { kind: Kind::List, path, body: None })?;
+        let reply = self.send(
+            caller,
+            &Request {
+                kind: Kind::List,
+                path,
+                body: None,
+            },
+        )?;
         let rows = reply.data();
-        let is_page = rows.as_array().is_some_and(|rows| rows.iter().all(|row| row["email"].is_string()));
+        let is_page = rows
+            .as_array()
+            .is_some_and(|rows| rows.iter().all(|row| row["email"].is_string()));
         if reply.status == 200 && !is_page {
-            self.wrong.lock().unwrap().push(format!("no page of a list: {}", reply.body));
+            self.wrong
+                .lock()
+                .unwrap()
+                .push(format!("no page of a list: {}", reply.body));
         }
         Some(reply)
     }
@@ -185,12 +223,18 @@ impl<'a> Load<'a> {
     }
 
     fn create(&self, caller: &Caller<'_>, name: &str, number: usize) -> Option<Arc<Record>> {
-        let mut body: Value = serde_json::from_str(&demo::example(versions::all().newest().unwrap().version)).unwrap();
+        let mut body: Value =
+            serde_json::from_str(&demo::example(versions::all().newest().unwrap().version))
+                .unwrap();
         let letters: String = format!("{name}{number}").chars().map(letter).collect();
         body["data"]["last_name"] = format!("Example{letters}").into();
         body["data"]["email"] = email(name, 0).into();
         let path = self.trainees.clone();
-        let request = Request { kind: Kind::Create, path, body: Some((format!("create-{name}"), body.to_string())) };
+        let request = Request {
+            kind: Kind::Create,
+            path,
+            body: Some((format!("create-{name}"), body.to_string())),
+        };
         let reply = self.insist(caller, &request)?;
         let id = reply.data()["trainee_id"].as_str()?.to_owned();
         let record = Arc::new(Record {
@@ -211,30 +255,41 @@ impl<'a> Load<'a> {
         };
         let body = json!({ "data": { "email": email(&record.name, change) } }).to_string();
         let key = format!("update-{}-{change}", record.name);
-        let request = Request { body: Some((key, body)), ..self.request(Kind::Update, &record.id) };
-        if self.insist(caller, &request).is_some_and(|reply| reply.status == 200) {
+        let request = Request {
+            body: Some((key, body)),
+            ..self.request(Kind::Update, &record.id)
+        };
+        if self
+            .insist(caller, &request)
+            .is_some_and(|reply| reply.status == 200)
+        {
             record.changes.lock().unwrap().0 = change;
             *record.acknowledged_at.lock().unwrap() = self.begun.elapsed();
         }
     }
 
-    /// Sends a request again until it is answered by more than that it is to be sent again, or the load ends.
+    /// Sends a request again until it is answered by more than that it is to be sent again, or the
+    /// load ends.
     fn insist(&self, caller: &Caller<'_>, request: &Request) -> Option<Reply> {
         loop {
             let reply = self.send(caller, request);
             self.pause(reply.as_ref());
             match reply {
-                Some(reply) if !reply.is_to_be_sent_again() && reply.status < 500 => return Some(reply),
+                Some(reply) if !reply.is_to_be_sent_again() && reply.status < 500 => {
+                    return Some(reply);
+                }
                 _ if self.is_over() => return None,
                 _ => {}
             }
         }
     }
 
-    /// Waits before the next request: as long as the client was told, otherwise for its share of the rate.
+    /// Waits before the next request: as long as the client was told, otherwise for its share of
+    /// the rate.
     fn pause(&self, reply: Option<&Reply>) {
-        let told =
-            reply.and_then(|reply| reply.retry_after).map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE));
+        let told = reply
+            .and_then(|reply| reply.retry_after)
+            .map(|seconds| Duration::from_secs(seconds).min(LONGEST_PAUSE));
         let share = Duration::from_secs_f64(self.clients as f64 / RATE);
         let pause = told.unwrap_or(share).max(Duration::from_millis(50));
         let deadline = Instant::now() + pause;

@@ -1,7 +1,9 @@
-//! A machine of its own for each test: process, mount and network namespaces, where the machine allows them, with one
-//! network namespace for each node of PostgreSQL. Otherwise, addresses on loopback.
+//! A machine of its own for each test: process, mount and network namespaces, where the machine
+//! allows them, with one network namespace for each node of PostgreSQL. Otherwise, addresses on
+//! loopback.
 //!
-//! A test runs its own program again on that machine. `machine.sh` stands between the two and leaves nothing behind.
+//! A test runs its own program again on that machine. `machine.sh` stands between the two and
+//! leaves nothing behind.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -15,7 +17,8 @@ use test_support::{Kind, Tool, has_tools};
 use super::size::{in_full, seconds};
 
 const SCRIPT: &str = include_str!("machine.sh");
-/// Say to the program that it runs on the machine of its own, of which kind that is, and where its files are.
+/// Say to the program that it runs on the machine of its own, of which kind that is, and where its
+/// files are.
 const KIND: &str = "FAILOVER_MACHINE";
 const FOLDER: &str = "FAILOVER_FOLDER";
 /// The folder of a machine in namespaces: a file system in memory, which nobody else sees.
@@ -84,19 +87,40 @@ fn run_again(test: &str) {
     let has_namespaces = are_namespaces_allowed();
     let mut command = Command::new(if has_namespaces { "unshare" } else { "sh" });
     if has_namespaces {
-        command.args(["--pid", "--fork", "--kill-child", "--mount", "--net", "--mount-proc", "sh"]);
+        command.args([
+            "--pid",
+            "--fork",
+            "--kill-child",
+            "--mount",
+            "--net",
+            "--mount-proc",
+            "sh",
+        ]);
     } else {
-        eprintln!("no namespaces can be made here; what is to be cut off is stopped by SIGSTOP alone");
+        eprintln!(
+            "no namespaces can be made here; what is to be cut off is stopped by SIGSTOP alone"
+        );
     }
-    let (kind, folder) =
-        if has_namespaces { ("namespaces", PathBuf::from(PRIVATE_FOLDER)) } else { ("loopback", temporary_folder()) };
-    command.args(["-c", SCRIPT, "machine", kind]).arg(&folder).arg(std::env::current_exe().unwrap());
+    let (kind, folder) = if has_namespaces {
+        ("namespaces", PathBuf::from(PRIVATE_FOLDER))
+    } else {
+        ("loopback", temporary_folder())
+    };
+    command
+        .args(["-c", SCRIPT, "machine", kind])
+        .arg(&folder)
+        .arg(std::env::current_exe().unwrap());
     command.args(["--exact", test, "--nocapture", "--test-threads", "1"]);
     command.env(KIND, kind).env(FOLDER, &folder);
     // What is typed at a terminal to end the tests does not reach the script, which has to tidy up.
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).process_group(0);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .process_group(0);
     let mut child = command.spawn().unwrap();
-    let printed = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let printed = BufReader::new(child.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
     // A name that no test has would run none, and pass.
     let has_run = printed.filter(|line| line.contains("1 passed")).count() == 1;
     // Standard input stays open until here.
@@ -105,15 +129,35 @@ fn run_again(test: &str) {
 }
 
 fn are_namespaces_allowed() -> bool {
-    let arguments = ["--pid", "--fork", "--kill-child", "--mount", "--net", "--mount-proc", "sh", "-c"];
+    let arguments = [
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount",
+        "--net",
+        "--mount-proc",
+        "sh",
+        "-c",
+    ];
     let tried = "mount -t tmpfs tmpfs /run && mkdir /run/netns && ip netns add tried && ip link add type bridge";
-    let tried = Command::new("unshare").args(arguments).arg(tried).stderr(Stdio::null()).status();
-    std::env::var("FAILOVER_NAMESPACES").as_deref() != Ok("off") && tried.is_ok_and(|status| status.success())
+    let tried = Command::new("unshare")
+        .args(arguments)
+        .arg(tried)
+        .stderr(Stdio::null())
+        .status();
+    std::env::var("FAILOVER_NAMESPACES").as_deref() != Ok("off")
+        && tried.is_ok_and(|status| status.success())
 }
 
 fn temporary_folder() -> PathBuf {
     let mut builder = tempfile::Builder::new();
-    let folder = builder.prefix("register-failover-").disable_cleanup(true).tempdir().unwrap().path().to_owned();
+    let folder = builder
+        .prefix("register-failover-")
+        .disable_cleanup(true)
+        .tempdir()
+        .unwrap()
+        .path()
+        .to_owned();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
     folder
 }
@@ -129,7 +173,12 @@ impl Machine {
             format!("127.{}.{}", 16 + own / 256 % 200, own % 256)
         };
         let is_root = printed("id", &["-u"]).trim() == "0";
-        let machine = Self { folder, has_namespaces, network, is_root };
+        let machine = Self {
+            folder,
+            has_namespaces,
+            network,
+            is_root,
+        };
         if has_namespaces {
             machine.make_network();
         }
@@ -139,30 +188,75 @@ impl Machine {
             machine.hand_over(&home);
         }
         let form = if in_full() { "full" } else { "short" };
-        eprintln!("network: {}; {form} form, {:?} of load before and after", machine.network, seconds());
+        eprintln!(
+            "network: {}; {form} form, {:?} of load before and after",
+            machine.network,
+            seconds()
+        );
         machine
     }
 
     fn make_network(&self) {
         ip(&["link", "add", "switch", "type", "bridge"]);
-        ip(&["addr", "add", &format!("{}/24", self.address(Host::Main)), "dev", "switch"]);
+        ip(&[
+            "addr",
+            "add",
+            &format!("{}/24", self.address(Host::Main)),
+            "dev",
+            "switch",
+        ]);
         ip(&["link", "set", "switch", "up"]);
         for node in 0..2 {
             let (namespace, port) = (format!("node-{node}"), format!("port-{node}"));
             let address = self.address(Host::Node(node));
             ip(&["netns", "add", &namespace]);
-            ip(&["link", "add", &port, "type", "veth", "peer", "name", "eth0", "netns", &namespace]);
+            ip(&[
+                "link", "add", &port, "type", "veth", "peer", "name", "eth0", "netns", &namespace,
+            ]);
             ip(&["link", "set", &port, "master", "switch", "up"]);
-            ip(&["-n", &namespace, "addr", "add", &format!("{address}/24"), "dev", "eth0"]);
+            ip(&[
+                "-n",
+                &namespace,
+                "addr",
+                "add",
+                &format!("{address}/24"),
+                "dev",
+                "eth0",
+            ]);
             ip(&["-n", &namespace, "link", "set", "eth0", "up"]);
             ip(&["-n", &namespace, "link", "set", "lo", "up"]);
-            // A node whose cable is cut is as silent as one whose machine hangs: nobody says that it is not there.
+            // A node whose cable is cut is as silent as one whose machine hangs: nobody says that
+            // it is not there.
             let shown = printed("ip", &["-n", &namespace, "-o", "link", "show", "eth0"]);
-            let hardware = shown.split_whitespace().skip_while(|word| *word != "link/ether").nth(1).unwrap();
-            ip(&["neigh", "add", &address, "lladdr", hardware, "dev", "switch", "nud", "permanent"]);
+            let hardware = shown
+                .split_whitespace()
+                .skip_while(|word| *word != "link/ether")
+                .nth(1)
+                .unwrap();
+            ip(&[
+                "neigh",
+                "add",
+                &address,
+                "lladdr",
+                hardware,
+                "dev",
+                "switch",
+                "nud",
+                "permanent",
+            ]);
         }
         let dead = self.address(Host::Dead);
-        ip(&["neigh", "add", &dead, "lladdr", "02:00:00:00:00:99", "dev", "switch", "nud", "permanent"]);
+        ip(&[
+            "neigh",
+            "add",
+            &dead,
+            "lladdr",
+            "02:00:00:00:00:99",
+            "dev",
+            "switch",
+            "nud",
+            "permanent",
+        ]);
     }
 
     /// The address of a host.
@@ -191,7 +285,9 @@ impl Machine {
         }
         let folder = self.home(host).join("disk");
         fs::create_dir(&folder).unwrap();
-        run(Command::new("mount").args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m"), "tmpfs"]).arg(&folder));
+        run(Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={mebibytes}m"), "tmpfs"])
+            .arg(&folder));
         self.hand_over(&folder);
         Some(folder)
     }
@@ -203,11 +299,25 @@ impl Machine {
             words.extend(["ip", "netns", "exec", &format!("node-{node}")].map(str::to_owned));
         }
         if self.is_root {
-            words.extend(["setpriv", "--reuid", SERVANT, "--regid", SERVANT, "--clear-groups"].map(str::to_owned));
+            words.extend(
+                [
+                    "setpriv",
+                    "--reuid",
+                    SERVANT,
+                    "--regid",
+                    SERVANT,
+                    "--clear-groups",
+                ]
+                .map(str::to_owned),
+            );
         }
         words.push(program.as_ref().display().to_string());
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).current_dir(self.home(host)).env_remove(KIND).stdin(Stdio::null());
+        command
+            .args(&words[1..])
+            .current_dir(self.home(host))
+            .env_remove(KIND)
+            .stdin(Stdio::null());
         command
     }
 
@@ -230,26 +340,42 @@ impl Machine {
     /// The processes that work in the folder of a host, or below it.
     pub(crate) fn processes(&self, host: Host) -> Vec<u32> {
         let home = self.home(host);
-        let works_there =
-            |process: &u32| fs::read_link(format!("/proc/{process}/cwd")).is_ok_and(|folder| folder.starts_with(&home));
+        let works_there = |process: &u32| {
+            fs::read_link(format!("/proc/{process}/cwd"))
+                .is_ok_and(|folder| folder.starts_with(&home))
+        };
         let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(works_there).collect()
+        entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(works_there)
+            .collect()
     }
 
     /// Sends a signal to all processes of a host, also to those that are begun meanwhile.
     pub(crate) fn signal(&self, host: Host, name: &str) {
         for _ in 0..2 {
-            let processes = self.processes(host).iter().map(u32::to_string).collect::<Vec<_>>();
+            let processes = self
+                .processes(host)
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>();
             // One that has ended meanwhile cannot get it.
             let kill = ["-c", "kill \"$@\"", "kill"];
             let mut command = Command::new("sh");
-            let _ = command.args(kill).arg(format!("-{name}")).args(processes).stderr(Stdio::null()).status();
+            let _ = command
+                .args(kill)
+                .arg(format!("-{name}"))
+                .args(processes)
+                .stderr(Stdio::null())
+                .status();
         }
     }
 
     fn hand_over(&self, folder: &Path) {
         if self.is_root {
-            run(Command::new("chown").arg(format!("{SERVANT}:{SERVANT}")).arg(folder));
+            run(Command::new("chown")
+                .arg(format!("{SERVANT}:{SERVANT}"))
+                .arg(folder));
         }
     }
 }
@@ -260,8 +386,11 @@ fn ip(arguments: &[&str]) {
 
 /// Runs a command to its good end.
 pub(crate) fn run(command: &mut Command) -> String {
-    let ended = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let [stdout, stderr] = [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let ended = command
+        .output()
+        .unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let [stdout, stderr] =
+        [ended.stdout, ended.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(ended.status.success(), "{command:?}: {stdout}{stderr}");
     stdout
 }

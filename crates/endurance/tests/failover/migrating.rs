@@ -12,20 +12,38 @@ const OPEN: u64 = 20;
 
 #[test]
 fn a_server_waits_for_a_transaction_that_is_in_the_way_of_its_migration() {
-    let test = "failover::migrating::a_server_waits_for_a_transaction_that_is_in_the_way_of_its_migration";
+    let test =
+        "failover::migrating::a_server_waits_for_a_transaction_that_is_in_the_way_of_its_migration";
     on_own_machine(Form::FullOnly, test, |machine| {
         let postgres = Postgres::start(machine, &[], &[]);
         let url = postgres.url();
-        let mut transaction = psql(machine, Host::Node(0), REGISTER, Duration::from_secs(2 * OPEN));
-        let statements = format!("CREATE TABLE providers (id BIGINT); SELECT pg_sleep({OPEN}); DROP TABLE providers");
-        let mut transaction = transaction.args(["--single-transaction", "-c", &statements]).spawn().unwrap();
+        let mut transaction = psql(
+            machine,
+            Host::Node(0),
+            REGISTER,
+            Duration::from_secs(2 * OPEN),
+        );
+        let statements = format!(
+            "CREATE TABLE providers (id BIGINT); SELECT pg_sleep({OPEN}); DROP TABLE providers"
+        );
+        let mut transaction = transaction
+            .args(["--single-transaction", "-c", &statements])
+            .spawn()
+            .unwrap();
         wait(1);
         let server = Server::launch(machine, &url, 0);
         wait(OPEN - 5);
-        assert!(server.is_running(), "the server has ended: {}", server.log());
+        assert!(
+            server.is_running(),
+            "the server has ended: {}",
+            server.log()
+        );
         assert!(transaction.wait().unwrap().success());
         let listens = server.wait_until_listening(Duration::from_secs(10));
-        assert!(listens.is_ok(), "the server does not listen once the way is free: {listens:?}");
+        assert!(
+            listens.is_ok(),
+            "the server does not listen once the way is free: {listens:?}"
+        );
         eprintln!("the server waited for {OPEN} s, and listens");
     });
 }

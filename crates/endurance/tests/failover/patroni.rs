@@ -1,4 +1,5 @@
-//! PostgreSQL on two nodes, one of them a synchronous standby, which Patroni watches over by means of etcd.
+//! PostgreSQL on two nodes, one of them a synchronous standby, which Patroni watches over by means
+//! of etcd.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -22,7 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(45);
 /// What becomes of commits when the standby is away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Commits {
-    /// They wait until it has lost its place as the synchronous standby, and then for the primary alone.
+    /// They wait until it has lost its place as the synchronous standby, and then for the primary
+    /// alone.
     GoOn,
     /// They wait until it is back.
     Wait,
@@ -48,7 +50,11 @@ impl<'a> Cluster<'a> {
             command.arg(file);
             Daemon::start(machine, host, "patroni", command)
         });
-        let cluster = Self { machine, patroni, _etcd: etcd };
+        let cluster = Self {
+            machine,
+            patroni,
+            _etcd: etcd,
+        };
         cluster.wait_for_standby();
         make_databases(machine, Host::Node(cluster.primary()));
         cluster
@@ -56,27 +62,46 @@ impl<'a> Cluster<'a> {
 
     /// The node that is the primary.
     pub(crate) fn primary(&self) -> usize {
-        [0, 1].into_iter().find(|node| self.is(*node, "primary")).unwrap_or_else(|| panic!("there is no primary"))
+        [0, 1]
+            .into_iter()
+            .find(|node| self.is(*node, "primary"))
+            .unwrap_or_else(|| panic!("there is no primary"))
     }
 
     /// Waits until there are a primary and a synchronous standby.
     pub(crate) fn wait_for_standby(&self) {
-        let are_there = || [0, 1].into_iter().any(|node| self.is(node, "primary") && self.is(1 - node, "synchronous"));
+        let are_there = || {
+            [0, 1]
+                .into_iter()
+                .any(|node| self.is(node, "primary") && self.is(1 - node, "synchronous"))
+        };
         let is_whole = becomes_true(PATIENCE, are_there);
-        assert!(is_whole, "no primary with a synchronous standby in {PATIENCE:?}:\n{}", self.logs());
+        assert!(
+            is_whole,
+            "no primary with a synchronous standby in {PATIENCE:?}:\n{}",
+            self.logs()
+        );
     }
 
     /// What Patroni has logged last on each node.
     pub(crate) fn logs(&self) -> String {
-        self.patroni.each_ref().map(|patroni| last_lines(&patroni.log(), 60)).join("\n\n")
+        self.patroni
+            .each_ref()
+            .map(|patroni| last_lines(&patroni.log(), 60))
+            .join("\n\n")
     }
 
     /// Waits until a node is the primary, and says how long that took.
     pub(crate) fn wait_for_primary(&self, node: usize) -> Duration {
         let begun = Instant::now();
-        let is_primary =
-            || sql(self.machine, Host::Node(node), SUPERUSER, IS_PRIMARY).is_ok_and(|shown| shown == "f\n");
-        assert!(becomes_true(PATIENCE, is_primary), "node {node} is not the primary after {PATIENCE:?}");
+        let is_primary = || {
+            sql(self.machine, Host::Node(node), SUPERUSER, IS_PRIMARY)
+                .is_ok_and(|shown| shown == "f\n")
+        };
+        assert!(
+            becomes_true(PATIENCE, is_primary),
+            "node {node} is not the primary after {PATIENCE:?}"
+        );
         begun.elapsed()
     }
 
@@ -85,13 +110,25 @@ impl<'a> Cluster<'a> {
         let primary = self.primary();
         let (leader, candidate) = (name_of(primary), name_of(1 - primary));
         let order = format!(r#"{{"leader": "{leader}", "candidate": "{candidate}"}}"#);
-        let address = format!("http://{}:8008/switchover", self.machine.address(Host::Node(primary)));
-        let answer = agent(PATIENCE).post(address).content_type("application/json").send(order).unwrap();
-        assert_eq!(answer.status().as_u16(), 200, "Patroni does not switch over");
+        let address = format!(
+            "http://{}:8008/switchover",
+            self.machine.address(Host::Node(primary))
+        );
+        let answer = agent(PATIENCE)
+            .post(address)
+            .content_type("application/json")
+            .send(order)
+            .unwrap();
+        assert_eq!(
+            answer.status().as_u16(),
+            200,
+            "Patroni does not switch over"
+        );
         self.wait_for_primary(1 - primary);
     }
 
-    /// Stops all processes of a node, as a machine that hangs, and cuts its network where it has one.
+    /// Stops all processes of a node, as a machine that hangs, and cuts its network where it has
+    /// one.
     pub(crate) fn freeze(&self, node: usize) {
         self.machine.cut(node);
         self.machine.signal(Host::Node(node), "STOP");
@@ -110,25 +147,43 @@ impl<'a> Cluster<'a> {
 
     /// Stops what would make the standby a primary, until it is told to go on.
     pub(crate) fn keep_from_promotion(&self, node: usize, is_kept: bool) {
-        self.patroni[node].process.signal(if is_kept { "STOP" } else { "CONT" });
+        self.patroni[node]
+            .process
+            .signal(if is_kept { "STOP" } else { "CONT" });
     }
 
     /// The address of the register's database, with these nodes in this order.
     pub(crate) fn url(&self, nodes: &[usize], parameters: &str) -> String {
-        url(&nodes.iter().map(|node| self.machine.address(Host::Node(*node))).collect::<Vec<_>>(), parameters)
+        url(
+            &nodes
+                .iter()
+                .map(|node| self.machine.address(Host::Node(*node)))
+                .collect::<Vec<_>>(),
+            parameters,
+        )
     }
 
     /// Whether Patroni says that a node has this role.
     fn is(&self, node: usize, role: &str) -> bool {
-        let address = format!("http://{}:8008/{role}", self.machine.address(Host::Node(node)));
-        agent(Duration::from_secs(1)).get(address).call().is_ok_and(|answer| answer.status().as_u16() == 200)
+        let address = format!(
+            "http://{}:8008/{role}",
+            self.machine.address(Host::Node(node))
+        );
+        agent(Duration::from_secs(1))
+            .get(address)
+            .call()
+            .is_ok_and(|answer| answer.status().as_u16() == 200)
     }
 }
 
 const IS_PRIMARY: &str = "SELECT pg_is_in_recovery()";
 
 fn agent(patience: Duration) -> Agent {
-    Agent::config_builder().http_status_as_error(false).timeout_global(Some(patience)).build().into()
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(patience))
+        .build()
+        .into()
 }
 
 fn name_of(node: usize) -> String {
@@ -138,24 +193,49 @@ fn name_of(node: usize) -> String {
 fn start_etcd(machine: &Machine) -> Daemon {
     let mut command = machine.command(Host::Main, programs::find(Tool::Etcd));
     let address = machine.address(Host::Main);
-    let (clients, peers) = (format!("http://{address}:2379"), format!("http://{address}:2380"));
+    let (clients, peers) = (
+        format!("http://{address}:2379"),
+        format!("http://{address}:2380"),
+    );
     let data = machine.home(Host::Main).join("etcd");
-    command.args(["--name", "etcd", "--unsafe-no-fsync", "--data-dir"]).arg(data);
-    command.args(["--listen-client-urls", &clients, "--advertise-client-urls", &clients]);
-    command.args(["--listen-peer-urls", &peers, "--initial-advertise-peer-urls", &peers]);
-    // By the second version of its interface: by the third one Patroni 3.0.2 writes the key of the leader without comparing
-    // what is there (`_update_leader` in `dcs/etcd3.py`). A primary that was frozen at the wrong moment then takes the place
-    // back from the one that was promoted meanwhile, and what that one acknowledged is gone.
-    command.args(["--initial-cluster", &format!("etcd={peers}"), "--enable-v2=true"]);
+    command
+        .args(["--name", "etcd", "--unsafe-no-fsync", "--data-dir"])
+        .arg(data);
+    command.args([
+        "--listen-client-urls",
+        &clients,
+        "--advertise-client-urls",
+        &clients,
+    ]);
+    command.args([
+        "--listen-peer-urls",
+        &peers,
+        "--initial-advertise-peer-urls",
+        &peers,
+    ]);
+    // By the second version of its interface: by the third one Patroni 3.0.2 writes the key of the
+    // leader without comparing what is there (`_update_leader` in `dcs/etcd3.py`). A primary that
+    // was frozen at the wrong moment then takes the place back from the one that was promoted
+    // meanwhile, and what that one acknowledged is gone.
+    command.args([
+        "--initial-cluster",
+        &format!("etcd={peers}"),
+        "--enable-v2=true",
+    ]);
     let etcd = Daemon::start(machine, Host::Main, "etcd", command);
     let health = format!("{clients}/health");
-    etcd.wait_until("etcd does not answer", || agent(Duration::from_secs(1)).get(&health).call().is_ok());
+    etcd.wait_until("etcd does not answer", || {
+        agent(Duration::from_secs(1)).get(&health).call().is_ok()
+    });
     etcd
 }
 
 fn configuration(machine: &Machine, node: usize, commits: Commits) -> String {
     let (host, name, ttl) = (Host::Node(node), name_of(node), leader_ttl());
-    let (address, home) = (machine.address(host), machine.home(host).display().to_string());
+    let (address, home) = (
+        machine.address(host),
+        machine.home(host).display().to_string(),
+    );
     let (etcd, is_strict) = (machine.address(Host::Main), commits == Commits::Wait);
     let programs = programs::postgres_folder().display().to_string();
     format!(

@@ -26,7 +26,8 @@ impl Mode {
         }
     }
 
-    /// Connections to PostgreSQL. In transaction mode there are fewer than clients, so that these share them.
+    /// Connections to PostgreSQL. In transaction mode there are fewer than clients, so that these
+    /// share them.
     const fn size(self) -> u8 {
         match self {
             Self::Session => 40,
@@ -58,8 +59,13 @@ impl Pooler {
         command.arg(file);
         let pgbouncer = Daemon::start(machine, Host::Main, "pgbouncer", command);
         let host = format!("{address}:{PORT}");
-        pgbouncer.wait_until("PgBouncer does not listen", || std::net::TcpStream::connect(&host).is_ok());
-        Self { host, _pgbouncer: pgbouncer }
+        pgbouncer.wait_until("PgBouncer does not listen", || {
+            std::net::TcpStream::connect(&host).is_ok()
+        });
+        Self {
+            host,
+            _pgbouncer: pgbouncer,
+        }
     }
 
     /// The address of the register's database by way of the pooler.

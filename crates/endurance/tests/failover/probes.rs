@@ -1,4 +1,5 @@
-//! What the servers say of themselves: whether reads are answered, and whether a write would be kept.
+//! What the servers say of themselves: whether reads are answered, and whether a write would be
+//! kept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -34,14 +35,27 @@ pub(crate) fn ask(
     start: Instant,
     is_over: &AtomicBool,
 ) -> Vec<Probe> {
-    let agent: Agent =
-        Agent::config_builder().http_status_as_error(false).timeout_global(Some(PATIENCE)).build().into();
+    let agent: Agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .into();
     let address = format!("http://{}{path}", server.operators);
     let mut probes = Vec::new();
     while !is_over.load(Ordering::Relaxed) {
         let begun = start.elapsed();
-        let status = agent.get(&address).call().ok().map(|answer| answer.status().as_u16());
-        probes.push(Probe { server: number, path, begun, ended: start.elapsed(), status });
+        let status = agent
+            .get(&address)
+            .call()
+            .ok()
+            .map(|answer| answer.status().as_u16());
+        probes.push(Probe {
+            server: number,
+            path,
+            begun,
+            ended: start.elapsed(),
+            status,
+        });
         thread::sleep(PAUSE);
     }
     probes

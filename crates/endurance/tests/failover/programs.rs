@@ -6,7 +6,8 @@ use test_support::Tool;
 
 /// The file of a tool.
 pub(crate) fn find(tool: Tool) -> PathBuf {
-    tool.path().unwrap_or_else(|| panic!("{} is not installed", tool.name()))
+    tool.path()
+        .unwrap_or_else(|| panic!("{} is not installed", tool.name()))
 }
 
 /// One of PostgreSQL's programs.

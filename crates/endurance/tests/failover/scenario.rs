@@ -1,4 +1,5 @@
-//! A run: clients, probes and watchers side by side while something is broken, and the look at what is left afterwards.
+//! A run: clients, probes and watchers side by side while something is broken, and the look at what
+//! is left afterwards.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,11 +43,15 @@ pub(crate) struct Breaking<'a> {
 }
 
 impl Breaking<'_> {
-    /// Does something that is no matter of a node as a whole: what one attempt meets is not what all meet.
+    /// Does something that is no matter of a node as a whole: what one attempt meets is not what
+    /// all meet.
     pub(crate) fn partly<T>(&self, act: impl FnOnce() -> T) -> T {
         let from = self.load.begun.elapsed();
         let done = act();
-        self.unknown.lock().unwrap().push((from, self.load.begun.elapsed()));
+        self.unknown
+            .lock()
+            .unwrap()
+            .push((from, self.load.begun.elapsed()));
         done
     }
 }
@@ -59,28 +64,50 @@ pub(crate) fn wait(seconds: u64) {
 impl<'a> Scenario<'a> {
     /// An ordinary run over the one server of PostgreSQL on the first node.
     pub(crate) fn over_one_node(site: &'a Site<'a>, name: &'a str) -> Self {
-        Self { site, name, clients: CLIENTS, is_balanced: true, nodes: &[0], reads: Reads::MayStop, records_at: &|| 0 }
+        Self {
+            site,
+            name,
+            clients: CLIENTS,
+            is_balanced: true,
+            nodes: &[0],
+            reads: Reads::MayStop,
+            records_at: &|| 0,
+        }
     }
 
-    /// Lets clients send requests before `act`, meanwhile, and afterwards, and gives what was not as promised.
+    /// Lets clients send requests before `act`, meanwhile, and afterwards, and gives what was not
+    /// as promised.
     pub(crate) fn run(&self, act: impl FnOnce(&Breaking<'_>)) -> Vec<String> {
         let load = Load::new(self.site, self.clients, self.is_balanced);
         let is_over = AtomicBool::new(false);
-        let breaking = Breaking { load: &load, unknown: Mutex::default() };
+        let breaking = Breaking {
+            load: &load,
+            unknown: Mutex::default(),
+        };
         let (probes, attempts, length) = thread::scope(|scope| {
             let (is_over, start) = (&is_over, load.begun);
             let mut asking = Vec::new();
             for (number, server) in self.site.servers.iter().enumerate() {
                 for path in [READY, WRITABLE] {
-                    asking.push(scope.spawn(move || probes::ask(server, number, path, start, is_over)));
+                    asking.push(
+                        scope.spawn(move || probes::ask(server, number, path, start, is_over)),
+                    );
                 }
             }
             let machine = self.site.machine;
-            let watching: Vec<_> =
-                self.nodes.iter().map(|node| scope.spawn(move || watch(machine, *node, start, is_over))).collect();
+            let watching: Vec<_> = self
+                .nodes
+                .iter()
+                .map(|node| scope.spawn(move || watch(machine, *node, start, is_over)))
+                .collect();
             let _end = End(is_over);
             let mut length = Duration::ZERO;
-            let name = self.name.split(' ').next().unwrap_or_default().to_lowercase();
+            let name = self
+                .name
+                .split(' ')
+                .next()
+                .unwrap_or_default()
+                .to_lowercase();
             load.run(&name, || {
                 thread::sleep(seconds());
                 act(&breaking);
@@ -88,8 +115,14 @@ impl<'a> Scenario<'a> {
                 length = start.elapsed();
             });
             is_over.store(true, Ordering::Relaxed);
-            let probes: Vec<_> = asking.into_iter().flat_map(|one| one.join().unwrap()).collect();
-            let attempts: Vec<_> = watching.into_iter().flat_map(|one| one.join().unwrap()).collect();
+            let probes: Vec<_> = asking
+                .into_iter()
+                .flat_map(|one| one.join().unwrap())
+                .collect();
+            let attempts: Vec<_> = watching
+                .into_iter()
+                .flat_map(|one| one.join().unwrap())
+                .collect();
             (probes, attempts, length)
         });
         let mut observations = load.observations.lock().unwrap().clone();
@@ -115,14 +148,19 @@ impl<'a> Scenario<'a> {
     /// Compares what was acknowledged with what is there, through the servers and in the database.
     fn look(&self, load: &Load<'_>) -> Found {
         let records = load.records.lock().unwrap().clone();
-        let mut found = Found { acknowledged: records.len(), ..Found::default() };
+        let mut found = Found {
+            acknowledged: records.len(),
+            ..Found::default()
+        };
         for record in &records {
             found.acknowledged += record.changes().0 as usize;
         }
         self.look_through_servers(load, &records, &mut found);
         match self.look_in_database() {
             Ok(emails) => compare(&records, &emails, &mut found),
-            Err(reason) => found.lost.push(format!("the database cannot be looked at: {reason}")),
+            Err(reason) => found
+                .lost
+                .push(format!("the database cannot be looked at: {reason}")),
         }
         found.wrong = load.wrong.lock().unwrap().clone();
         found
@@ -131,9 +169,14 @@ impl<'a> Scenario<'a> {
     fn look_through_servers(&self, load: &Load<'_>, records: &[Arc<Record>], found: &mut Found) {
         let caller = load.caller();
         for record in records {
-            let is_answered = || load.read_one(&caller, record).is_some_and(|reply| reply.status != 503);
+            let is_answered = || {
+                load.read_one(&caller, record)
+                    .is_some_and(|reply| reply.status != 503)
+            };
             if !becomes_true(PATIENCE, is_answered) {
-                found.lost.push(format!("{} cannot be read after the run", record.id));
+                found
+                    .lost
+                    .push(format!("{} cannot be read after the run", record.id));
                 return;
             }
         }
@@ -144,22 +187,35 @@ impl<'a> Scenario<'a> {
         let node = Host::Node((self.records_at)());
         let query = "SELECT trainee_id || ' ' || coalesce(record->>'email', '') FROM trainees";
         let shown = sql(self.site.machine, node, REGISTER, query)?;
-        Ok(shown.lines().filter_map(|line| line.split_once(' ')).map(|(id, email)| (id.into(), email.into())).collect())
+        Ok(shown
+            .lines()
+            .filter_map(|line| line.split_once(' '))
+            .map(|(id, email)| (id.into(), email.into()))
+            .collect())
     }
 }
 
 fn compare(records: &[Arc<Record>], emails: &BTreeMap<String, String>, found: &mut Found) {
     for record in records {
         let (acknowledged, sent) = record.changes();
-        let email = emails.get(&record.id).map(String::as_str).unwrap_or_default();
+        let email = emails
+            .get(&record.id)
+            .map(String::as_str)
+            .unwrap_or_default();
         if !record.is_after(email, acknowledged, sent) {
             let at = record.acknowledged_at().as_secs_f64();
-            let lost = format!("{}: change {acknowledged} to {sent}, the first at {at:.1} s, not {email:?}", record.id);
+            let lost = format!(
+                "{}: change {acknowledged} to {sent}, the first at {at:.1} s, not {email:?}",
+                record.id
+            );
             found.lost.push(lost);
         }
     }
     // Every name is registered once, however often the request was sent.
-    let mut names: Vec<_> = emails.values().filter_map(|email| Some(email.split_once('.')?.0)).collect();
+    let mut names: Vec<_> = emails
+        .values()
+        .filter_map(|email| Some(email.split_once('.')?.0))
+        .collect();
     names.sort_unstable();
     for pair in names.windows(2).filter(|pair| pair[0] == pair[1]) {
         found.lost.push(format!("registered twice: {:?}", pair[0]));

@@ -19,5 +19,8 @@ pub(crate) fn leader_ttl() -> u64 {
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+    Some(
+        text.parse()
+            .unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")),
+    )
 }

@@ -1,4 +1,5 @@
-//! The synchronous standby is away while the primary is well: nothing can be kept, and everything can be read.
+//! The synchronous standby is away while the primary is well: nothing can be kept, and everything
+//! can be read.
 
 use super::machine::{Form, on_own_machine};
 use super::patroni::{Cluster, Commits};

@@ -58,12 +58,16 @@ impl Run {
         let count = |is: &dyn Fn(&Observation) -> bool| seen.iter().filter(|one| is(one)).count();
         let slowest = seen.iter().max_by_key(|one| one.time());
         let refused = count(&|one| one.status == Some(503));
-        let failed = count(&|one| one.status.is_some_and(|status| status >= 500 && status != 503));
+        let failed = count(&|one| {
+            one.status
+                .is_some_and(|status| status >= 500 && status != 503)
+        });
         let unanswered = count(&|one| one.status.is_none());
         let (reads, _) = self.outage(false);
         let (writes, late) = self.outage(true);
         let untrue = self.untrue_probes();
-        let shown_kind = |one: &Observation| format!("{:.1} s ({:?})", one.time().as_secs_f64(), one.kind);
+        let shown_kind =
+            |one: &Observation| format!("{:.1} s ({:?})", one.time().as_secs_f64(), one.kind);
         eprintln!(
             "| {} | {} | {:.1} s | {:.1} s | {:.1} s | {} | {refused} | {failed} | {unanswered} | {} of {} | {} | {} of {} |",
             self.name,
@@ -90,29 +94,46 @@ impl Run {
                 faults.push(format!("{number} {what}"));
             }
         }
-        for (what, named) in [("lost", &found.lost), ("wrong", &found.wrong), ("probe", &untrue)] {
+        for (what, named) in [
+            ("lost", &found.lost),
+            ("wrong", &found.wrong),
+            ("probe", &untrue),
+        ] {
             faults.extend(named.iter().take(NAMED).map(|one| format!("{what}: {one}")));
         }
         faults.extend(self.late_returns());
         faults
     }
 
-    /// The longest time without a request that was served, and how much of that time a node would have served it.
+    /// The longest time without a request that was served, and how much of that time a node would
+    /// have served it.
     fn outage(&self, writes: bool) -> (Duration, Duration) {
-        let (from, to) = self.gaps(writes).into_iter().max_by_key(|(from, to)| *to - *from).unwrap_or_default();
+        let (from, to) = self
+            .gaps(writes)
+            .into_iter()
+            .max_by_key(|(from, to)| *to - *from)
+            .unwrap_or_default();
         (to - from, self.longest_able(from, to))
     }
 
     /// The longest stretch between two times in which some node was writable.
     fn longest_able(&self, from: Duration, to: Duration) -> Duration {
         let able = self.truth.able(|attempt| attempt.is_writable).into_iter();
-        able.map(|(begin, end)| end.min(to).saturating_sub(begin.max(from))).max().unwrap_or_default()
+        able.map(|(begin, end)| end.min(to).saturating_sub(begin.max(from)))
+            .max()
+            .unwrap_or_default()
     }
 
     /// The times between one request that was served and the next.
     fn gaps(&self, writes: bool) -> Vec<(Duration, Duration)> {
-        let served = self.observations.iter().filter(|one| one.kind.is_write() == writes && one.is_served());
-        let mut times: Vec<_> = served.map(|one| one.ended).chain([Duration::ZERO, self.length]).collect();
+        let served = self
+            .observations
+            .iter()
+            .filter(|one| one.kind.is_write() == writes && one.is_served());
+        let mut times: Vec<_> = served
+            .map(|one| one.ended)
+            .chain([Duration::ZERO, self.length])
+            .collect();
         times.sort_unstable();
         times.windows(2).map(|pair| (pair[0], pair[1])).collect()
     }
@@ -123,7 +144,11 @@ impl Run {
         for (what, writes) in [("reads", false), ("writes", true)] {
             let must_go_on = !writes && self.reads == Reads::GoOn;
             for (from, to) in self.gaps(writes) {
-                let away = if must_go_on { to - from } else { self.longest_able(from, to) };
+                let away = if must_go_on {
+                    to - from
+                } else {
+                    self.longest_able(from, to)
+                };
                 if away > LONGEST_RETURN {
                     let (from, away) = (from.as_secs_f64(), away.as_secs_f64());
                     faults
@@ -141,23 +166,35 @@ impl Run {
             let away = probe.ended - probe.begun;
             let since = probe.begun.saturating_sub(LONGEST_LIE + SLACK);
             let expected = if probe.path == READY {
-                let is_writable = self.truth.between(since, probe.ended, |attempt| attempt.is_writable);
-                let is_readable = self.truth.between(since, probe.ended, |attempt| attempt.is_readable);
+                let is_writable = self
+                    .truth
+                    .between(since, probe.ended, |attempt| attempt.is_writable);
+                let is_readable = self
+                    .truth
+                    .between(since, probe.ended, |attempt| attempt.is_readable);
                 match self.reads {
                     // Whoever was connected to a node that is lost has to find the other one.
-                    Reads::GoOn => (!self.truth.has_lost_a_node(since, probe.ended)).then_some(true),
+                    Reads::GoOn => {
+                        (!self.truth.has_lost_a_node(since, probe.ended)).then_some(true)
+                    }
                     // A standby that is left may be read, and need not be.
-                    Reads::MayStop => is_writable.filter(|is| *is).or(is_readable.filter(|is| !*is)),
+                    Reads::MayStop => is_writable
+                        .filter(|is| *is)
+                        .or(is_readable.filter(|is| !*is)),
                 }
             } else {
-                self.truth.between(since, probe.ended, |attempt| attempt.is_writable)
+                self.truth
+                    .between(since, probe.ended, |attempt| attempt.is_writable)
             };
             let said = match probe.status {
                 Some(200) => Some(true),
                 Some(503) => Some(false),
                 _ => None,
             };
-            if away > LONGEST_LIE || said.is_none() || expected.is_some_and(|expected| said != Some(expected)) {
+            if away > LONGEST_LIE
+                || said.is_none()
+                || expected.is_some_and(|expected| said != Some(expected))
+            {
                 untrue.push(format!(
                     "server {} {} at {:.1} s: {:?} after {:.1} s, where {expected:?} is true",
                     probe.server,

@@ -1,5 +1,5 @@
-//! What a provider can learn of itself with its token: who it is, what it requested, and what of that the newest version would
-//! refuse or lose.
+//! What a provider can learn of itself with its token: who it is, what it requested, and what of
+//! that the newest version would refuse or lose.
 //!
 //! All of it is read through the session of the provider, which leads to no other one.
 
@@ -41,7 +41,10 @@ struct Token<'a> {
 }
 
 /// `GET /account`
-pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn show(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     let id = session.token_id();
     let tokens = session.own_tokens()?;
     let token = tokens.iter().find(|token| Some(token.id) == id);
@@ -49,7 +52,10 @@ pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'
     let token = token.ok_or(unknown)?;
     let provider = session.provider();
     let data = Account {
-        provider: Provider { ukprn: &provider.ukprn, name: &provider.name },
+        provider: Provider {
+            ukprn: &provider.ukprn,
+            name: &provider.name,
+        },
         environment: request.environment.to_string(),
         token: Token {
             id: token.id,
@@ -63,7 +69,10 @@ pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'
 }
 
 /// `GET /account/usage`
-pub(super) fn usage(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn usage(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     let days = query::days(request.query()).map_err(ApiError::Filters)?;
     let data = Report::own(session, first_day(session.today(), days), request.versions)?;
     Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)

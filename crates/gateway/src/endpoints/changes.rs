@@ -1,4 +1,5 @@
-//! The changes of all trainees of a provider: an addition of this service, for those who keep a copy.
+//! The changes of all trainees of a provider: an addition of this service, for those who keep a
+//! copy.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
@@ -32,11 +33,19 @@ const NO_CURSOR: &str = "is not a cursor of these changes: it is damaged, or of 
                          without it";
 
 /// `GET /changes`
-pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
-    let query = query::changes(request.query(), request.refused_parameters()).map_err(ApiError::Filters)?;
+pub(super) fn list(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
+    let query =
+        query::changes(request.query(), request.refused_parameters()).map_err(ApiError::Filters)?;
     let label = request.version().label.to_string();
     let ukprn = session.provider().ukprn.clone();
-    let scope = CursorScope { ukprn: &ukprn, version: &label, query: SCOPE };
+    let scope = CursorScope {
+        ukprn: &ukprn,
+        version: &label,
+        query: SCOPE,
+    };
     let after = match &query.after {
         Some(cursor) => Some(
             request
@@ -46,26 +55,50 @@ pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'
         ),
         None => None,
     };
-    let found = session.changes(ChangeQuery { after: after.as_ref(), limit: query.limit, settled: request.settled })?;
+    let found = session.changes(ChangeQuery {
+        after: after.as_ref(),
+        limit: query.limit,
+        settled: request.settled,
+    })?;
     let page = found.ok_or(ApiError::CursorOutdated)?;
     let mut cursor = String::new();
     let write = |change: &Change, out: &mut Vec<u8>| write(request, change, out);
     let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, "meta", |written| {
         let (place, has_more) = page.behind(written);
         // Who is up to date keeps the cursor, and is not given another one each time.
-        cursor = match query.after.as_ref().filter(|_| after.as_ref() == Some(&place)) {
+        cursor = match query
+            .after
+            .as_ref()
+            .filter(|_| after.as_ref() == Some(&place))
+        {
             Some(same) => same.clone(),
             None => request.cursors.seal(scope, &place)?,
         };
-        Ok(Meta { after: cursor.clone(), has_more })
+        Ok(Meta {
+            after: cursor.clone(),
+            has_more,
+        })
     })?;
-    let (base, path, limit) = (request.version().label.base_path(), Endpoint::ListChanges.path(), query.limit);
+    let (base, path, limit) = (
+        request.version().label.base_path(),
+        Endpoint::ListChanges.path(),
+        query.limit,
+    );
     let next = format!("<{base}{path}?limit={limit}&after={cursor}>; rel=\"next\"");
-    let reply = ApiResponse { has_changes: !page.changes.is_empty(), ..reply }.with(LINK.as_str(), next);
-    Ok(reply.with_warnings(query.limit_cut.then(|| format!("limit is {MAX_PER_PAGE} at most"))))
+    let reply = ApiResponse {
+        has_changes: !page.changes.is_empty(),
+        ..reply
+    }
+    .with(LINK.as_str(), next);
+    Ok(reply.with_warnings(
+        query
+            .limit_cut
+            .then(|| format!("limit is {MAX_PER_PAGE} at most")),
+    ))
 }
 
-/// `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`; of a trainee that was removed, nothing more is shown.
+/// `{"trainee_id": ..., "removed_at": ..., "trainee": {...}}`; of a trainee that was removed,
+/// nothing more is shown.
 fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Result<(), ApiError> {
     let id = &change.trainee_id;
     let at = change.discarded_at.map(iso_8601::timestamp);
@@ -78,7 +111,9 @@ fn write(request: &HandlerContext<'_>, change: &Change, out: &mut Vec<u8>) -> Re
         Some(_) => out.extend_from_slice(b"null"),
         None => {
             let trainee = change.trainee.read(Nested::With)?;
-            View::trainee(request.version(), &trainee, request.lists).write(out).map_err(ApiError::unwritable)?;
+            View::trainee(request.version(), &trainee, request.lists)
+                .write(out)
+                .map_err(ApiError::unwritable)?;
         }
     }
     out.push(b'}');

@@ -9,6 +9,12 @@ use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
 /// `GET /info`
-pub(super) fn show(_: &mut ProviderSession<'_>, _: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
-    Ok(ApiResponse::json(StatusCode::OK, &json!({ "status": "ok" }))?)
+pub(super) fn show(
+    _: &mut ProviderSession<'_>,
+    _: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
+    Ok(ApiResponse::json(
+        StatusCode::OK,
+        &json!({ "status": "ok" }),
+    )?)
 }

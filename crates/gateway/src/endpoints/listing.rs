@@ -1,7 +1,8 @@
 //! Lists of trainees (contract, section 4.2).
 //!
-//! A page is found by its number, or by a cursor, which is an addition of this service. Each page links to the next one by a
-//! cursor: who follows the links misses no trainee, whatever changes meanwhile.
+//! A page is found by its number, or by a cursor, which is an addition of this service. Each page
+//! links to the next one by a cursor: who follows the links misses no trainee, whatever changes
+//! meanwhile.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
@@ -22,8 +23,8 @@ use crate::response::ApiResponse;
 /// What is wrong with the size of a page whose nested records fill the largest reply.
 const TOO_MANY_NESTED: &str = "is too many for trainees with so many nested records; ask for fewer";
 
-/// Where the page stands among the others. A page that was reached by a cursor has no counts: what changes during the
-/// reading is not counted.
+/// Where the page stands among the others. A page that was reached by a cursor has no counts: what
+/// changes during the reading is not counted.
 struct Meta<'a> {
     members: &'a [(&'static str, PageMember)],
     counts: Option<Counts>,
@@ -60,14 +61,26 @@ impl Serialize for Meta<'_> {
 }
 
 /// `GET /trainees`
-pub(super) fn list(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
-    let query = query::listing(request.query(), request.refused_parameters(), request.version(), session.today())
-        .map_err(ApiError::Filters)?;
+pub(super) fn list(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
+    let query = query::listing(
+        request.query(),
+        request.refused_parameters(),
+        request.version(),
+        session.today(),
+    )
+    .map_err(ApiError::Filters)?;
     let reply = match &query.cursor {
         Some(cursor) => page_behind(session, request, &query, cursor)?,
         None => numbered_page(session, request, &query)?,
     };
-    Ok(reply.with_warnings(query.per_page_cut.then(|| format!("per_page is {MAX_PER_PAGE} at most"))))
+    Ok(reply.with_warnings(
+        query
+            .per_page_cut
+            .then(|| format!("per_page is {MAX_PER_PAGE} at most")),
+    ))
 }
 
 fn numbered_page(
@@ -86,9 +99,19 @@ fn numbered_page(
         total: found.total,
     };
     let links = Links::of(session, request, query);
-    let previous = (listing.page > 1).then(|| links.to(&[("page", &(listing.page - 1).to_string())]));
-    let next = found.next.map(|cursor| links.to_cursor(request, &cursor)).transpose()?;
-    let reply = page(request, query, &found.trainees, Some(counts), next.as_deref())?;
+    let previous =
+        (listing.page > 1).then(|| links.to(&[("page", &(listing.page - 1).to_string())]));
+    let next = found
+        .next
+        .map(|cursor| links.to_cursor(request, &cursor))
+        .transpose()?;
+    let reply = page(
+        request,
+        query,
+        &found.trainees,
+        Some(counts),
+        next.as_deref(),
+    )?;
     Ok(links.write(reply, previous, next))
 }
 
@@ -102,9 +125,16 @@ fn page_behind(
     let cursor = request
         .cursors
         .open::<ListCursor>(links.scope(), cursor)
-        .ok_or_else(|| ApiError::Filters(FilterErrors::one("cursor", "is not a cursor of this list")))?;
-    let found = session.continue_list(&query.listing, cursor)?.ok_or(ApiError::CursorOutdated)?;
-    let next = found.next.map(|cursor| links.to_cursor(request, &cursor)).transpose()?;
+        .ok_or_else(|| {
+            ApiError::Filters(FilterErrors::one("cursor", "is not a cursor of this list"))
+        })?;
+    let found = session
+        .continue_list(&query.listing, cursor)?
+        .ok_or(ApiError::CursorOutdated)?;
+    let next = found
+        .next
+        .map(|cursor| links.to_cursor(request, &cursor))
+        .transpose()?;
     let reply = page(request, query, &found.trainees, None, next.as_deref())?;
     Ok(links.write(reply, None, next))
 }
@@ -117,21 +147,35 @@ fn page(
     next: Option<&str>,
 ) -> Result<ApiResponse, ApiError> {
     let (name, members) = request.version().wire.envelope.page;
-    let meta = Meta { members, counts, per_page: query.listing.per_page, next: next.map(str::to_owned) };
+    let meta = Meta {
+        members,
+        counts,
+        per_page: query.listing.per_page,
+        next: next.map(str::to_owned),
+    };
     let nested = match request.version().shapes.nested_in_lists {
         NestedVisibility::Hidden if query.included.is_empty() => Nested::Without,
         NestedVisibility::Shown | NestedVisibility::Hidden => Nested::With,
     };
-    let trainees: Vec<_> = trainees.iter().map(|one| one.read(nested)).collect::<Result<_, _>>()?;
-    let views = trainees.iter().map(|one| View::in_list(request.version(), one, request.lists, query.included));
+    let trainees: Vec<_> = trainees
+        .iter()
+        .map(|one| one.read(nested))
+        .collect::<Result<_, _>>()?;
+    let views = trainees
+        .iter()
+        .map(|one| View::in_list(request.version(), one, request.lists, query.included));
     if query.included.is_empty() {
         return Ok(ApiResponse::page(StatusCode::OK, views, (name, &meta))?);
     }
     let views: Vec<_> = views.collect();
-    let write = |view: &View<'_, _>, out: &mut Vec<u8>| view.write(out).map_err(ApiError::unwritable);
+    let write =
+        |view: &View<'_, _>, out: &mut Vec<u8>| view.write(out).map_err(ApiError::unwritable);
     ApiResponse::entries(StatusCode::OK, &views, write, name, |written| {
         if written < views.len() {
-            return Err(ApiError::Filters(FilterErrors::one("per_page", TOO_MANY_NESTED)));
+            return Err(ApiError::Filters(FilterErrors::one(
+                "per_page",
+                TOO_MANY_NESTED,
+            )));
         }
         Ok(meta)
     })
@@ -150,50 +194,93 @@ struct Links {
 
 impl Links {
     fn of(session: &ProviderSession<'_>, request: &HandlerContext<'_>, query: &ListQuery) -> Self {
-        let ListQuery { listing, included, .. } = query;
+        let ListQuery {
+            listing, included, ..
+        } = query;
         let label = request.version().label;
         let filters = filters(listing);
         let mut parameters = form_urlencoded::Serializer::new(filters.clone());
         parameters.append_pair("per_page", &listing.per_page.to_string());
         let lists = request.version().shapes.trainee.nested_lists();
-        let names: Vec<_> = lists.filter(|(_, list)| included.contains(*list)).map(|(name, _)| name).collect();
+        let names: Vec<_> = lists
+            .filter(|(_, list)| included.contains(*list))
+            .map(|(name, _)| name)
+            .collect();
         if !names.is_empty() {
             parameters.append_pair("include", &names.join(","));
         }
         Self {
             ukprn: session.provider().ukprn.clone(),
             version: label.to_string(),
-            path: format!("{}{}", label.base_path(), adapter_kit::Endpoint::ListTrainees.path()),
+            path: format!(
+                "{}{}",
+                label.base_path(),
+                adapter_kit::Endpoint::ListTrainees.path()
+            ),
             filters,
             query: parameters.finish(),
         }
     }
 
     fn scope(&self) -> CursorScope<'_> {
-        CursorScope { ukprn: &self.ukprn, version: &self.version, query: &self.filters }
+        CursorScope {
+            ukprn: &self.ukprn,
+            version: &self.version,
+            query: &self.filters,
+        }
     }
 
     /// The address of a page.
     fn to(&self, parameters: &[(&str, &str)]) -> String {
-        let query = form_urlencoded::Serializer::new(self.query.clone()).extend_pairs(parameters).finish();
+        let query = form_urlencoded::Serializer::new(self.query.clone())
+            .extend_pairs(parameters)
+            .finish();
         format!("{}?{query}", self.path)
     }
 
-    fn to_cursor(&self, request: &HandlerContext<'_>, cursor: &ListCursor) -> Result<String, ApiError> {
+    fn to_cursor(
+        &self,
+        request: &HandlerContext<'_>,
+        cursor: &ListCursor,
+    ) -> Result<String, ApiError> {
         let cursor = request.cursors.seal(self.scope(), cursor)?;
         Ok(self.to(&[("cursor", &cursor)]))
     }
 
-    fn write(&self, reply: ApiResponse, previous: Option<String>, next: Option<String>) -> ApiResponse {
-        let pages = [(Some(self.to(&[])), "first"), (previous, "prev"), (next, "next")];
+    fn write(
+        &self,
+        reply: ApiResponse,
+        previous: Option<String>,
+        next: Option<String>,
+    ) -> ApiResponse {
+        let pages = [
+            (Some(self.to(&[])), "first"),
+            (previous, "prev"),
+            (next, "next"),
+        ];
         let link = |(address, relation)| Some(format!("<{}>; rel=\"{relation}\"", address?));
-        reply.with(LINK.as_str(), pages.into_iter().filter_map(link).collect::<Vec<_>>().join(", "))
+        reply.with(
+            LINK.as_str(),
+            pages
+                .into_iter()
+                .filter_map(link)
+                .collect::<Vec<_>>()
+                .join(", "),
+        )
     }
 }
 
 /// The filters and the order of a list as a query.
 fn filters(listing: &Listing) -> String {
-    let Listing { cycle, status, since, has_trn, order, page: _, per_page: _ } = listing;
+    let Listing {
+        cycle,
+        status,
+        since,
+        has_trn,
+        order,
+        page: _,
+        per_page: _,
+    } = listing;
     let mut parameters = form_urlencoded::Serializer::new(String::new());
     parameters.append_pair("academic_cycle", &cycle.to_string());
     if let Some(status) = status {

@@ -30,7 +30,9 @@ fn organisations<R: NestedEndpoints>(
     sent: &ParsedRecord<R>,
     stored: Option<&R>,
 ) -> Result<Organisations, ApiError> {
-    let Some(school) = R::SCHOOL else { return Ok(Organisations::default()) };
+    let Some(school) = R::SCHOOL else {
+        return Ok(Organisations::default());
+    };
     let stored = || Some(stored?.stored(school.urn).as_text()?.to_owned());
     let urns: Vec<String> = sent.text(school.urn).or_else(stored).into_iter().collect();
     Ok(session.organisations(&urns, &[], &[])?)
@@ -51,7 +53,10 @@ pub(super) fn list<R: NestedEndpoints>(
     if records.is_empty() && request.endpoint.row().is_missing_when_empty {
         return Err(ApiError::NotFound(Missing::Nested(R::NAME)));
     }
-    Ok(ApiResponse::records(StatusCode::OK, records.iter().map(|record| view(record, request)))?)
+    Ok(ApiResponse::records(
+        StatusCode::OK,
+        records.iter().map(|record| view(record, request)),
+    )?)
 }
 
 /// `GET` of one.
@@ -60,7 +65,11 @@ pub(super) fn show<R: NestedEndpoints>(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let trainee = find(session, request)?;
-    Ok(request.not_modified_if_cached(show_one::<R>(StatusCode::OK, request, one(&trainee, request)?)?))
+    Ok(request.not_modified_if_cached(show_one::<R>(
+        StatusCode::OK,
+        request,
+        one(&trainee, request)?,
+    )?))
 }
 
 /// `POST`
@@ -80,15 +89,25 @@ pub(super) fn create<R: NestedEndpoints>(
         ukprn: &session.provider().ukprn.clone(),
         next_id: &|| identifiers.next(),
     };
-    let decision = commands::add(sent, &request.version().rules, &context(session, request, &organisations), &origin)
-        .map_err(ApiError::Invalid)?;
+    let decision = commands::add(
+        sent,
+        &request.version().rules,
+        &context(session, request, &organisations),
+        &origin,
+    )
+    .map_err(ApiError::Invalid)?;
     let record = &decision.record;
     require_distinct(request, &trainee, record)?;
-    write(session, request, trainee, |records: &mut Vec<R>| records.push(record.clone()))?;
+    write(session, request, trainee, |records: &mut Vec<R>| {
+        records.push(record.clone())
+    })?;
     let shown = show_one(request.success_status(), request, record)?;
     let reply = if matches!(request.endpoint.row().reply, ReplyBody::NestedList(_)) {
         // The entity tag is that of the record, which has a path of its own.
-        let list = ApiResponse::records(request.success_status(), std::iter::once(view(record, request)))?;
+        let list = ApiResponse::records(
+            request.success_status(),
+            std::iter::once(view(record, request)),
+        )?;
         request.with_etag_of(list, &shown)
     } else {
         request.with_etag(shown)
@@ -109,13 +128,22 @@ pub(super) fn update<R: NestedEndpoints>(
     let sent = with_data(sent)?;
     let organisations = organisations(session, &sent, Some(&stored))?;
     let context = context(session, request, &organisations);
-    let decision = commands::update(&stored, sent, &request.version().rules, &context, session.change_date())
-        .map_err(ApiError::Invalid)?;
+    let decision = commands::update(
+        &stored,
+        sent,
+        &request.version().rules,
+        &context,
+        session.change_date(),
+    )
+    .map_err(ApiError::Invalid)?;
     if decision.changed {
         let record = &decision.record;
         require_distinct(request, &trainee, record)?;
         write(session, request, trainee, |records: &mut Vec<R>| {
-            records.iter_mut().filter(|known| known.id() == record.id()).for_each(|known| known.clone_from(record));
+            records
+                .iter_mut()
+                .filter(|known| known.id() == record.id())
+                .for_each(|known| known.clone_from(record));
         })?;
     }
     let reply = request.with_etag(show_one(StatusCode::OK, request, &decision.record)?);
@@ -132,14 +160,22 @@ pub(super) fn delete<R: NestedEndpoints>(
     request.require_match(|| show_one(StatusCode::OK, request, &stored))?;
     let trainee = to_change(trainee, request)?;
     let id = request.nested_id();
-    let changed = write(session, request, trainee, |records: &mut Vec<R>| records.retain(|one| one.id() != Some(id)))?;
+    let changed = write(session, request, trainee, |records: &mut Vec<R>| {
+        records.retain(|one| one.id() != Some(id))
+    })?;
     Ok(request.with_etag(show_trainee(StatusCode::OK, request, &changed)?))
 }
 
 /// The record of the path.
-fn one<'a, R: NestedEndpoints>(trainee: &'a StoredTrainee, request: &HandlerContext<'_>) -> Result<&'a R, ApiError> {
+fn one<'a, R: NestedEndpoints>(
+    trainee: &'a StoredTrainee,
+    request: &HandlerContext<'_>,
+) -> Result<&'a R, ApiError> {
     let id = request.nested_id();
-    R::of(&trainee.record).iter().find(|one| one.id() == Some(id)).ok_or(ApiError::NotFound(Missing::Nested(R::NAME)))
+    R::of(&trainee.record)
+        .iter()
+        .find(|one| one.id() == Some(id))
+        .ok_or(ApiError::NotFound(Missing::Nested(R::NAME)))
 }
 
 /// Refuses a record that the trainee has already.
@@ -157,10 +193,14 @@ fn require_distinct<R: NestedEndpoints>(
         return Ok(());
     }
     let message = format!("this {} is a duplicate", R::NAME);
-    Err(ApiError::Duplicate { message, existing: to_raw_value(&existing).map_err(ApiError::unwritable)? })
+    Err(ApiError::Duplicate {
+        message,
+        existing: to_raw_value(&existing).map_err(ApiError::unwritable)?,
+    })
 }
 
-/// Changes the records of a trainee, unless the request is only tried out, and gives the trainee as it is then.
+/// Changes the records of a trainee, unless the request is only tried out, and gives the trainee as
+/// it is then.
 fn write<R: NestedEndpoints>(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
@@ -184,8 +224,18 @@ fn show_one<R: NestedEndpoints>(
 ) -> Result<ApiResponse, ApiError> {
     let address = request.address(|| {
         let endpoint = request.version().endpoints.that_shows(R::KIND)?;
-        let trainee = (TraineeField::trainee_id.info().name, request.trainee_id().to_owned());
-        Some((endpoint, vec![trainee, (R::ID.info().name, record.id()?.to_owned())]))
+        let trainee = (
+            TraineeField::trainee_id.info().name,
+            request.trainee_id().to_owned(),
+        );
+        Some((
+            endpoint,
+            vec![trainee, (R::ID.info().name, record.id()?.to_owned())],
+        ))
     });
-    Ok(ApiResponse::record(status, &view(record, request), address.as_deref())?)
+    Ok(ApiResponse::record(
+        status,
+        &view(record, request),
+        address.as_deref(),
+    )?)
 }

@@ -1,4 +1,5 @@
-//! The OpenAPI documents of each version: for its clients, and for the files in which it is committed.
+//! The OpenAPI documents of each version: for its clients, and for the files in which it is
+//! committed.
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse};
@@ -13,11 +14,26 @@ use crate::state::GatewayState;
 
 /// Answers whoever asks for a document of a version, with or without a token.
 #[must_use]
-pub fn answer(served: &Served, document: OpenApiDocument, state: &GatewayState, request: &HttpRequest) -> HttpResponse {
+pub fn answer(
+    served: &Served,
+    document: OpenApiDocument,
+    state: &GatewayState,
+    request: &HttpRequest,
+) -> HttpResponse {
     let address = document.of(served.version.label);
-    let bytes = || written(served, document, state.lists).map(String::into_bytes).map_err(ApiError::unwritable);
+    let bytes = || {
+        written(served, document, state.lists)
+            .map(String::into_bytes)
+            .map_err(ApiError::unwritable)
+    };
     match state.contents.get(&address, bytes) {
-        Ok(document) => document.response(request, &[(CONTENT_TYPE, JSON), (CACHE_CONTROL, "public, max-age=3600")]),
+        Ok(document) => document.response(
+            request,
+            &[
+                (CONTENT_TYPE, JSON),
+                (CACHE_CONTROL, "public, max-age=3600"),
+            ],
+        ),
         Err(failure) => failure.response_without_version().into(),
     }
 }
@@ -27,7 +43,11 @@ pub fn answer(served: &Served, document: OpenApiDocument, state: &GatewayState, 
 /// # Errors
 ///
 /// When a value of the document cannot be JSON.
-pub fn written(served: &Served, document: OpenApiDocument, lists: &Lists) -> Result<String, serde_json::Error> {
+pub fn written(
+    served: &Served,
+    document: OpenApiDocument,
+    lists: &Lists,
+) -> Result<String, serde_json::Error> {
     let of_profile = |profile| openapi::document(served, lists, profile);
     let mut text = match document {
         OpenApiDocument::Complete => serde_json::to_string_pretty(&of_profile(Profile::Complete)),

@@ -12,19 +12,28 @@ use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
 /// `GET /reference-data`
-pub(super) fn show(_: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn show(
+    _: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     let mut parameters = form_urlencoded::parse(request.query().as_bytes());
-    let field = parameters.find(|(name, value)| name == "field" && !is_absent(value)).map(|(_, value)| value);
+    let field = parameters
+        .find(|(name, value)| name == "field" && !is_absent(value))
+        .map(|(_, value)| value);
     let version = request.version();
     let written = match &field {
         None => Some(request.rendered_lists.all(version)?),
         Some(name) => {
             let list = reference::list_named(version, name);
-            list.map(|list| request.rendered_lists.named(version, list)).transpose()?.flatten()
+            list.map(|list| request.rendered_lists.named(version, list))
+                .transpose()?
+                .flatten()
         }
     };
-    let written = written.ok_or_else(|| ApiError::NotFound(Missing::List(truncated(&field.unwrap_or_default()))))?;
+    let written = written
+        .ok_or_else(|| ApiError::NotFound(Missing::List(truncated(&field.unwrap_or_default()))))?;
     let tag = written.entity_tag().to_owned();
-    let reply = request.not_modified_if_cached_as(ApiResponse::shared(StatusCode::OK, written), tag);
+    let reply =
+        request.not_modified_if_cached_as(ApiResponse::shared(StatusCode::OK, written), tag);
     Ok(reply.with(CACHE_CONTROL.as_str(), "private, max-age=3600"))
 }

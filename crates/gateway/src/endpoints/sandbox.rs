@@ -1,4 +1,5 @@
-//! What a test run needs in a sandbox: it begins without trainees, and takes each of them to every state, without an operator.
+//! What a test run needs in a sandbox: it begins without trainees, and takes each of them to every
+//! state, without an operator.
 //!
 //! The router leaves these endpoints out in production.
 
@@ -19,7 +20,8 @@ use crate::response::ApiResponse;
 /// The trainees that one request discards at most, in one transaction.
 const MOST_DISCARDED: i64 = 1_000;
 
-/// For how long one request discards trainees: on a distant database each takes a while, and a transaction has its time.
+/// For how long one request discards trainees: on a distant database each takes a while, and a
+/// transaction has its time.
 const TIME_TO_DISCARD: Duration = Duration::from_secs(3);
 
 /// What became of the trainees.
@@ -30,7 +32,10 @@ struct Discarded {
 }
 
 /// `POST /sandbox/reset`
-pub(super) fn reset(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn reset(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     let visible = session.visible_trainees(MOST_DISCARDED)?;
     let (mut discarded, begun) = (visible.trainees.len(), Instant::now());
     if !request.validates_only() {
@@ -49,7 +54,10 @@ pub(super) fn reset(session: &mut ProviderSession<'_>, request: &HandlerContext<
         }
     }
     let left = i64::try_from(visible.trainees.len() - discarded).unwrap_or(i64::MAX);
-    let data = Discarded { discarded, remaining: visible.others.saturating_add(left) };
+    let data = Discarded {
+        discarded,
+        remaining: visible.others.saturating_add(left),
+    };
     Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
 }
 
@@ -84,5 +92,8 @@ pub(super) fn advance_trainee(
 /// The state does not allow what the registry does next.
 fn no_next_step(trainee: &Trainee) -> ApiError {
     let state = trainee.state_or_draft();
-    ApiError::Invalid(vec![Problem::at(TraineeField::state, ProblemKind::NoNextStep { state })])
+    ApiError::Invalid(vec![Problem::at(
+        TraineeField::state,
+        ProblemKind::NoNextStep { state },
+    )])
 }

@@ -8,8 +8,8 @@ use domain::commands::CreationContext;
 use domain::records::organisations::Organisations;
 use domain::records::trainee::Sent;
 use domain::{
-    Action, Context, NestedRecord, NestedRecords, ParsedRecord, Record, RecordField as _, Stored, Trainee,
-    TraineeField, commands, for_each_nested,
+    Action, Context, NestedRecord, NestedRecords, ParsedRecord, Record, RecordField as _, Stored,
+    Trainee, TraineeField, commands, for_each_nested,
 };
 use serde_json::value::to_raw_value;
 use storage::records::trainees::{Nested, StoredTrainee, TraineeDocument};
@@ -20,24 +20,43 @@ use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
 /// `GET /trainees/{trainee_id}`
-pub(super) fn show(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn show(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     let document = find_to_show(session, request)?;
-    Ok(request.not_modified_if_cached(show_trainee(StatusCode::OK, request, &document.read(Nested::With)?)?))
+    Ok(request.not_modified_if_cached(show_trainee(
+        StatusCode::OK,
+        request,
+        &document.read(Nested::With)?,
+    )?))
 }
 
 /// `POST /trainees`
-pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn create(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     let sent = with_data(request.read::<Trainee>()?)?;
     let organisations = mentioned(session, &sent)?;
-    let identifiers = request.identifiers(1 + for_each_nested!(count(&sent.nested)).into_iter().sum::<usize>())?;
+    let identifiers = request.identifiers(
+        1 + for_each_nested!(count(&sent.nested))
+            .into_iter()
+            .sum::<usize>(),
+    )?;
     let origin = CreationContext {
         now: session.change_date(),
         ukprn: &session.provider().ukprn.clone(),
         next_id: &|| identifiers.next(),
     };
     let version = request.version();
-    let decision = commands::create(sent, &version.rules, &context(session, request, &organisations), &origin)
-        .map_err(ApiError::Invalid)?;
+    let decision = commands::create(
+        sent,
+        &version.rules,
+        &context(session, request, &organisations),
+        &origin,
+    )
+    .map_err(ApiError::Invalid)?;
     let existing = session.duplicates_of(&decision.record)?;
     if !existing.is_empty() {
         return Err(duplicate(request, &existing)?);
@@ -45,20 +64,33 @@ pub(super) fn create(session: &mut ProviderSession<'_>, request: &HandlerContext
     if !request.validates_only() {
         session.insert_trainee(&decision.record)?;
     }
-    let reply = request.with_etag(show_trainee(request.success_status(), request, &decision.record)?);
+    let reply = request.with_etag(show_trainee(
+        request.success_status(),
+        request,
+        &decision.record,
+    )?);
     Ok(reply.with_notices(version, &decision.notices))
 }
 
 /// `PUT` and `PATCH /trainees/{trainee_id}`
-pub(super) fn update(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn update(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     let sent = request.read_changes::<Trainee>()?;
     let stored = to_change(find_matching(session, request)?, request)?;
     let version = request.version();
     let sent = with_data(sent)?;
     let organisations = mentioned(session, &sent)?;
     let context = context(session, request, &organisations);
-    let decision = commands::update(&stored.record, sent, &version.rules, &context, session.change_date())
-        .map_err(ApiError::Invalid)?;
+    let decision = commands::update(
+        &stored.record,
+        sent,
+        &version.rules,
+        &context,
+        session.change_date(),
+    )
+    .map_err(ApiError::Invalid)?;
     if decision.changed && !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
@@ -71,12 +103,19 @@ pub(super) fn find_to_show(
     session: &mut ProviderSession<'_>,
     request: &HandlerContext<'_>,
 ) -> Result<TraineeDocument, ApiError> {
-    session.show_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))
+    session
+        .show_trainee(request.trainee_id())?
+        .ok_or(ApiError::NotFound(Missing::Trainee))
 }
 
 /// The trainee of the path.
-pub(super) fn find(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<StoredTrainee, ApiError> {
-    let stored = session.find_trainee(request.trainee_id())?.ok_or(ApiError::NotFound(Missing::Trainee))?;
+pub(super) fn find(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<StoredTrainee, ApiError> {
+    let stored = session
+        .find_trainee(request.trainee_id())?
+        .ok_or(ApiError::NotFound(Missing::Trainee))?;
     request.observer.found(&stored.record);
     Ok(stored)
 }
@@ -92,8 +131,12 @@ pub(super) fn find_matching(
 }
 
 /// The same trainee, unless the version refuses to change it.
-pub(super) fn to_change(stored: StoredTrainee, request: &HandlerContext<'_>) -> Result<StoredTrainee, ApiError> {
-    commands::check_gates(&stored.record, Action::Update, &request.version().rules).map_err(ApiError::Invalid)?;
+pub(super) fn to_change(
+    stored: StoredTrainee,
+    request: &HandlerContext<'_>,
+) -> Result<StoredTrainee, ApiError> {
+    commands::check_gates(&stored.record, Action::Update, &request.version().rules)
+        .map_err(ApiError::Invalid)?;
     Ok(stored)
 }
 
@@ -105,9 +148,16 @@ pub(super) fn show_trainee(
 ) -> Result<ApiResponse, ApiError> {
     let address = request.address(|| {
         let id = trainee.text(TraineeField::trainee_id)?;
-        Some((Endpoint::ShowTrainee, vec![(TraineeField::trainee_id.info().name, id.into_owned())]))
+        Some((
+            Endpoint::ShowTrainee,
+            vec![(TraineeField::trainee_id.info().name, id.into_owned())],
+        ))
     });
-    Ok(ApiResponse::record(status, &View::trainee(request.version(), trainee, request.lists), address.as_deref())?)
+    Ok(ApiResponse::record(
+        status,
+        &View::trainee(request.version(), trainee, request.lists),
+        address.as_deref(),
+    )?)
 }
 
 /// What was sent, unless there was no `data`: then that is the only answer.
@@ -146,17 +196,41 @@ fn school_urns<R: NestedRecord>(nested: &NestedRecords<Sent>) -> Vec<String> {
 }
 
 /// The schools and training partners that the request mentions.
-fn mentioned(session: &mut ProviderSession<'_>, sent: &ParsedRecord<Trainee>) -> Result<Organisations, ApiError> {
-    let mut schools: Vec<String> = sent.text(TraineeField::employing_school_urn).into_iter().collect();
+fn mentioned(
+    session: &mut ProviderSession<'_>,
+    sent: &ParsedRecord<Trainee>,
+) -> Result<Organisations, ApiError> {
+    let mut schools: Vec<String> = sent
+        .text(TraineeField::employing_school_urn)
+        .into_iter()
+        .collect();
     schools.extend(for_each_nested!(school_urns(&sent.nested)).concat());
-    let partner_urns: Vec<String> = sent.text(TraineeField::training_partner_urn).into_iter().collect();
-    let partner_ukprns: Vec<String> = sent.text(TraineeField::training_partner_ukprn).into_iter().collect();
+    let partner_urns: Vec<String> = sent
+        .text(TraineeField::training_partner_urn)
+        .into_iter()
+        .collect();
+    let partner_ukprns: Vec<String> = sent
+        .text(TraineeField::training_partner_ukprn)
+        .into_iter()
+        .collect();
     Ok(session.organisations(&schools, &partner_urns, &partner_ukprns)?)
 }
 
-fn duplicate(request: &HandlerContext<'_>, existing: &[TraineeDocument]) -> Result<ApiError, ApiError> {
-    let existing: Vec<_> = existing.iter().map(|one| one.read(Nested::With)).collect::<Result<_, _>>()?;
-    let data: Vec<_> = existing.iter().map(|one| View::trainee(request.version(), one, request.lists)).collect();
+fn duplicate(
+    request: &HandlerContext<'_>,
+    existing: &[TraineeDocument],
+) -> Result<ApiError, ApiError> {
+    let existing: Vec<_> = existing
+        .iter()
+        .map(|one| one.read(Nested::With))
+        .collect::<Result<_, _>>()?;
+    let data: Vec<_> = existing
+        .iter()
+        .map(|one| View::trainee(request.version(), one, request.lists))
+        .collect();
     let message = "this trainee is already present".to_owned();
-    Ok(ApiError::Duplicate { message, existing: to_raw_value(&data).map_err(ApiError::unwritable)? })
+    Ok(ApiError::Duplicate {
+        message,
+        existing: to_raw_value(&data).map_err(ApiError::unwritable)?,
+    })
 }

@@ -12,7 +12,10 @@ use crate::request::HandlerContext;
 use crate::response::ApiResponse;
 
 /// `POST /trainees/{trainee_id}/defer`
-pub(super) fn defer(session: &mut ProviderSession<'_>, request: &HandlerContext<'_>) -> Result<ApiResponse, ApiError> {
+pub(super) fn defer(
+    session: &mut ProviderSession<'_>,
+    request: &HandlerContext<'_>,
+) -> Result<ApiResponse, ApiError> {
     transition::<Deferral>(session, request)
 }
 
@@ -42,12 +45,21 @@ fn transition<R: ReadableRecord + Transition>(
     let sent = with_data(sent)?;
     let organisations = Organisations::default();
     let context = context(session, request, &organisations);
-    let decision =
-        commands::transition(&stored.record, sent, &request.version().rules, &context, session.change_date())
-            .map_err(ApiError::Invalid)?;
+    let decision = commands::transition(
+        &stored.record,
+        sent,
+        &request.version().rules,
+        &context,
+        session.change_date(),
+    )
+    .map_err(ApiError::Invalid)?;
     if !request.validates_only() {
         session.update_trainee(&stored, &decision.record)?;
     }
-    let reply = request.with_etag(show_trainee(request.success_status(), request, &decision.record)?);
+    let reply = request.with_etag(show_trainee(
+        request.success_status(),
+        request,
+        &decision.record,
+    )?);
     Ok(reply.with_notices(request.version(), &decision.notices))
 }

@@ -1,5 +1,5 @@
-//! `GET /api/versions`: which versions there are, how long they last, and where to read about them (contract, section
-//! 9.5). Needs no token.
+//! `GET /api/versions`: which versions there are, how long they last, and where to read about them
+//! (contract, section 9.5). Needs no token.
 
 use actix_web::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
@@ -52,7 +52,9 @@ struct Links {
 ///
 /// When it cannot be written, which does not happen.
 pub fn answer(state: &GatewayState, request: &HttpRequest) -> Result<HttpResponse, ApiError> {
-    let list = state.contents.get(paths::VERSIONS, || list(state.versions))?;
+    let list = state
+        .contents
+        .get(paths::VERSIONS, || list(state.versions))?;
     let caching = format!("public, max-age={MAX_AGE_SECONDS}");
     let headers = [
         (CONTENT_TYPE, JSON),
@@ -68,8 +70,17 @@ pub fn answer(state: &GatewayState, request: &HttpRequest) -> Result<HttpRespons
 fn list(versions: &Versions) -> Result<Vec<u8>, ApiError> {
     let mut listed: Vec<(Label, Listed)> = versions
         .iter()
-        .map(|served| (served.version.label, served_version(served.version, versions)))
-        .chain(REMOVED.iter().map(|removed| (removed.label, removed_version(removed, versions))))
+        .map(|served| {
+            (
+                served.version.label,
+                served_version(served.version, versions),
+            )
+        })
+        .chain(
+            REMOVED
+                .iter()
+                .map(|removed| (removed.label, removed_version(removed, versions))),
+        )
         .collect();
     listed.sort_by_key(|(label, _)| std::cmp::Reverse(*label));
     let listed: Vec<Listed> = listed.into_iter().map(|(_, version)| version).collect();
@@ -85,10 +96,20 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
             Status::SandboxOnly => "sandbox",
         },
         since: version.publication.since.as_ref().map(ToString::to_string),
-        deprecated_on: version.publication.deprecated_on.as_ref().map(ToString::to_string),
-        sunset_on: version.publication.sunset_on.as_ref().map(ToString::to_string),
+        deprecated_on: version
+            .publication
+            .deprecated_on
+            .as_ref()
+            .map(ToString::to_string),
+        sunset_on: version
+            .publication
+            .sunset_on
+            .as_ref()
+            .map(ToString::to_string),
         removed: false,
-        successor: versions.successor(label).map(|successor| successor.to_string()),
+        successor: versions
+            .successor(label)
+            .map(|successor| successor.to_string()),
         links: Links {
             base: Some(label.base_path()),
             documentation: Some(paths::documentation(label)),
@@ -110,8 +131,13 @@ fn removed_version(removed: &Removed, versions: &Versions) -> Listed {
         deprecated_on: None,
         sunset_on: None,
         removed: true,
-        successor: versions.newest().map(|newest| newest.version.label.to_string()),
-        links: Links { migration_guide: migration_guide(removed.label, versions), ..Links::default() },
+        successor: versions
+            .newest()
+            .map(|newest| newest.version.label.to_string()),
+        links: Links {
+            migration_guide: migration_guide(removed.label, versions),
+            ..Links::default()
+        },
     }
 }
 

@@ -1,5 +1,5 @@
-//! The only place where an error of the API becomes a reply: the status from one match, the body in one envelope. The
-//! pages of the settings have their own (`PageError`).
+//! The only place where an error of the API becomes a reply: the status from one match, the body in
+//! one envelope. The pages of the settings have their own (`PageError`).
 
 use std::fmt::Display;
 
@@ -36,12 +36,14 @@ const TOO_MANY_REQUESTS: &str = "TooManyRequests";
 const RETRY_AFTER_SECONDS: u64 = 1;
 
 impl ApiError {
-    /// The reply to the client of a version. What is ours or the operator's is logged here, once, without personal
-    /// data.
+    /// The reply to the client of a version. What is ours or the operator's is logged here, once,
+    /// without personal data.
     #[must_use]
     pub fn reply(self, served: &Served, lists: &Lists, form: ErrorForm) -> ApiResponse {
         let problem_form = served.version.wire.problems;
-        let Self::Invalid(problems) = &self else { return self.response(problem_form) };
+        let Self::Invalid(problems) = &self else {
+            return self.response(problem_form);
+        };
         let is_by_field = form == ErrorForm::ByField && problem_form == ProblemForm::Errors;
         let body = if is_by_field && problems.iter().all(Problem::concerns_value) {
             ErrorBody::ByField(ErrorsByField::of(served, lists, problems))
@@ -49,10 +51,15 @@ impl ApiError {
             ErrorBody::List(Errors::of(served, lists, problems))
         };
         let reply = ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, body).in_form(problem_form);
-        match problems.split_first().map(|(first, others)| (first.kind.code(), others)) {
-            Some((code, others)) if others.iter().all(|other| other.kind.code() == code) => {
-                reply.with(LINK.as_str(), links::help(served.version.label, code.name()))
-            }
+        match problems
+            .split_first()
+            .map(|(first, others)| (first.kind.code(), others))
+        {
+            Some((code, others)) if others.iter().all(|other| other.kind.code() == code) => reply
+                .with(
+                    LINK.as_str(),
+                    links::help(served.version.label, code.name()),
+                ),
             Some(_) | None => reply,
         }
     }
@@ -197,19 +204,27 @@ impl ApiError {
 
 fn body_reply(error: BodyError) -> ErrorReply {
     match error {
-        BodyError::TooLarge { max } => {
-            one(StatusCode::PAYLOAD_TOO_LARGE, "PayloadTooLarge", format!("the body can have {max} bytes at most"))
-        }
+        BodyError::TooLarge { max } => one(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "PayloadTooLarge",
+            format!("the body can have {max} bytes at most"),
+        ),
         BodyError::NotJson => one(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "UnsupportedMediaType",
             "send the body as JSON, with the header Content-Type: application/json",
         ),
-        BodyError::Encoded => {
-            one(StatusCode::UNSUPPORTED_MEDIA_TYPE, "UnsupportedMediaType", "send the body without a Content-Encoding")
-                .with(ACCEPT_ENCODING.as_str(), "identity")
-        }
-        BodyError::CutOff => one(StatusCode::BAD_REQUEST, "BadRequest", "the body could not be received whole"),
+        BodyError::Encoded => one(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "UnsupportedMediaType",
+            "send the body without a Content-Encoding",
+        )
+        .with(ACCEPT_ENCODING.as_str(), "identity"),
+        BodyError::CutOff => one(
+            StatusCode::BAD_REQUEST,
+            "BadRequest",
+            "the body could not be received whole",
+        ),
         BodyError::TooSlow => one(
             StatusCode::REQUEST_TIMEOUT,
             "RequestTimeout",
@@ -230,7 +245,9 @@ impl PreconditionError {
                 "If-None-Match demands that the record is not there, or has another entity tag; read it again, or send \
                  the request without the header"
             }
-            Self::Weak => "If-Match takes no weak entity tags; send the ETag as you received it, without W/",
+            Self::Weak => {
+                "If-Match takes no weak entity tags; send the ETag as you received it, without W/"
+            }
         }
     }
 }
@@ -253,7 +270,9 @@ impl Missing {
 /// The reply of a server that has no memory left for a reply.
 #[must_use]
 pub fn no_memory() -> HttpResponse {
-    ApiError::NoMemory(NoMemory).response_without_version().into()
+    ApiError::NoMemory(NoMemory)
+        .response_without_version()
+        .into()
 }
 
 /// Logs why a request is answered as it is, with its identifier.
@@ -270,8 +289,12 @@ fn refuse_busy(level: Level, reason: impl Display) -> ErrorReply {
 
 /// The reply to a request that can be done after so many seconds.
 fn busy_for(seconds: u64) -> ErrorReply {
-    one(StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailable", "the service is busy; send the request again")
-        .with(RETRY_AFTER.as_str(), seconds.to_string())
+    one(
+        StatusCode::SERVICE_UNAVAILABLE,
+        "ServiceUnavailable",
+        "the service is busy; send the request again",
+    )
+    .with(RETRY_AFTER.as_str(), seconds.to_string())
 }
 
 fn one(status: StatusCode, error: &'static str, message: impl Into<String>) -> ErrorReply {
@@ -288,7 +311,12 @@ struct ErrorReply {
 
 impl ErrorReply {
     fn new(status: StatusCode, body: ErrorBody) -> Self {
-        Self { status, headers: Vec::new(), rate_limit: None, body }
+        Self {
+            status,
+            headers: Vec::new(),
+            rate_limit: None,
+            body,
+        }
     }
 
     fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
@@ -297,12 +325,22 @@ impl ErrorReply {
     }
 
     fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
-        Self { rate_limit: Some((whose, left)), ..self }
+        Self {
+            rate_limit: Some((whose, left)),
+            ..self
+        }
     }
 
     fn in_form(self, form: ProblemForm) -> ApiResponse {
-        let reply = ApiResponse::error(self.status, self.body.to_json(form, self.status.as_u16()), form);
-        let reply = self.headers.into_iter().fold(reply, |reply, (name, value)| reply.with(name, value));
+        let reply = ApiResponse::error(
+            self.status,
+            self.body.to_json(form, self.status.as_u16()),
+            form,
+        );
+        let reply = self
+            .headers
+            .into_iter()
+            .fold(reply, |reply, (name, value)| reply.with(name, value));
         match self.rate_limit {
             Some((whose, left)) => reply.with_rate_limit(whose, left),
             None => reply,
@@ -315,6 +353,8 @@ impl ErrorReply {
 pub fn page(status: StatusCode, keep: Keep, html: Result<String, askama::Error>) -> HttpResponse {
     match html {
         Ok(html) => page::page(status, keep, html),
-        Err(error) => ApiError::UnwritablePage(error).response_without_version().into(),
+        Err(error) => ApiError::UnwritablePage(error)
+            .response_without_version()
+            .into(),
     }
 }

@@ -1,8 +1,8 @@
 //! The key with which a client marks a request that it may send twice.
 //!
-//! A client may make a key from the name of a person. So only a digest of a key is stored, made with the secret of the
-//! register: the key stays used after the person was erased, and the digest does not reveal the name to a client that
-//! guesses keys.
+//! A client may make a key from the name of a person. So only a digest of a key is stored, made
+//! with the secret of the register: the key stays used after the person was erased, and the digest
+//! does not reveal the name to a client that guesses keys.
 
 use std::fmt;
 
@@ -18,7 +18,8 @@ use sha2::{Digest as _, Sha256};
 /// The header with the key.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 
-/// What a digest of an idempotency key begins with, so that the secret makes the same digest for nothing else.
+/// What a digest of an idempotency key begins with, so that the secret makes the same digest for
+/// nothing else.
 const KEY_PURPOSE: &[u8] = b"idempotency key:";
 
 /// Makes the digests of idempotency keys. Cheap to clone; all clones make the same.
@@ -72,14 +73,26 @@ impl Key {
     /// # Errors
     ///
     /// [`MalformedKey`]
-    pub fn of(request: &HttpRequest, body: &[u8], digests: &KeyDigests) -> Result<Option<Self>, MalformedKey> {
+    pub fn of(
+        request: &HttpRequest,
+        body: &[u8],
+        digests: &KeyDigests,
+    ) -> Result<Option<Self>, MalformedKey> {
         let mut sent = request.headers().get_all(IDEMPOTENCY_KEY);
-        let Some(key) = sent.next() else { return Ok(None) };
+        let Some(key) = sent.next() else {
+            return Ok(None);
+        };
         let key = key.to_str().map_err(|_| MalformedKey)?.trim();
         if !is_idempotency_key(key) || sent.next().is_some() {
             return Err(MalformedKey);
         }
-        Ok(Some(Self::new(key, request.method(), request.uri().path(), body, digests)))
+        Ok(Some(Self::new(
+            key,
+            request.method(),
+            request.uri().path(),
+            body,
+            digests,
+        )))
     }
 
     /// A key with the request that it came with.
@@ -90,7 +103,10 @@ impl Key {
             digest.update(part.len().to_be_bytes());
             digest.update(part);
         }
-        Self { key_digest: digests.digest(key), request_digest: HEXLOWER.encode(&digest.finalize()) }
+        Self {
+            key_digest: digests.digest(key),
+            request_digest: HEXLOWER.encode(&digest.finalize()),
+        }
     }
 }
 
@@ -100,10 +116,16 @@ mod tests {
 
     #[test]
     fn digest_of_a_key_depends_on_the_secret_and_hides_the_key() {
-        let (one, other) = (KeyDigests::new(&[1; KEY_BYTES]), KeyDigests::new(&[2; KEY_BYTES]));
+        let (one, other) = (
+            KeyDigests::new(&[1; KEY_BYTES]),
+            KeyDigests::new(&[2; KEY_BYTES]),
+        );
         assert_eq!(one.digest("okafor-1"), one.clone().digest("okafor-1"));
-        for different in [one.digest("okafor-2"), other.digest("okafor-1"), KeyDigests::of_process().digest("okafor-1")]
-        {
+        for different in [
+            one.digest("okafor-2"),
+            other.digest("okafor-1"),
+            KeyDigests::of_process().digest("okafor-1"),
+        ] {
             assert_ne!(different, one.digest("okafor-1"));
         }
         assert!(!one.digest("okafor-1").contains("okafor"));

@@ -1,4 +1,5 @@
-//! Reads the query of a request: every parameter that is wrong is named, all at once (contract, sections 4.2 and 6.4).
+//! Reads the query of a request: every parameter that is wrong is named, all at once (contract,
+//! sections 4.2 and 6.4).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -27,7 +28,10 @@ impl FilterErrors {
     #[must_use]
     pub fn one(name: &'static str, why: &str) -> Self {
         let errors = BTreeMap::from([(name.into(), vec![format!("{name} {why}")])]);
-        Self(ParameterErrors { message: message(1, "parameter"), errors })
+        Self(ParameterErrors {
+            message: message(1, "parameter"),
+            errors,
+        })
     }
 
     /// What is wrong with each.
@@ -36,9 +40,16 @@ impl FilterErrors {
         self.0
     }
 
-    /// The names of the program among the parameters that are wrong; not those that the client made up.
+    /// The names of the program among the parameters that are wrong; not those that the client made
+    /// up.
     pub fn known_parameters(&self) -> impl Iterator<Item = &'static str> {
-        self.0.errors.keys().filter_map(|name| if let Cow::Borrowed(name) = name { Some(*name) } else { None })
+        self.0.errors.keys().filter_map(|name| {
+            if let Cow::Borrowed(name) = name {
+                Some(*name)
+            } else {
+                None
+            }
+        })
     }
 }
 
@@ -64,7 +75,9 @@ impl UnknownParameter {
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         let Self { name, nearest } = self;
-        let hint = nearest.map_or(String::new(), |nearest| format!(" (did you mean {nearest}?)"));
+        let hint = nearest.map_or(String::new(), |nearest| {
+            format!(" (did you mean {nearest}?)")
+        });
         // Brackets are how some clients write lists.
         let is_printable = is_printable(&name.replace(['[', ']'], "_"));
         is_printable.then(|| format!("{UNKNOWN} parameter {name}{hint}"))
@@ -78,7 +91,10 @@ pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParame
     for (name, _) in form_urlencoded::parse(query.as_bytes()) {
         let is_new = !known.contains(&&*name) && unknown.iter().all(|other| other.name != name);
         if is_new && unknown.len() < MAX_UNKNOWN {
-            unknown.push(UnknownParameter { nearest: nearest(&name, known.iter().copied()), name: name.into_owned() });
+            unknown.push(UnknownParameter {
+                nearest: nearest(&name, known.iter().copied()),
+                name: name.into_owned(),
+            });
         }
     }
     unknown
@@ -108,8 +124,8 @@ pub struct ListQuery {
     pub cursor: Option<String>,
 }
 
-/// Reads the query of a list of a version on that day. Blank counts as absent. `refused` are the unknown names that the client
-/// wants refused; others are passed over.
+/// Reads the query of a list of a version on that day. Blank counts as absent. `refused` are the
+/// unknown names that the client wants refused; others are passed over.
 ///
 /// # Errors
 ///
@@ -123,14 +139,28 @@ pub fn listing(
     let mut read = Reading::of(query);
     let cycles = known_cycles(today);
     let cycle = read.filter("academic_cycle", |text| {
-        let year = Some(text).filter(|text| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()));
+        let year = Some(text)
+            .filter(|text| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()));
         year.and_then(|year| year.parse().ok())
             .filter(|year| cycles.contains(year))
-            .ok_or_else(|| format!("{} is not a year from {} to {}", quoted(text), cycles.start(), cycles.end()))
+            .ok_or_else(|| {
+                format!(
+                    "{} is not a year from {} to {}",
+                    quoted(text),
+                    cycles.start(),
+                    cycles.end()
+                )
+            })
     });
     let status = read.filter("status", |text| {
         let names: Vec<_> = Status::ALL.iter().map(|status| status.name()).collect();
-        text.parse().map_err(|_| format!("{} is not a status; it can be {}", quoted(text), names.join(", ")))
+        text.parse().map_err(|_| {
+            format!(
+                "{} is not a status; it can be {}",
+                quoted(text),
+                names.join(", ")
+            )
+        })
     });
     let since = read.filter("since", |text| {
         timestamp(text).ok_or_else(|| match impossible_date(text.trim()) {
@@ -148,7 +178,9 @@ pub fn listing(
         "desc" => Ok(Order::NewestFirst),
         _ => Err(format!("{} is neither asc nor desc", quoted(text))),
     });
-    let included = read.filter("include", |text| nested_lists(text, version)).unwrap_or_default();
+    let included = read
+        .filter("include", |text| nested_lists(text, version))
+        .unwrap_or_default();
     let cursor = read.filter("cursor", |text| Ok(text.to_owned()));
     read.refuse(refused);
     let page = read.count("page").unwrap_or(1);
@@ -173,7 +205,8 @@ pub fn listing(
 /// The changes that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangesQuery {
-    /// The cursor behind which they begin, as it was sent; without one they begin with every trainee.
+    /// The cursor behind which they begin, as it was sent; without one they begin with every
+    /// trainee.
     pub after: Option<String>,
     /// The most changes.
     pub limit: i64,
@@ -181,8 +214,8 @@ pub struct ChangesQuery {
     pub limit_cut: bool,
 }
 
-/// Reads the query of the changes. Blank counts as absent, and a limit that is no number from 1 falls back. `refused` are the
-/// unknown names that the client wants refused.
+/// Reads the query of the changes. Blank counts as absent, and a limit that is no number from 1
+/// falls back. `refused` are the unknown names that the client wants refused.
 ///
 /// # Errors
 ///
@@ -193,7 +226,11 @@ pub fn changes(query: &str, refused: &[UnknownParameter]) -> Result<ChangesQuery
     read.refuse(refused);
     let limit = read.count("limit").unwrap_or(DEFAULT_PER_PAGE);
     read.verdict("parameter")?;
-    Ok(ChangesQuery { after, limit: limit.min(MAX_PER_PAGE), limit_cut: limit > MAX_PER_PAGE })
+    Ok(ChangesQuery {
+        after,
+        limit: limit.min(MAX_PER_PAGE),
+        limit_cut: limit > MAX_PER_PAGE,
+    })
 }
 
 /// The lists of nested records that are named, separated by commas.
@@ -203,7 +240,11 @@ fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeFiel
         let known = || version.shapes.trainee.nested_lists();
         let Some((_, list)) = known().find(|(known, _)| *known == name) else {
             let known: Vec<_> = known().map(|(known, _)| known).collect();
-            return Err(format!("{} is not a list of nested records; it can be {}", quoted(name), known.join(", ")));
+            return Err(format!(
+                "{} is not a list of nested records; it can be {}",
+                quoted(name),
+                known.join(", ")
+            ));
         };
         included.insert(list);
     }
@@ -218,8 +259,16 @@ fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeFiel
 pub fn days(query: &str) -> Result<u16, FilterErrors> {
     let mut read = Reading::of(query);
     let days = read.filter("days", |text| {
-        let days = text.parse().ok().filter(|days| (1..=MAX_DAYS).contains(days));
-        days.ok_or_else(|| format!("{} is not a whole number from 1 to {MAX_DAYS}", quoted(text)))
+        let days = text
+            .parse()
+            .ok()
+            .filter(|days| (1..=MAX_DAYS).contains(days));
+        days.ok_or_else(|| {
+            format!(
+                "{} is not a whole number from 1 to {MAX_DAYS}",
+                quoted(text)
+            )
+        })
     });
     read.verdict("parameter")?;
     Ok(days.unwrap_or(DEFAULT_DAYS))
@@ -234,37 +283,63 @@ impl Reading {
     fn of(query: &str) -> Self {
         let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
-            values.entry(name.into_owned()).or_default().push(value.into_owned());
+            values
+                .entry(name.into_owned())
+                .or_default()
+                .push(value.into_owned());
         }
-        Self { values, errors: BTreeMap::new() }
+        Self {
+            values,
+            errors: BTreeMap::new(),
+        }
     }
 
     /// Names each of the parameters as one that the endpoint does not have.
     fn refuse(&mut self, unknown: &[UnknownParameter]) {
         for UnknownParameter { name, nearest } in unknown {
             let name = truncated(name);
-            let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"));
+            let hint = nearest.map_or(String::new(), |nearest| {
+                format!("; did you mean {nearest}?")
+            });
             let text = format!("{name} is not a parameter of this endpoint{hint}");
             self.errors.entry(name.into()).or_default().push(text);
         }
     }
 
     /// The value of a filter, or `None` when it is absent, blank or wrong.
-    fn filter<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Option<T> {
+    fn filter<T>(
+        &mut self,
+        name: &'static str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
         let values = self.values.get(name)?;
         let result = match values.as_slice() {
             [value] if is_absent(value) => return None,
             [value] => read(value),
             _ => Err("is sent more than once".to_owned()),
         };
-        result.map_err(|error| self.errors.entry(name.into()).or_default().push(format!("{name} {error}"))).ok()
+        result
+            .map_err(|error| {
+                self.errors
+                    .entry(name.into())
+                    .or_default()
+                    .push(format!("{name} {error}"))
+            })
+            .ok()
     }
 
-    /// A number from 1, or `None` where anything else was sent: it falls back. One that is too large is the largest.
+    /// A number from 1, or `None` where anything else was sent: it falls back. One that is too
+    /// large is the largest.
     fn count(&self, name: &str) -> Option<i64> {
         let number = self.values.get(name)?.last()?.trim();
         let is_too_large = |error: &ParseIntError| *error.kind() == IntErrorKind::PosOverflow;
-        let number = number.parse().or_else(|error| if is_too_large(&error) { Ok(i64::MAX) } else { Err(error) });
+        let number = number.parse().or_else(|error| {
+            if is_too_large(&error) {
+                Ok(i64::MAX)
+            } else {
+                Err(error)
+            }
+        });
         number.ok().filter(|count| *count >= 1)
     }
 
@@ -274,7 +349,10 @@ impl Reading {
             return Ok(());
         }
         let count: usize = self.errors.values().map(Vec::len).sum();
-        Err(FilterErrors(ParameterErrors { message: message(count, what), errors: self.errors }))
+        Err(FilterErrors(ParameterErrors {
+            message: message(count, what),
+            errors: self.errors,
+        }))
     }
 }
 
@@ -310,15 +388,28 @@ mod tests {
             per_page: 50,
         };
         assert_eq!(parsed(""), expected);
-        assert_eq!(parsed("academic_cycle=&status=&since=+&has_trn=&sort_order=&page=&per_page="), expected);
+        assert_eq!(
+            parsed("academic_cycle=&status=&since=+&has_trn=&sort_order=&page=&per_page="),
+            expected
+        );
         assert_eq!(parsed("page=0&per_page=-1&other=1"), expected);
         assert_eq!(parsed("page=x&per_page=0"), expected);
     }
 
     #[test]
     fn cycles_reach_from_the_first_to_five_years_ahead() {
-        for (cycle, known) in [("2008", false), ("2009", true), ("2031", true), ("2032", false), ("02025", false)] {
-            assert_eq!(listing(&format!("academic_cycle={cycle}"), &[], newest(), today()).is_ok(), known, "{cycle}");
+        for (cycle, known) in [
+            ("2008", false),
+            ("2009", true),
+            ("2031", true),
+            ("2032", false),
+            ("02025", false),
+        ] {
+            assert_eq!(
+                listing(&format!("academic_cycle={cycle}"), &[], newest(), today()).is_ok(),
+                known,
+                "{cycle}"
+            );
         }
     }
 
@@ -340,9 +431,21 @@ mod tests {
         ] {
             assert_eq!(parsed(&format!("since={text}")).since, expected, "{text}");
         }
-        assert_eq!(parsed("since=2026-03-01").since, "2026-03-01T00:00:00Z".parse().ok());
-        for text in ["26-03-01", "2026-3-1", "2026-03-0", "%2B2026-03-01", "2026-3-1T09:30:00"] {
-            assert!(listing(&format!("since={text}"), &[], newest(), today()).is_err(), "{text}");
+        assert_eq!(
+            parsed("since=2026-03-01").since,
+            "2026-03-01T00:00:00Z".parse().ok()
+        );
+        for text in [
+            "26-03-01",
+            "2026-3-1",
+            "2026-03-0",
+            "%2B2026-03-01",
+            "2026-3-1T09:30:00",
+        ] {
+            assert!(
+                listing(&format!("since={text}"), &[], newest(), today()).is_err(),
+                "{text}"
+            );
         }
     }
 
@@ -350,10 +453,29 @@ mod tests {
     fn a_page_holds_five_hundred_records_at_most() {
         let cut = listing("per_page=501", &[], newest(), today()).unwrap();
         assert_eq!((cut.listing.per_page, cut.per_page_cut), (500, true));
-        let whole = listing("per_page=500&page=9223372036854775807", &[], newest(), today()).unwrap();
+        let whole = listing(
+            "per_page=500&page=9223372036854775807",
+            &[],
+            newest(),
+            today(),
+        )
+        .unwrap();
         assert_eq!((whole.listing.per_page, whole.per_page_cut), (500, false));
         assert_eq!(whole.listing.offset(), i64::MAX);
-        let beyond = listing("per_page=9223372036854775808&page=9223372036854775808", &[], newest(), today()).unwrap();
-        assert_eq!((beyond.listing.per_page, beyond.per_page_cut, beyond.listing.page), (500, true, i64::MAX));
+        let beyond = listing(
+            "per_page=9223372036854775808&page=9223372036854775808",
+            &[],
+            newest(),
+            today(),
+        )
+        .unwrap();
+        assert_eq!(
+            (
+                beyond.listing.per_page,
+                beyond.per_page_cut,
+                beyond.listing.page
+            ),
+            (500, true, i64::MAX)
+        );
     }
 }

@@ -1,7 +1,8 @@
-//! The path that a client may have meant by one that does not exist: one with a slash too many, without its version, or
-//! with a slip in it.
+//! The path that a client may have meant by one that does not exist: one with a slash too many,
+//! without its version, or with a slip in it.
 //!
-//! Paths follow from the versions and are public, so a client without a token gets it too. No record is looked up.
+//! Paths follow from the versions and are public, so a client without a token gets it too. No
+//! record is looked up.
 
 use adapter_kit::read::nearest;
 use adapter_kit::{Endpoint, Served, Versions};
@@ -21,19 +22,32 @@ pub(super) fn of(path: &str, versions: &Versions, environment: Environment) -> O
     if path.len() > MAX_BYTES {
         return None;
     }
-    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let segments: Vec<&str> = path
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .collect();
     let (first, after_first) = segments.split_first()?;
     let in_api = resembles(first, API);
     let segments = if in_api { after_first } else { &segments };
-    let version = segments.first().and_then(|segment| version_like(segment, versions));
-    let below = if version.is_some() { segments.get(1..).unwrap_or_default() } else { segments };
+    let version = segments
+        .first()
+        .and_then(|segment| version_like(segment, versions));
+    let below = if version.is_some() {
+        segments.get(1..).unwrap_or_default()
+    } else {
+        segments
+    };
     let found = match version {
-        Some(served) if below.is_empty() => Some(served.version.label.base_path() + Endpoint::Info.path()),
-        Some(served) => {
-            below_version(below, served, environment).or_else(|| in_another_version(below, versions, environment))
+        Some(served) if below.is_empty() => {
+            Some(served.version.label.base_path() + Endpoint::Info.path())
         }
-        None => page(below, in_api)
-            .or_else(|| versions.newest().and_then(|newest| below_version(below, newest, environment))),
+        Some(served) => below_version(below, served, environment)
+            .or_else(|| in_another_version(below, versions, environment)),
+        None => page(below, in_api).or_else(|| {
+            versions
+                .newest()
+                .and_then(|newest| below_version(below, newest, environment))
+        }),
     };
     found.filter(|found| found != path)
 }
@@ -44,21 +58,35 @@ fn page(segments: &[&str], in_api: bool) -> Option<String> {
     match segments {
         [] if in_api => Some(paths::VERSIONS.to_owned()),
         [only] if in_api && resembles(only, versions) => Some(paths::VERSIONS.to_owned()),
-        [only] if !in_api && resembles(only, paths::DOCS.trim_start_matches('/')) => Some(paths::DOCS.to_owned()),
+        [only] if !in_api && resembles(only, paths::DOCS.trim_start_matches('/')) => {
+            Some(paths::DOCS.to_owned())
+        }
         _ => None,
     }
 }
 
-/// The version whose label begins like a segment, the newest of several, else the one whose label resembles it most.
+/// The version whose label begins like a segment, the newest of several, else the one whose label
+/// resembles it most.
 fn version_like<'a>(segment: &str, versions: &'a Versions) -> Option<&'a Served> {
     let written = format!("v{}", version_number(segment)?.to_ascii_lowercase());
-    let labels: Vec<(String, &Served)> =
-        versions.iter().rev().map(|served| (served.version.label.to_string(), served)).collect();
-    let begins = || labels.iter().find(|(label, _)| label.starts_with(&format!("{written}.")));
-    let found = labels.iter().find(|(label, _)| *label == written).or_else(begins).or_else(|| {
-        let nearest = nearest(&written, labels.iter().map(|(label, _)| label.as_str()))?;
-        labels.iter().find(|(label, _)| label == nearest)
-    });
+    let labels: Vec<(String, &Served)> = versions
+        .iter()
+        .rev()
+        .map(|served| (served.version.label.to_string(), served))
+        .collect();
+    let begins = || {
+        labels
+            .iter()
+            .find(|(label, _)| label.starts_with(&format!("{written}.")))
+    };
+    let found = labels
+        .iter()
+        .find(|(label, _)| *label == written)
+        .or_else(begins)
+        .or_else(|| {
+            let nearest = nearest(&written, labels.iter().map(|(label, _)| label.as_str()))?;
+            labels.iter().find(|(label, _)| label == nearest)
+        });
     found.map(|(_, served)| *served)
 }
 
@@ -71,23 +99,32 @@ pub(super) fn version_number(segment: &str) -> Option<&str> {
 /// The path of a version that resembles these segments most.
 fn below_version(segments: &[&str], served: &Served, environment: Environment) -> Option<String> {
     let documents = OpenApiDocument::ALL.map(OpenApiDocument::path);
-    let paths = available(served, environment).map(Endpoint::path).chain(documents);
-    let found = paths.filter_map(|path| filled(path, segments)).min_by_key(|(slips, _)| *slips);
+    let paths = available(served, environment)
+        .map(Endpoint::path)
+        .chain(documents);
+    let found = paths
+        .filter_map(|path| filled(path, segments))
+        .min_by_key(|(slips, _)| *slips);
     found.map(|(_, path)| served.version.label.base_path() + &path)
 }
 
 /// The path of the newest version that has it just so.
-fn in_another_version(segments: &[&str], versions: &Versions, environment: Environment) -> Option<String> {
+fn in_another_version(
+    segments: &[&str],
+    versions: &Versions,
+    environment: Environment,
+) -> Option<String> {
     let in_version = |served: &Served| {
-        let mut paths = available(served, environment).filter_map(|endpoint| filled(endpoint.path(), segments));
+        let mut paths =
+            available(served, environment).filter_map(|endpoint| filled(endpoint.path(), segments));
         let (_, path) = paths.find(|(slips, _)| *slips == 0)?;
         Some(served.version.label.base_path() + &path)
     };
     versions.iter().rev().find_map(in_version)
 }
 
-/// A path with the identifiers of these segments, and how many of its other segments they have wrong; `None` when they
-/// do not resemble it.
+/// A path with the identifiers of these segments, and how many of its other segments they have
+/// wrong; `None` when they do not resemble it.
 fn filled(path: &str, segments: &[&str]) -> Option<(usize, String)> {
     let names: Vec<&str> = path.split('/').filter(|name| !name.is_empty()).collect();
     if names.len() != segments.len() {
@@ -134,16 +171,28 @@ mod tests {
             (format!("{base}/trainees/"), format!("{base}/trainees")),
             (format!("{base}//trainees"), format!("{base}/trainees")),
             (format!("{base}/Trainee"), format!("{base}/trainees")),
-            (format!("{base}/trainees/5x/placement"), format!("{base}/trainees/5x/placements")),
-            (format!("{base}/trainees/a-b/withdrawal"), format!("{base}/trainees/{{trainee_id}}/withdraw")),
+            (
+                format!("{base}/trainees/5x/placement"),
+                format!("{base}/trainees/5x/placements"),
+            ),
+            (
+                format!("{base}/trainees/a-b/withdrawal"),
+                format!("{base}/trainees/{{trainee_id}}/withdraw"),
+            ),
             (format!("{base}/openapi"), String::new()),
-            (format!("{base}/openapi.jsn"), format!("{base}/openapi.json")),
+            (
+                format!("{base}/openapi.jsn"),
+                format!("{base}/openapi.json"),
+            ),
             (base.clone(), format!("{base}/info")),
             (format!("{base}/"), format!("{base}/info")),
             (format!("/api/v{year}"), format!("{base}/info")),
             (format!("/api/{year}/trainees"), format!("{base}/trainees")),
             (format!("/{newest}/trainees"), format!("{base}/trainees")),
-            (format!("/api/{oldest}/inf"), format!("{}/info", oldest.base_path())),
+            (
+                format!("/api/{oldest}/inf"),
+                format!("{}/info", oldest.base_path()),
+            ),
             ("/trainees/".to_owned(), format!("{base}/trainees")),
             ("/api/trainees".to_owned(), format!("{base}/trainees")),
             ("/api".to_owned(), paths::VERSIONS.to_owned()),
@@ -159,7 +208,11 @@ mod tests {
         let newest = all().newest().unwrap().version;
         for version in SERVED {
             for endpoint in newest.endpoints.all() {
-                if version.endpoints.all().any(|own| own.path() == endpoint.path()) {
+                if version
+                    .endpoints
+                    .all()
+                    .any(|own| own.path() == endpoint.path())
+                {
                     continue;
                 }
                 let below = endpoint.path().replace("{trainee_id}", "5x");
@@ -181,10 +234,19 @@ mod tests {
 
     #[test]
     fn what_resembles_nothing_leads_nowhere() {
-        for path in ["/", "/favicon.ico", "/api/latest/trainees", "/wp-login.php", "/api/v1999.7/anything", "/%00/%ff"]
-        {
+        for path in [
+            "/",
+            "/favicon.ico",
+            "/api/latest/trainees",
+            "/wp-login.php",
+            "/api/v1999.7/anything",
+            "/%00/%ff",
+        ] {
             assert_eq!(of(path, all()), None, "{path}");
         }
-        assert_eq!(of(&format!("/api/{}", "trainees/".repeat(100)), all()), None);
+        assert_eq!(
+            of(&format!("/api/{}", "trainees/".repeat(100)), all()),
+            None
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Finds what a path below `/api` stands for: endpoints of a version, its OpenAPI documents, or a version that was removed.
+//! Finds what a path below `/api` stands for: endpoints of a version, its OpenAPI documents, or a
+//! version that was removed.
 //!
-//! The paths of all versions stand in one radix tree for each method, so that routing takes as long for one of thirty
-//! versions as for one of three: actix-web compares its scopes with a path one after the other. A path that one method has
-//! takes none from a pattern of another: `GET /trainees/batch` reads the trainee of that identifier, if there is one.
+//! The paths of all versions stand in one radix tree for each method, so that routing takes as long
+//! for one of thirty versions as for one of three: actix-web compares its scopes with a path one
+//! after the other. A path that one method has takes none from a pattern of another: `GET
+//! /trainees/batch` reads the trainee of that identifier, if there is one.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -34,7 +36,12 @@ pub(crate) struct Router {
 }
 
 /// The methods of endpoints, in the order in which `Allow` names them.
-const METHODS: [Method; 4] = [Method::Get, Method::Post, Method::PutOrPatch, Method::Delete];
+const METHODS: [Method; 4] = [
+    Method::Get,
+    Method::Post,
+    Method::PutOrPatch,
+    Method::Delete,
+];
 
 /// A path of a version that one method has.
 struct VersionPath {
@@ -59,9 +66,16 @@ impl Router {
     /// The paths of all versions that the register serves.
     pub(crate) fn of(state: &Rc<GatewayState>) -> Self {
         let paths = METHODS.map(|method| (method, matchit::Router::new()));
-        let mut routes = Self { state: Rc::clone(state), paths, labels: HashMap::new() };
+        let mut routes = Self {
+            state: Rc::clone(state),
+            paths,
+            labels: HashMap::new(),
+        };
         for removed in REMOVED {
-            routes.labels.insert(removed.label.to_string(), KnownLabel::Removed(removed.label));
+            routes.labels.insert(
+                removed.label.to_string(),
+                KnownLabel::Removed(removed.label),
+            );
         }
         for served in state.versions.iter() {
             for endpoint in endpoints::available(served, state.environment) {
@@ -69,81 +83,152 @@ impl Router {
                 routes.add(served, endpoint.method(), endpoint.path(), target);
             }
             for document in OpenApiDocument::ALL {
-                routes.add(served, Method::Get, document.path(), Target::OpenApi(document));
+                routes.add(
+                    served,
+                    Method::Get,
+                    document.path(),
+                    Target::OpenApi(document),
+                );
             }
-            let deprecation = DeprecationHeaders { version: served.version, versions: state.versions };
-            routes.labels.insert(served.version.label.to_string(), KnownLabel::Served(deprecation));
+            let deprecation = DeprecationHeaders {
+                version: served.version,
+                versions: state.versions,
+            };
+            routes.labels.insert(
+                served.version.label.to_string(),
+                KnownLabel::Served(deprecation),
+            );
         }
         routes
     }
 
     fn add(&mut self, served: &'static Served, method: Method, path: &'static str, target: Target) {
         let pattern = format!("{}{path}", served.version.label.base_path());
-        let route = VersionPath { served, pattern: pattern.as_str().into(), target };
+        let route = VersionPath {
+            served,
+            pattern: pattern.as_str().into(),
+            target,
+        };
         let of_method = self.paths.iter_mut().find(|(known, _)| *known == method);
-        if let Some(Err(error)) = of_method.map(|(_, paths)| paths.insert(pattern.as_str(), route)) {
+        if let Some(Err(error)) = of_method.map(|(_, paths)| paths.insert(pattern.as_str(), route))
+        {
             log::error!("{method} {pattern} is not served: {error}");
         }
     }
 
     /// Answers a request.
-    pub(crate) async fn dispatch(self: Rc<Self>, request: HttpRequest, payload: Payload) -> HttpResponse {
+    pub(crate) async fn dispatch(
+        self: Rc<Self>,
+        request: HttpRequest,
+        payload: Payload,
+    ) -> HttpResponse {
         let path = request.match_info().as_str();
-        let of_method = self.paths.iter().find(|(method, _)| methods(*method).contains(request.method()));
+        let of_method = self
+            .paths
+            .iter()
+            .find(|(method, _)| methods(*method).contains(request.method()));
         let Some(found) = of_method.and_then(|(_, paths)| paths.at(path).ok()) else {
             return self.without_method(&request);
         };
-        let VersionPath { served, pattern, target } = found.value;
+        let VersionPath {
+            served,
+            pattern,
+            target,
+        } = found.value;
         access_log::set_pattern(&request, Rc::clone(pattern));
         let ids = PathIds::of(|name| found.params.get(name));
         let (mut response, endpoint) = match *target {
             Target::Endpoint(endpoint, handler) => {
-                let api_route = Route { served, endpoint, handler };
-                (api_route.dispatch(Rc::clone(&self.state), request.clone(), ids, payload).await, Some(endpoint))
+                let api_route = Route {
+                    served,
+                    endpoint,
+                    handler,
+                };
+                (
+                    api_route
+                        .dispatch(Rc::clone(&self.state), request.clone(), ids, payload)
+                        .await,
+                    Some(endpoint),
+                )
             }
             Target::OpenApi(document) => {
                 let response = match self.state.page_rate_limit.count(&request) {
                     Ok(()) => openapi::answer(served, document, &self.state, &request),
-                    Err(used_up) => ApiError::of_address(used_up).response(served.version.wire.problems).into(),
+                    Err(used_up) => ApiError::of_address(used_up)
+                        .response(served.version.wire.problems)
+                        .into(),
                 };
                 (response, None)
             }
         };
-        self.deprecation(served).write(response.headers_mut(), endpoint, request.path());
+        self.deprecation(served)
+            .write(response.headers_mut(), endpoint, request.path());
         links::add_help(&mut response, served.version.label);
         response
     }
 
-    /// The reply where the path does not have the method: with the methods that it has, if there are any.
+    /// The reply where the path does not have the method: with the methods that it has, if there
+    /// are any.
     fn without_method(&self, request: &HttpRequest) -> HttpResponse {
         let path = request.match_info().as_str();
-        let found: Vec<(Method, &VersionPath)> =
-            self.paths.iter().filter_map(|(method, paths)| Some((*method, paths.at(path).ok()?.value))).collect();
-        let Some((_, first)) = found.first() else { return self.nothing(request) };
+        let found: Vec<(Method, &VersionPath)> = self
+            .paths
+            .iter()
+            .filter_map(|(method, paths)| Some((*method, paths.at(path).ok()?.value)))
+            .collect();
+        let Some((_, first)) = found.first() else {
+            return self.nothing(request);
+        };
         access_log::set_pattern(request, Rc::clone(&first.pattern));
         let taken = found.iter().flat_map(|(method, _)| methods(*method));
-        let mut response = refuse(request.method(), &allow(taken), first.served.version.wire.problems);
+        let mut response = refuse(
+            request.method(),
+            &allow(taken),
+            first.served.version.wire.problems,
+        );
         let deprecation = self.deprecation(first.served);
         let endpoints = found.iter().filter_map(|(_, route)| match route.target {
             Target::Endpoint(endpoint, _) => Some(endpoint),
             Target::OpenApi(_) => None,
         });
-        deprecation.write(response.headers_mut(), deprecation.only_deprecated(endpoints), request.path());
+        deprecation.write(
+            response.headers_mut(),
+            deprecation.only_deprecated(endpoints),
+            request.path(),
+        );
         links::add_help(&mut response, first.served.version.label);
         response
     }
 
     fn deprecation(&self, served: &'static Served) -> DeprecationHeaders {
-        DeprecationHeaders { version: served.version, versions: self.state.versions }
+        DeprecationHeaders {
+            version: served.version,
+            versions: self.state.versions,
+        }
     }
 
     /// The reply where nothing is.
     fn nothing(&self, request: &HttpRequest) -> HttpResponse {
-        let label = request.match_info().as_str().split('/').nth(2).unwrap_or_default();
+        let label = request
+            .match_info()
+            .as_str()
+            .split('/')
+            .nth(2)
+            .unwrap_or_default();
         match self.labels.get(label) {
             Some(KnownLabel::Removed(label)) => {
-                let served = self.state.versions.iter().map(|served| served.version.label).collect();
-                ApiError::Gone { label: *label, served }.response_without_version().into()
+                let served = self
+                    .state
+                    .versions
+                    .iter()
+                    .map(|served| served.version.label)
+                    .collect();
+                ApiError::Gone {
+                    label: *label,
+                    served,
+                }
+                .response_without_version()
+                .into()
             }
             Some(KnownLabel::Served(deprecation)) => {
                 let mut reply = not_found(&self.state, request, deprecation.version.wire.problems);
@@ -157,9 +242,16 @@ impl Router {
 }
 
 /// The reply for a path that does not exist.
-pub(crate) fn not_found(state: &GatewayState, request: &HttpRequest, form: ProblemForm) -> HttpResponse {
+pub(crate) fn not_found(
+    state: &GatewayState,
+    request: &HttpRequest,
+    form: ProblemForm,
+) -> HttpResponse {
     let nearest = nearest_path::of(request.path(), state.versions, state.environment);
-    let missing = match (unknown_version(request.path(), state.versions, nearest.is_some()), nearest) {
+    let missing = match (
+        unknown_version(request.path(), state.versions, nearest.is_some()),
+        nearest,
+    ) {
         (Some(unknown), Some(nearest)) => Missing::VersionLike(unknown, nearest),
         (Some(unknown), None) => Missing::Version(unknown),
         (None, Some(nearest)) => Missing::PathLike(nearest),
@@ -168,10 +260,19 @@ pub(crate) fn not_found(state: &GatewayState, request: &HttpRequest, form: Probl
     ApiError::NotFound(missing).response(form).into()
 }
 
-/// The version that a path below `/api` names and that is not served. A path that resembles another one may lack its
-/// version, such as `/api/trainees`.
-fn unknown_version(path: &str, versions: &Versions, resembles_another: bool) -> Option<UnknownVersion> {
-    let text = path.strip_prefix(paths::API)?.strip_prefix('/')?.split('/').next()?;
-    let names_version = !text.is_empty() && (!resembles_another || nearest_path::version_number(text).is_some());
+/// The version that a path below `/api` names and that is not served. A path that resembles another
+/// one may lack its version, such as `/api/trainees`.
+fn unknown_version(
+    path: &str,
+    versions: &Versions,
+    resembles_another: bool,
+) -> Option<UnknownVersion> {
+    let text = path
+        .strip_prefix(paths::API)?
+        .strip_prefix('/')?
+        .split('/')
+        .next()?;
+    let names_version =
+        !text.is_empty() && (!resembles_another || nearest_path::version_number(text).is_some());
     names_version.then(|| versions.named(text).err()).flatten()
 }

@@ -1,9 +1,10 @@
-//! The application behind a connection: keeps the connection informed of what is done with a request, and decides what a
-//! client with `Expect: 100-continue` gets.
+//! The application behind a connection: keeps the connection informed of what is done with a
+//! request, and decides what a client with `Expect: 100-continue` gets.
 //!
-//! actix-http writes `100 Continue` before it calls the application. Here the application is called first, with a body that
-//! notes when it is wanted. A reply that comes before that is the only response; otherwise `100 Continue` is written, and the
-//! same call goes on. So a status that is decided by the head alone is sent without an interim response, whichever it is.
+//! actix-http writes `100 Continue` before it calls the application. Here the application is called
+//! first, with a body that notes when it is wanted. A reply that comes before that is the only
+//! response; otherwise `100 Continue` is written, and the same call goes on. So a status that is
+//! decided by the head alone is sent without an interim response, whichever it is.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::convert::Infallible;
@@ -90,10 +91,14 @@ pub struct TrackedBody {
 impl<F: ServiceFactory<Request>> ApplicationFactory<F> {
     /// The application that the factory makes, once for each thread.
     pub fn new(factory: F) -> Self {
-        Self { factory: Rc::new(factory), application: Rc::default() }
+        Self {
+            factory: Rc::new(factory),
+            application: Rc::default(),
+        }
     }
 
-    /// The factory of the service for requests with an expectation, which calls the same application.
+    /// The factory of the service for requests with an expectation, which calls the same
+    /// application.
     pub fn expectation(&self) -> ExpectationFactory<F::Service> {
         ExpectationFactory(Rc::clone(&self.application))
     }
@@ -192,7 +197,11 @@ where
 }
 
 /// Begins the work on a request.
-fn begin<S, B>(service: &S, mut request: Request, expected: Expected) -> (Work, Option<Rc<RequestBody>>)
+fn begin<S, B>(
+    service: &S,
+    mut request: Request,
+    expected: Expected,
+) -> (Work, Option<Rc<RequestBody>>)
 where
     S: Service<Request, Response = ServiceResponse<B>, Error = Error>,
     S::Future: 'static,
@@ -201,9 +210,15 @@ where
     let window = request.conn_data::<Rc<ReadWindow>>().cloned();
     let body = RequestBody::attach(&mut request, window.clone(), expected);
     if let Some(window) = &window {
-        window.begin_request(body.as_ref().map_or(BodyLength::Bytes(0), |_| body_length(&request)));
+        window.begin_request(
+            body.as_ref()
+                .map_or(BodyLength::Bytes(0), |_| body_length(&request)),
+        );
     }
-    let guard = RequestGuard { window, body: body.clone() };
+    let guard = RequestGuard {
+        window,
+        body: body.clone(),
+    };
     let answer = service.call(request);
     let work = async move {
         let response = answer.await?.into();
@@ -214,12 +229,19 @@ where
 
 /// The length of the body of a request that has one.
 fn body_length(request: &Request) -> BodyLength {
-    let length = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.trim().parse().ok());
+    let length = request
+        .headers()
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.trim().parse().ok());
     length.map_or(BodyLength::Chunked, BodyLength::Bytes)
 }
 
-/// Works on a request until its body is wanted, and returns it for the application. A final response comes before that.
-async fn answer_or_want_body(mut work: Work, body: Option<Rc<RequestBody>>) -> Result<Request, FinalResponse> {
+/// Works on a request until its body is wanted, and returns it for the application. A final
+/// response comes before that.
+async fn answer_or_want_body(
+    mut work: Work,
+    body: Option<Rc<RequestBody>>,
+) -> Result<Request, FinalResponse> {
     let answer = poll_fn(|context| match work.as_mut().poll(context) {
         Poll::Ready(answer) => Poll::Ready(Some(answer)),
         Poll::Pending if body.as_ref().is_some_and(|body| body.is_wanted()) => Poll::Ready(None),
@@ -231,7 +253,9 @@ async fn answer_or_want_body(mut work: Work, body: Option<Rc<RequestBody>>) -> R
             request.extensions_mut().insert(BegunRequest { work, body });
             Ok(request)
         }
-        (Some(Ok(response)), _) => Err(FinalResponse(response.map_body(|_, body| BoxBody::new(body)))),
+        (Some(Ok(response)), _) => Err(FinalResponse(
+            response.map_body(|_, body| BoxBody::new(body)),
+        )),
         (Some(Err(error)), _) => Err(FinalResponse(error.into())),
         // Only a body can be wanted.
         (None, None) => Err(FinalResponse(Response::internal_server_error())),
@@ -240,7 +264,11 @@ async fn answer_or_want_body(mut work: Work, body: Option<Rc<RequestBody>>) -> R
 
 impl RequestBody {
     /// Puts a body in the place of the payload of a request; `None` where the request has no body.
-    fn attach(request: &mut Request, window: Option<Rc<ReadWindow>>, expected: Expected) -> Option<Rc<Self>> {
+    fn attach(
+        request: &mut Request,
+        window: Option<Rc<ReadWindow>>,
+        expected: Expected,
+    ) -> Option<Rc<Self>> {
         let payload = match request.take_payload() {
             Payload::None => return None,
             payload @ (Payload::H1 { .. } | Payload::Stream { .. }) => payload,
@@ -252,7 +280,9 @@ impl RequestBody {
             is_read: Cell::new(false),
             waiting: RefCell::default(),
         });
-        *request.payload() = Payload::Stream { payload: Box::pin(BodyStream(Rc::clone(&body))) };
+        *request.payload() = Payload::Stream {
+            payload: Box::pin(BodyStream(Rc::clone(&body))),
+        };
         Some(body)
     }
 
@@ -301,14 +331,23 @@ impl RequestGuard {
         self.body.as_ref().is_none_or(|body| body.is_read.get())
     }
 
-    /// Keeps the request until the response was sent. A connection with an unread body ends then: whether the client still
-    /// sends the body is unknown, and a chunked one that actix-http discards may have no end.
+    /// Keeps the request until the response was sent. A connection with an unread body ends then:
+    /// whether the client still sends the body is unknown, and a chunked one that actix-http
+    /// discards may have no end.
     fn track<B: MessageBody + 'static>(self, response: Response<B>) -> Response<TrackedBody> {
-        let holds_large_head = self.window.as_ref().is_some_and(|window| window.holds_large_head());
+        let holds_large_head = self
+            .window
+            .as_ref()
+            .is_some_and(|window| window.holds_large_head());
         let is_last = holds_large_head || !self.is_body_read();
-        let mut response = response.map_body(|_, body| TrackedBody { body: BoxBody::new(body), _request: self });
+        let mut response = response.map_body(|_, body| TrackedBody {
+            body: BoxBody::new(body),
+            _request: self,
+        });
         if is_last {
-            response.head_mut().set_connection_type(ConnectionType::Close);
+            response
+                .head_mut()
+                .set_connection_type(ConnectionType::Close);
         }
         response
     }
@@ -329,7 +368,10 @@ impl MessageBody for TrackedBody {
         self.body.size()
     }
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
         Pin::new(&mut self.body).poll_next(context)
     }
 }

@@ -1,8 +1,9 @@
 //! The stream of a connection, which gives the HTTP library one request at a time.
 //!
-//! actix-http reads whatever has arrived, up to 128 KiB, and decodes all requests in it while the first one is worked on: 4 MiB
-//! for each connection whose requests have 50 bytes each. A [`ClientStream`] returns as much as its [`ReadWindow`] allows, and
-//! keeps the rest, at most a piece.
+//! actix-http reads whatever has arrived, up to 128 KiB, and decodes all requests in it while the
+//! first one is worked on: 4 MiB for each connection whose requests have 50 bytes each. A
+//! [`ClientStream`] returns as much as its [`ReadWindow`] allows, and keeps the rest, at most a
+//! piece.
 
 use std::io;
 use std::pin::Pin;
@@ -15,8 +16,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::read_window::{LargeHeads, ReadPlan, ReadWindow};
 
-/// What is left free of the buffer of actix-http after most pieces, in bytes. Otherwise the buffer would grow before actix-http
-/// looks at it.
+/// What is left free of the buffer of actix-http after most pieces, in bytes. Otherwise the buffer
+/// would grow before actix-http looks at it.
 const FREE_BYTES: usize = 1_024;
 
 /// A connection of a client, with or without TLS.
@@ -44,7 +45,11 @@ impl ClientStream {
     }
 
     fn new(transport: Transport, large_heads: &LargeHeads) -> Self {
-        Self { transport, window: Rc::new(ReadWindow::new(large_heads.clone())), unread: Vec::new() }
+        Self {
+            transport,
+            window: Rc::new(ReadWindow::new(large_heads.clone())),
+            unread: Vec::new(),
+        }
     }
 
     /// The stream below HTTP and TLS.
@@ -68,7 +73,11 @@ impl ClientStream {
         length: usize,
     ) -> Poll<io::Result<()>> {
         let free = buffer.remaining();
-        let length = length.min(if free >= 2 * FREE_BYTES { free - FREE_BYTES } else { free });
+        let length = length.min(if free >= 2 * FREE_BYTES {
+            free - FREE_BYTES
+        } else {
+            free
+        });
         if self.unread.is_empty() {
             let mut piece = ReadBuf::new(buffer.initialize_unfilled_to(length));
             ready!(self.transport.poll_read(context, &mut piece))?;
@@ -109,7 +118,11 @@ impl ClientStream {
 }
 
 impl Transport {
-    fn poll_read(&mut self, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        &mut self,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         match self {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
             Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
@@ -144,7 +157,11 @@ impl AsyncRead for ClientStream {
 }
 
 impl AsyncWrite for ClientStream {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         match &mut self.transport {
             Transport::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
             Transport::Tls(stream) => Pin::new(stream).poll_write(context, bytes),

@@ -1,5 +1,5 @@
-//! Decides how much of a connection the HTTP library may read: a head to its end, then a piece of the body each time that the
-//! application waits for it, and the next head after the reply.
+//! Decides how much of a connection the HTTP library may read: a head to its end, then a piece of
+//! the body each time that the application waits for it, and the next head after the reply.
 //!
 //! | state of the connection | what is read | limit |
 //! |---|---|---|
@@ -16,11 +16,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The largest piece that is read at once, in bytes.
 pub(super) const PIECE_BYTES: usize = 4_096;
-/// The largest piece of a chunked body, in bytes. Its end is found by actix-http, which decodes the requests behind it.
+/// The largest piece of a chunked body, in bytes. Its end is found by actix-http, which decodes the
+/// requests behind it.
 const CHUNKED_PIECE_BYTES: usize = 1_024;
 /// The largest head without a permit, in bytes.
 const SMALL_HEAD_BYTES: usize = 16_384;
-/// Connections at once with a larger head. A head has up to 128 KiB, and actix-http keeps a buffer of that size.
+/// Connections at once with a larger head. A head has up to 128 KiB, and actix-http keeps a buffer
+/// of that size.
 const LARGE_HEADS: usize = 32;
 /// What is read of a body after the reply, so that its sender gets to see the reply, in bytes.
 const MAX_DISCARDED_BYTES: usize = 8 * 1_048_576;
@@ -104,19 +106,28 @@ pub(super) enum ReadPlan {
 
 impl Default for HeadEnd {
     fn default() -> Self {
-        Self { has_begun: false, is_line_empty: true }
+        Self {
+            has_begun: false,
+            is_line_empty: true,
+        }
     }
 }
 
 impl HeadEnd {
-    /// Looks through the next bytes of a head and returns the position behind its end, if that is among them.
+    /// Looks through the next bytes of a head and returns the position behind its end, if that is
+    /// among them.
     fn find(&mut self, bytes: &[u8]) -> Option<usize> {
         for (position, byte) in bytes.iter().enumerate() {
             match byte {
                 b'\n' if self.has_begun && self.is_line_empty => return Some(position + 1),
                 b'\n' => self.is_line_empty = true,
                 b'\r' => {}
-                _ => *self = Self { has_begun: true, is_line_empty: false },
+                _ => {
+                    *self = Self {
+                        has_begun: true,
+                        is_line_empty: false,
+                    }
+                }
             }
         }
         None
@@ -163,11 +174,16 @@ impl ReadWindow {
         self.large_head.borrow().is_some()
     }
 
-    /// The reply was sent. `is_body_read` says whether the request was received to its end; otherwise the connection ends.
+    /// The reply was sent. `is_body_read` says whether the request was received to its end;
+    /// otherwise the connection ends.
     pub fn end_request(&self, is_body_read: bool) {
         self.received.set(0);
         self.head_end.set(HeadEnd::default());
-        self.state.set(if is_body_read { ReadState::Head } else { ReadState::Discarding });
+        self.state.set(if is_body_read {
+            ReadState::Head
+        } else {
+            ReadState::Discarding
+        });
         if self.has_unread.get() || !is_body_read {
             self.wake();
         }
@@ -175,7 +191,10 @@ impl ReadWindow {
 
     pub(super) fn wait(&self, context: &Context<'_>) {
         let mut waiting = self.waiting.borrow_mut();
-        if !waiting.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+        if !waiting
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(context.waker()))
+        {
             *waiting = Some(context.waker().clone());
         }
     }
@@ -200,13 +219,16 @@ impl ReadWindow {
             }
             ReadState::Request => match self.body_left.get() {
                 BodyLength::Bytes(0) => ReadPlan::WatchForEnd,
-                BodyLength::Bytes(_) | BodyLength::Chunked if !self.is_body_wanted.get() => ReadPlan::Wait,
+                BodyLength::Bytes(_) | BodyLength::Chunked if !self.is_body_wanted.get() => {
+                    ReadPlan::Wait
+                }
                 BodyLength::Bytes(left) => ReadPlan::Return(left.min(PIECE_BYTES)),
                 BodyLength::Chunked => ReadPlan::Return(CHUNKED_PIECE_BYTES),
             },
             ReadState::Discarding if self.received.get() >= MAX_DISCARDED_BYTES => ReadPlan::Refuse,
             ReadState::Discarding => match self.body_left.get() {
-                // Otherwise actix-http would wait for more of the body until its time for that is over.
+                // Otherwise actix-http would wait for more of the body until its time for that is
+                // over.
                 BodyLength::Bytes(0) => ReadPlan::End,
                 BodyLength::Bytes(left) => ReadPlan::Return(left.min(PIECE_BYTES)),
                 BodyLength::Chunked => ReadPlan::Return(PIECE_BYTES),
@@ -231,7 +253,8 @@ impl ReadWindow {
 
     fn count_body(&self, returned: usize) {
         if let BodyLength::Bytes(left) = self.body_left.get() {
-            self.body_left.set(BodyLength::Bytes(left.saturating_sub(returned)));
+            self.body_left
+                .set(BodyLength::Bytes(left.saturating_sub(returned)));
         }
     }
 
@@ -279,8 +302,15 @@ mod tests {
             for division in 0..=bytes.len() {
                 let (first, second) = bytes.split_at(division);
                 let mut end = HeadEnd::default();
-                let found = end.find(first).or_else(|| end.find(second).map(|position| division + position));
-                assert_eq!(found, Some(head.len()), "{:?} divided at {division}", String::from_utf8_lossy(head));
+                let found = end
+                    .find(first)
+                    .or_else(|| end.find(second).map(|position| division + position));
+                assert_eq!(
+                    found,
+                    Some(head.len()),
+                    "{:?} divided at {division}",
+                    String::from_utf8_lossy(head)
+                );
             }
             assert_eq!(HeadEnd::default().find(&head[..head.len() - 1]), None);
         }
@@ -294,7 +324,10 @@ mod tests {
         assert_eq!(returned("POST / HTTP/1.1\r\n\r\nbodyGET"), 19);
         assert!(matches!(window.plan(), ReadPlan::WatchForEnd));
         window.begin_request(BodyLength::Bytes(4));
-        assert!(matches!(window.plan(), ReadPlan::Wait), "the body is not wanted");
+        assert!(
+            matches!(window.plan(), ReadPlan::Wait),
+            "the body is not wanted"
+        );
         window.want_body();
         assert!(matches!(window.plan(), ReadPlan::Return(4)));
         assert_eq!(returned("bo"), 2);
@@ -315,7 +348,10 @@ mod tests {
         window.end_request(false);
         for length in [PIECE_BYTES, 1] {
             assert!(matches!(window.plan(), ReadPlan::Return(most) if most == length));
-            assert_eq!(window.divide(&[b'x'; PIECE_BYTES][..length]).0.len(), length);
+            assert_eq!(
+                window.divide(&[b'x'; PIECE_BYTES][..length]).0.len(),
+                length
+            );
             assert!(matches!(window.plan(), ReadPlan::Yield));
         }
         assert!(matches!(window.plan(), ReadPlan::End));

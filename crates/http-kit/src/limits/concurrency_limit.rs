@@ -28,16 +28,32 @@ impl ConcurrencyLimit {
     /// Lets `max_running` run at once and `max_waiting` more wait, each for `max_wait` at most.
     #[must_use]
     pub fn new(max_running: usize, max_waiting: usize, max_wait: Duration) -> Self {
-        let admitted = max_running.saturating_add(max_waiting).min(Semaphore::MAX_PERMITS);
-        let (running, admitted) = (Arc::new(Semaphore::new(max_running)), Arc::new(Semaphore::new(admitted)));
-        Self { running, admitted, max_running, max_wait }
+        let admitted = max_running
+            .saturating_add(max_waiting)
+            .min(Semaphore::MAX_PERMITS);
+        let (running, admitted) = (
+            Arc::new(Semaphore::new(max_running)),
+            Arc::new(Semaphore::new(admitted)),
+        );
+        Self {
+            running,
+            admitted,
+            max_running,
+            max_wait,
+        }
     }
 
     /// Waits for a permit; nothing when too many wait already, or none comes in time.
     pub async fn acquire(&self) -> Option<Permit> {
         let admitted = Arc::clone(&self.admitted).try_acquire_owned().ok()?;
-        let running = timeout(self.max_wait, Arc::clone(&self.running).acquire_owned()).await.ok()?.ok()?;
-        Some(Permit { _running: running, _admitted: admitted })
+        let running = timeout(self.max_wait, Arc::clone(&self.running).acquire_owned())
+            .await
+            .ok()?
+            .ok()?;
+        Some(Permit {
+            _running: running,
+            _admitted: admitted,
+        })
     }
 
     /// Waits until none runs.
@@ -59,7 +75,10 @@ mod tests {
     #[actix_web::test]
     async fn so_many_run_so_many_wait_and_others_are_refused_at_once() {
         let limit = ConcurrencyLimit::new(2, 1, Duration::from_secs(600));
-        let (first, second) = (limit.acquire().await.unwrap(), limit.acquire().await.unwrap());
+        let (first, second) = (
+            limit.acquire().await.unwrap(),
+            limit.acquire().await.unwrap(),
+        );
         let mut third = pin!(limit.acquire());
         assert!(poll_immediate(third.as_mut()).await.is_none());
         assert!(limit.acquire().await.is_none());

@@ -1,5 +1,6 @@
-//! Work that goes on for longer than a request should take, such as the rows of a file that an operator sends: one at once,
-//! it ends at its next step when the server stops, and the server waits for that.
+//! Work that goes on for longer than a request should take, such as the rows of a file that an
+//! operator sends: one at once, it ends at its next step when the server stops, and the server
+//! waits for that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +30,10 @@ pub struct LongJob {
 impl Default for LongJobs {
     fn default() -> Self {
         let (running, waiting) = AT_ONCE;
-        Self { running: ConcurrencyLimit::new(running, waiting, MAX_WAIT), is_stopping: Arc::default() }
+        Self {
+            running: ConcurrencyLimit::new(running, waiting, MAX_WAIT),
+            is_stopping: Arc::default(),
+        }
     }
 }
 
@@ -37,7 +41,10 @@ impl LongJobs {
     /// Begins one; nothing where another one runs, or the server stops.
     pub async fn begin(&self) -> Option<LongJob> {
         let permit = self.running.acquire().await?;
-        let job = LongJob { _permit: permit, is_stopping: Arc::clone(&self.is_stopping) };
+        let job = LongJob {
+            _permit: permit,
+            is_stopping: Arc::clone(&self.is_stopping),
+        };
         (!job.is_stopping()).then_some(job)
     }
 

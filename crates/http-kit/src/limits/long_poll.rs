@@ -1,7 +1,8 @@
 //! Long polls: requests that wait until there are changes (RFC 7240, `Prefer: wait`).
 //!
-//! A request that waits holds its connection and nothing else: it takes its place in the pool anew each time that it looks.
-//! What it finds is at most [`INTERVAL`] old, whichever server wrote it. A client that waits too often is answered at once.
+//! A request that waits holds its connection and nothing else: it takes its place in the pool anew
+//! each time that it looks. What it finds is at most [`INTERVAL`] old, whichever server wrote it. A
+//! client that waits too often is answered at once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -43,7 +44,11 @@ impl LongPolls {
     #[must_use]
     pub fn of(connections: usize) -> Self {
         let most = (connections / SHARE_OF_CONNECTIONS).max(1);
-        Self { most, waiting: Arc::default(), stopped: Arc::new(watch::Sender::new(false)) }
+        Self {
+            most,
+            waiting: Arc::default(),
+            stopped: Arc::new(watch::Sender::new(false)),
+        }
     }
 
     /// Ends all of them, because the server stops: they are answered with what there is.
@@ -65,7 +70,12 @@ impl LongPolls {
         *of_token += 1;
         let longest_wait = wait.min(MAX_WAIT);
         let deadline = Instant::now() + longest_wait;
-        Some(LongPoll { polls: self.clone(), token: token.clone(), longest_wait, deadline })
+        Some(LongPoll {
+            polls: self.clone(),
+            token: token.clone(),
+            longest_wait,
+            deadline,
+        })
     }
 }
 
@@ -91,7 +101,11 @@ impl LongPoll {
 
 impl Drop for LongPoll {
     fn drop(&mut self) {
-        let mut waiting = self.polls.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self
+            .polls
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if let Some(of_token) = waiting.get_mut(&self.token) {
             *of_token -= 1;
             if *of_token == 0 {
@@ -103,7 +117,10 @@ impl Drop for LongPoll {
 
 impl fmt::Debug for LongPolls {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("LongPolls").field("most", &self.most).finish_non_exhaustive()
+        formatter
+            .debug_struct("LongPolls")
+            .field("most", &self.most)
+            .finish_non_exhaustive()
     }
 }
 
@@ -119,10 +136,16 @@ mod tests {
         let mut begun: Vec<_> = (0..5).map(|_| polls.begin(&one, wait).unwrap()).collect();
         assert!(polls.begin(&one, wait).is_none());
         begun.extend((0..3).map(|_| polls.begin(&other, wait).unwrap()));
-        assert!(polls.begin(&other, wait).is_none(), "more than a quarter of the connections");
+        assert!(
+            polls.begin(&other, wait).is_none(),
+            "more than a quarter of the connections"
+        );
         begun.clear();
         assert!(polls.begin(&one, wait).is_some());
         polls.stop();
-        assert!(polls.begin(&one, wait).is_none(), "begun although the server stops");
+        assert!(
+            polls.begin(&one, wait).is_none(),
+            "begun although the server stops"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! A memory budget: how many bytes are held in all, and by each owner.
 //!
-//! Each owner has a share of the budget, so that one client cannot use up what others need. A permit for memory is acquired
-//! before the memory is, and nothing waits: an owner without budget is refused at once and can try again.
+//! Each owner has a share of the budget, so that one client cannot use up what others need. A
+//! permit for memory is acquired before the memory is, and nothing waits: an owner without budget
+//! is refused at once and can try again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -47,13 +48,21 @@ impl MemoryBudget {
     /// A budget of `total` bytes, of which each owner can hold `share`.
     #[must_use]
     pub fn new(total: usize, share: usize) -> Self {
-        Self { total, share, held: Arc::default() }
+        Self {
+            total,
+            share,
+            held: Arc::default(),
+        }
     }
 
     /// An empty permit for an owner, to be grown before memory is allocated.
     #[must_use]
     pub fn permit(&self, owner: BudgetOwner) -> MemoryPermit {
-        MemoryPermit { budget: self.clone(), owner, bytes: 0 }
+        MemoryPermit {
+            budget: self.clone(),
+            owner,
+            bytes: 0,
+        }
     }
 
     fn with_held<T>(&self, use_held: impl FnOnce(&mut Held) -> T) -> T {
@@ -69,7 +78,8 @@ impl MemoryPermit {
         self.bytes
     }
 
-    /// Grows the permit to `bytes` and returns whether it covers them. Without budget the permit stays as it is.
+    /// Grows the permit to `bytes` and returns whether it covers them. Without budget the permit
+    /// stays as it is.
     pub fn grow_to(&mut self, bytes: usize) -> bool {
         let more = bytes.saturating_sub(self.bytes);
         if more == 0 {
@@ -124,7 +134,10 @@ mod tests {
         let budget = MemoryBudget::new(100, 40);
         let mut permits: Vec<_> = (0..3).map(|last| budget.permit(owner(last))).collect();
         assert!(permits[0].grow_to(40) && !permits[0].grow_to(41));
-        assert!(!budget.permit(owner(0)).grow_to(1), "the share is counted over all permits of the owner");
+        assert!(
+            !budget.permit(owner(0)).grow_to(1),
+            "the share is counted over all permits of the owner"
+        );
         assert!(permits[1].grow_to(40) && permits[2].grow_to(20));
         assert!(!permits[2].grow_to(21), "the total is used up");
         permits.remove(0);

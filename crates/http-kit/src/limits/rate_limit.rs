@@ -1,7 +1,7 @@
 //! How often something may be done, counted for each of those who do it.
 //!
-//! Each begins with a full limit, which comes back evenly over its window. Counts are kept in memory, by each server
-//! for itself.
+//! Each begins with a full limit, which comes back evenly over its window. Counts are kept in
+//! memory, by each server for itself.
 
 use std::fmt;
 use std::hash::Hash;
@@ -82,12 +82,18 @@ pub struct KeyedRateLimiter<K: Hash + Eq + Clone> {
 }
 
 impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
-    /// A limiter that remembers so many keys at most. A key is forgotten once it has all of its limit again.
+    /// A limiter that remembers so many keys at most. A key is forgotten once it has all of its
+    /// limit again.
     #[must_use]
     pub fn new(limit: RateLimit, most: usize) -> Self {
         let quota = Quota::with_period(limit.period()).unwrap_or(Quota::per_second(limit.requests));
-        let limiter = RateLimiter::hashmap_with_clock(quota.allow_burst(limit.requests), MonotonicClock);
-        Self { limit, most, limiter: Arc::new(limiter.with_middleware()) }
+        let limiter =
+            RateLimiter::hashmap_with_clock(quota.allow_burst(limit.requests), MonotonicClock);
+        Self {
+            limit,
+            most,
+            limiter: Arc::new(limiter.with_middleware()),
+        }
     }
 
     /// Counts a request.
@@ -114,31 +120,50 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
         }
     }
 
-    /// Counts a request that was counted once as so many more, or not at all. `left` is what was left when it was
-    /// counted.
+    /// Counts a request that was counted once as so many more, or not at all. `left` is what was
+    /// left when it was counted.
     ///
     /// # Errors
     ///
     /// [`QuotaExceeded`] when not all of them are left.
-    pub fn take_more(&self, key: &K, left: RemainingQuota, more: NonZeroU32) -> Result<RemainingQuota, QuotaExceeded> {
+    pub fn take_more(
+        &self,
+        key: &K,
+        left: RemainingQuota,
+        more: NonZeroU32,
+    ) -> Result<RemainingQuota, QuotaExceeded> {
         let wait = match self.limiter.check_key_n(key, more) {
             Ok(Ok(state)) => return Ok(self.remaining(&state)),
             Ok(Err(refused)) => refused.wait_time_from(MonotonicClock.now()),
             Err(InsufficientCapacity(_)) => self.limit.window,
         };
         // When the request is sent again, it is counted again.
-        Err(QuotaExceeded { left, retry_after: whole_seconds(wait + self.limit.period()).max(1) })
+        Err(QuotaExceeded {
+            left,
+            retry_after: whole_seconds(wait + self.limit.period()).max(1),
+        })
     }
 
     fn remaining(&self, state: &StateSnapshot) -> RemainingQuota {
         let requests = state.remaining_burst_capacity();
         let missing = self.limit.requests.get() - requests;
-        RemainingQuota { limit: self.limit, requests, full_again: whole_seconds(self.limit.period() * missing) }
+        RemainingQuota {
+            limit: self.limit,
+            requests,
+            full_again: whole_seconds(self.limit.period() * missing),
+        }
     }
 
     fn used_up(&self, wait: Duration, full_again: Duration) -> QuotaExceeded {
-        let left = RemainingQuota { limit: self.limit, requests: 0, full_again: whole_seconds(full_again).max(1) };
-        QuotaExceeded { left, retry_after: whole_seconds(wait).max(1) }
+        let left = RemainingQuota {
+            limit: self.limit,
+            requests: 0,
+            full_again: whole_seconds(full_again).max(1),
+        };
+        QuotaExceeded {
+            left,
+            retry_after: whole_seconds(wait).max(1),
+        }
     }
 
     /// How many keys are remembered.
@@ -156,13 +181,21 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
 
 impl<K: Hash + Eq + Clone> Clone for KeyedRateLimiter<K> {
     fn clone(&self) -> Self {
-        Self { limit: self.limit, most: self.most, limiter: Arc::clone(&self.limiter) }
+        Self {
+            limit: self.limit,
+            most: self.most,
+            limiter: Arc::clone(&self.limiter),
+        }
     }
 }
 
 impl<K: Hash + Eq + Clone> fmt::Debug for KeyedRateLimiter<K> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("KeyedRateLimiter").field("limit", &self.limit).field("keys", &self.len()).finish()
+        formatter
+            .debug_struct("KeyedRateLimiter")
+            .field("limit", &self.limit)
+            .field("keys", &self.len())
+            .finish()
     }
 }
 
@@ -175,16 +208,27 @@ fn whole_seconds(time: Duration) -> u64 {
 mod tests {
     use super::*;
 
-    const LIMIT: RateLimit = RateLimit { requests: NonZeroU32::new(3).unwrap(), window: Duration::from_secs(3_600) };
+    const LIMIT: RateLimit = RateLimit {
+        requests: NonZeroU32::new(3).unwrap(),
+        window: Duration::from_secs(3_600),
+    };
 
     #[test]
     fn a_rate_limit_is_used_up_by_its_own_key_alone() {
         let limiter = KeyedRateLimiter::new(LIMIT, 10);
-        let left: Vec<u32> = (0..3).map(|_| limiter.take(&"one").unwrap().requests).collect();
+        let left: Vec<u32> = (0..3)
+            .map(|_| limiter.take(&"one").unwrap().requests)
+            .collect();
         assert_eq!(left, [2, 1, 0]);
         let used_up = limiter.take(&"one").unwrap_err();
-        assert!((1_195..=1_200).contains(&used_up.retry_after), "{used_up:?}");
-        assert!((3_595..=3_600).contains(&used_up.left.full_again), "{used_up:?}");
+        assert!(
+            (1_195..=1_200).contains(&used_up.retry_after),
+            "{used_up:?}"
+        );
+        assert!(
+            (3_595..=3_600).contains(&used_up.left.full_again),
+            "{used_up:?}"
+        );
         assert_eq!((used_up.left.limit, used_up.left.requests), (LIMIT, 0));
         let other = limiter.clone().take(&"other").unwrap();
         assert_eq!((other.requests, other.full_again), (2, 1_200));
@@ -201,7 +245,10 @@ mod tests {
         let exceeded = limiter.take_more(&"other", left, two).unwrap_err();
         assert_eq!((exceeded.left, left.requests), (left, 1));
         // One of the two has to come back, and one for the request itself.
-        assert!((2_395..=2_400).contains(&exceeded.retry_after), "{exceeded:?}");
+        assert!(
+            (2_395..=2_400).contains(&exceeded.retry_after),
+            "{exceeded:?}"
+        );
         assert_eq!(limiter.take(&"other").unwrap().requests, 0);
     }
 

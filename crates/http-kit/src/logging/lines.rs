@@ -1,4 +1,5 @@
-//! How a line of the log is written that has no colours: as text, as env_logger writes it, or as a JSON object.
+//! How a line of the log is written that has no colours: as text, as env_logger writes it, or as a
+//! JSON object.
 
 use std::fmt::{self, Write as _};
 use std::io::{self, Write as _};
@@ -11,9 +12,11 @@ use serde_json::Serializer;
 
 /// Room for most lines, in bytes.
 const LINE_BYTES: usize = 384;
-/// The keys that every JSON line has. A key-value of such a name goes by another one, with [`RENAMED`] before it.
+/// The keys that every JSON line has. A key-value of such a name goes by another one, with
+/// [`RENAMED`] before it.
 const OWN_KEYS: [&str; 4] = ["timestamp", "level", "target", "message"];
-/// Stands before the name of a key-value that would take the place of one of the keys of every line.
+/// Stands before the name of a key-value that would take the place of one of the keys of every
+/// line.
 const RENAMED: &str = "kv_";
 /// Begins a control sequence of a terminal, as a rule.
 const ESCAPE: char = '\u{1b}';
@@ -32,7 +35,8 @@ pub(super) fn write_json(out: &mut Formatter, record: &Record<'_>) -> io::Result
 
 fn text(timestamp: impl fmt::Display, record: &Record<'_>) -> String {
     let mut line = TextLine(String::with_capacity(LINE_BYTES));
-    // A text takes whatever it is given; what cannot be written is left out, and the line is written all the same.
+    // A text takes whatever it is given; what cannot be written is left out, and the line is
+    // written all the same.
     let _ = write!(line, "[{timestamp} {:<5}", record.level());
     if !record.target().is_empty() {
         let _ = write!(line, " {}", record.target());
@@ -44,7 +48,8 @@ fn text(timestamp: impl fmt::Display, record: &Record<'_>) -> String {
     line
 }
 
-/// A line of text. It has no escape characters, by which what a client has sent could change how a terminal shows others.
+/// A line of text. It has no escape characters, by which what a client has sent could change how a
+/// terminal shows others.
 struct TextLine(String);
 
 impl fmt::Write for TextLine {
@@ -100,7 +105,10 @@ impl<'kvs, M: SerializeMap> VisitSource<'kvs> for Object<'_, M> {
             renamed = format!("{RENAMED}{key}");
             key = &renamed;
         }
-        value.visit(Entry { object: self.0, key })
+        value.visit(Entry {
+            object: self.0,
+            key,
+        })
     }
 }
 
@@ -112,7 +120,9 @@ struct Entry<'a, M> {
 
 impl<M: SerializeMap> Entry<'_, M> {
     fn write(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Error> {
-        self.object.serialize_entry(self.key, value).map_err(|_| Error::msg("a value that is no JSON"))
+        self.object
+            .serialize_entry(self.key, value)
+            .map_err(|_| Error::msg("a value that is no JSON"))
     }
 }
 
@@ -165,30 +175,45 @@ mod tests {
             ("nothing", Value::null()),
         ];
         let mut record = Record::builder();
-        let record = record.level(Level::Warn).target("access").key_values(&pairs);
-        check(&record.args(format_args!("a \"line\"\nwith {}", "\u{1b}\u{e9}")).build())
+        let record = record
+            .level(Level::Warn)
+            .target("access")
+            .key_values(&pairs);
+        check(
+            &record
+                .args(format_args!("a \"line\"\nwith {}", "\u{1b}\u{e9}"))
+                .build(),
+        )
     }
 
     #[test]
     fn a_json_line_is_one_object_that_says_what_was_logged() {
         let line = with_record(|record| json("2026-03-02T12:00:00.000Z", record)).unwrap();
         let text = String::from_utf8(line).unwrap();
-        assert!(text.ends_with("}\n") && text.matches('\n').count() == 1, "{text}");
+        assert!(
+            text.ends_with("}\n") && text.matches('\n').count() == 1,
+            "{text}"
+        );
         let expected = expected_json!({
             "timestamp": "2026-03-02T12:00:00.000Z", "level": "WARN", "target": "access",
             "message": "a \"line\"\nwith \u{1b}\u{e9}",
             "request_id": "a\"b\u{1b}[31m", "milliseconds": 1.5, "count": 7, "below": -7, "is_done": true,
             "kv_level": "mine", "shown": "200", "nothing": null,
         });
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), expected);
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&text).unwrap(),
+            expected
+        );
     }
 
     #[test]
     fn a_text_line_is_that_of_env_logger_without_escape_characters() {
         let line = with_record(|record| text("2026-03-02T12:00:00Z", record));
-        let pairs =
-            "request_id=a\"b[31m milliseconds=1.5 count=7 below=-7 is_done=true level=mine shown=200 nothing=None";
+        let pairs = "request_id=a\"b[31m milliseconds=1.5 count=7 below=-7 is_done=true level=mine shown=200 nothing=None";
         let message = "a \"line\"\nwith \u{e9}";
-        assert_eq!(line, format!("[2026-03-02T12:00:00Z WARN  access] {message} {pairs}\n"));
+        assert_eq!(
+            line,
+            format!("[2026-03-02T12:00:00Z WARN  access] {message} {pairs}\n")
+        );
     }
 }

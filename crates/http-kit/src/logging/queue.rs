@@ -1,19 +1,21 @@
 //! A bounded queue of log lines between those who log and the thread that writes.
 //!
-//! Whoever logs never waits: a line that finds the queue full is dropped and counted. Knows nothing of the form of a line.
+//! Whoever logs never waits: a line that finds the queue full is dropped and counted. Knows nothing
+//! of the form of a line.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{mem, thread};
 
-/// How long the thread leaves lines to gather after it has written some. To write each line when it comes would take a change
-/// of threads for each request.
+/// How long the thread leaves lines to gather after it has written some. To write each line when it
+/// comes would take a change of threads for each request.
 const GATHERING: Duration = Duration::from_millis(5);
 /// How long the thread waits before it tries again to write to what takes nothing now.
 const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
-/// The queue. Cheap to clone; all clones are the same queue. As a [`Write`] it takes one line at a time.
+/// The queue. Cheap to clone; all clones are the same queue. As a [`Write`] it takes one line at a
+/// time.
 #[derive(Debug, Clone)]
 pub(super) struct LogQueue(Arc<Shared>);
 
@@ -41,7 +43,11 @@ struct State {
 impl LogQueue {
     /// A queue for so many bytes.
     pub(super) fn new(max_bytes: usize) -> Self {
-        Self(Arc::new(Shared { max_bytes, state: Mutex::default(), changed: Condvar::new() }))
+        Self(Arc::new(Shared {
+            max_bytes,
+            state: Mutex::default(),
+            changed: Condvar::new(),
+        }))
     }
 
     /// Puts a line into the queue, or drops it.
@@ -67,8 +73,8 @@ impl LogQueue {
         self.state().lost
     }
 
-    /// Writes the lines, for as long as the process runs. `report` logs how many lines were dropped, as soon as there is
-    /// room for that.
+    /// Writes the lines, for as long as the process runs. `report` logs how many lines were
+    /// dropped, as soon as there is room for that.
     pub(super) fn write_to(&self, mut out: impl Write, report: impl Fn(u64)) -> ! {
         loop {
             let (bytes, lines, dropped) = self.take();
@@ -86,7 +92,8 @@ impl LogQueue {
         }
     }
 
-    /// Waits until everything in the queue is written, but not for longer than `max_wait`. Whether it is.
+    /// Waits until everything in the queue is written, but not for longer than `max_wait`. Whether
+    /// it is.
     pub(super) fn flush(&self, max_wait: Duration) -> bool {
         let deadline = Instant::now() + max_wait;
         let mut state = self.state();
@@ -95,19 +102,33 @@ impl LogQueue {
             if left.is_zero() {
                 return false;
             }
-            state = self.0.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self
+                .0
+                .changed
+                .wait_timeout(state, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         true
     }
 
-    /// Waits for lines and takes all of them, with their number and that of the lines dropped since the last time.
+    /// Waits for lines and takes all of them, with their number and that of the lines dropped since
+    /// the last time.
     fn take(&self) -> (Vec<u8>, u64, u64) {
         let mut state = self.state();
         while state.bytes.is_empty() && state.unreported == 0 {
-            state = self.0.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .0
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         state.is_writing = true;
-        (mem::take(&mut state.bytes), mem::take(&mut state.lines), mem::take(&mut state.unreported))
+        (
+            mem::take(&mut state.bytes),
+            mem::take(&mut state.lines),
+            mem::take(&mut state.unreported),
+        )
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -126,8 +147,8 @@ impl Write for LogQueue {
     }
 }
 
-/// As [`Write::write_all`], and waits where `out` takes nothing for a while: standard error may be shared with a program
-/// that has switched it to non-blocking.
+/// As [`Write::write_all`], and waits where `out` takes nothing for a while: standard error may be
+/// shared with a program that has switched it to non-blocking.
 fn write_all(out: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match out.write(bytes) {
@@ -157,7 +178,9 @@ mod tests {
 
     impl Write for Gate {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.told.send(String::from_utf8(bytes.to_vec()).unwrap()).unwrap();
+            self.told
+                .send(String::from_utf8(bytes.to_vec()).unwrap())
+                .unwrap();
             // Without anybody who lets it, it stands still for ever.
             match self.is_let.recv() {
                 Ok(()) => Ok(bytes.len()),
@@ -177,7 +200,9 @@ mod tests {
         let ((told, is_told), (allow, is_let)) = (channel(), channel());
         let (writing, reporting) = (queue.clone(), queue.clone());
         thread::spawn(move || {
-            writing.write_to(Gate { told, is_let }, |dropped| reporting.push(format!("dropped {dropped}\n").as_bytes()))
+            writing.write_to(Gate { told, is_let }, |dropped| {
+                reporting.push(format!("dropped {dropped}\n").as_bytes())
+            })
         });
         (queue, is_told, allow)
     }
@@ -244,7 +269,9 @@ mod tests {
         }
         let queue = LogQueue::new(100);
         let writing = queue.clone();
-        thread::spawn(move || writing.write_to(Closed, |dropped| panic!("{dropped} lines were dropped")));
+        thread::spawn(move || {
+            writing.write_to(Closed, |dropped| panic!("{dropped} lines were dropped"))
+        });
         queue.push(b"line\n");
         assert!(queue.flush(LONG));
         assert_eq!(queue.lost(), 1);

@@ -1,5 +1,5 @@
-//! Counts requests and connections. A worker has handles of its own, made when they are first needed, so that a request is
-//! counted without a lock.
+//! Counts requests and connections. A worker has handles of its own, made when they are first
+//! needed, so that a request is counted without a lock.
 
 use std::any::Any;
 use std::cell::{OnceCell, RefCell};
@@ -14,7 +14,8 @@ use adapter_kit::{Endpoint, Versions};
 use metrics::{Counter, Gauge, Histogram, SharedString, counter, gauge, histogram};
 
 use super::{
-    CONNECTIONS_OPEN, NONE, REQUEST_DURATION, REQUESTS, REQUESTS_IN_FLIGHT, deprecated_requests, version_label,
+    CONNECTIONS_OPEN, NONE, REQUEST_DURATION, REQUESTS, REQUESTS_IN_FLIGHT, deprecated_requests,
+    version_label,
 };
 use crate::paths::{self, OpenApiDocument};
 use crate::requests::methods::methods;
@@ -24,8 +25,8 @@ use crate::requests::methods::methods;
 pub enum Outcome {
     /// With a reply.
     Answered(StatusCode),
-    /// Without one: the client took the request back, or the server had to stop. The request may be carried out all the
-    /// same.
+    /// Without one: the client took the request back, or the server had to stop. The request may be
+    /// carried out all the same.
     Cancelled,
 }
 
@@ -65,15 +66,21 @@ impl RequestMetrics {
     /// For a server of these versions.
     #[must_use]
     pub fn of(versions: &Versions) -> Self {
-        let mut places = HashMap::from([(paths::VERSIONS.to_owned(), Place::outside(paths::VERSIONS))]);
+        let mut places =
+            HashMap::from([(paths::VERSIONS.to_owned(), Place::outside(paths::VERSIONS))]);
         for served in versions.iter() {
             let label = served.version.label;
             for document in OpenApiDocument::ALL {
-                places.insert(document.of(label), Place::of(version_label(label), document.path()));
+                places.insert(
+                    document.of(label),
+                    Place::of(version_label(label), document.path()),
+                );
             }
             for endpoint in served.version.endpoints.all() {
                 let pattern = format!("{}{}", label.base_path(), endpoint.path());
-                let place = places.entry(pattern).or_insert_with(|| Place::of(version_label(label), endpoint.path()));
+                let place = places
+                    .entry(pattern)
+                    .or_insert_with(|| Place::of(version_label(label), endpoint.path()));
                 if served.version.endpoints.deprecation(endpoint).is_some() {
                     place.deprecated.push(endpoint);
                 }
@@ -94,9 +101,15 @@ impl RequestMetrics {
         Passing::begin(self.in_flight.clone())
     }
 
-    /// Counts a request that has come to its end. The pattern is that of its path, where there is such a path; there is no
-    /// duration of one that waited because its client preferred to.
-    pub fn end(&self, pattern: Option<&str>, method: &'static str, outcome: Outcome, duration: Option<Duration>) {
+    /// Counts a request that has come to its end. The pattern is that of its path, where there is
+    /// such a path; there is no duration of one that waited because its client preferred to.
+    pub fn end(
+        &self,
+        pattern: Option<&str>,
+        method: &'static str,
+        outcome: Outcome,
+        duration: Option<Duration>,
+    ) {
         let place = match pattern {
             Some(pattern) => match self.places.get(pattern) {
                 Some(place) => place,
@@ -112,7 +125,13 @@ impl RequestMetrics {
 
 impl Place {
     fn of(version: SharedString, endpoint: &'static str) -> Self {
-        Self { version, endpoint, deprecated: Vec::new(), requests: RefCell::default(), duration: OnceCell::new() }
+        Self {
+            version,
+            endpoint,
+            deprecated: Vec::new(),
+            requests: RefCell::default(),
+            duration: OnceCell::new(),
+        }
     }
 
     /// A place of no version.
@@ -128,12 +147,20 @@ impl Place {
                 "method" => method, "status" => outcome.to_string()
             )
         };
-        self.requests.borrow_mut().entry((method, outcome)).or_insert_with(new).increment(1);
+        self.requests
+            .borrow_mut()
+            .entry((method, outcome))
+            .or_insert_with(new)
+            .increment(1);
         let new = || histogram!(REQUEST_DURATION, "version" => self.version.clone(), "endpoint" => self.endpoint);
         if let Some(duration) = duration {
             self.duration.get_or_init(new).record(duration);
         }
-        let is_asked = |endpoint: &&Endpoint| methods(endpoint.method()).iter().any(|one| one.as_str() == method);
+        let is_asked = |endpoint: &&Endpoint| {
+            methods(endpoint.method())
+                .iter()
+                .any(|one| one.as_str() == method)
+        };
         for endpoint in self.deprecated.iter().filter(is_asked) {
             deprecated_requests(self.version.clone(), *endpoint).increment(1);
         }

@@ -1,5 +1,5 @@
-//! The token of a request, or why it has no valid one. The operator learns all of it; whoever sent the request learns what
-//! they can see in it themselves, and nothing of the tokens that there are.
+//! The token of a request, or why it has no valid one. The operator learns all of it; whoever sent
+//! the request learns what they can see in it themselves, and nothing of the tokens that there are.
 
 use std::fmt;
 
@@ -12,14 +12,22 @@ use storage::base::token::{Environment, TokenDigest};
 /// # Errors
 ///
 /// Why there is nothing that could be a token of this environment.
-pub fn token(headers: &HeaderMap, environment: Environment) -> Result<TokenDigest, AuthenticationError> {
+pub fn token(
+    headers: &HeaderMap,
+    environment: Environment,
+) -> Result<TokenDigest, AuthenticationError> {
     let mut sent = headers.get_all(AUTHORIZATION);
     let header = sent.next().ok_or(AuthenticationError::Missing)?;
     if sent.next().is_some() {
         return Err(AuthenticationError::Repeated);
     }
-    let header = header.to_str().map_err(|_| AuthenticationError::Malformed)?;
-    let (scheme, token) = header.trim().split_once(' ').ok_or(AuthenticationError::Malformed)?;
+    let header = header
+        .to_str()
+        .map_err(|_| AuthenticationError::Malformed)?;
+    let (scheme, token) = header
+        .trim()
+        .split_once(' ')
+        .ok_or(AuthenticationError::Malformed)?;
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(AuthenticationError::WrongScheme);
     }
@@ -62,8 +70,9 @@ impl AuthenticationError {
         Self::Refused(TokenRefusal::ProviderClosed),
     ];
 
-    /// What the reply says of it in `WWW-Authenticate` (RFC 6750, section 3). All tokens that are refused after a look-up
-    /// get the same: a token that was once valid cannot be distinguished from an invented one.
+    /// What the reply says of it in `WWW-Authenticate` (RFC 6750, section 3). All tokens that are
+    /// refused after a look-up get the same: a token that was once valid cannot be distinguished
+    /// from an invented one.
     #[must_use]
     pub const fn challenge(self) -> &'static str {
         match self {
@@ -82,7 +91,9 @@ impl AuthenticationError {
             Self::OtherEnvironment => {
                 "Bearer error=\"invalid_token\", error_description=\"the token is for another environment\""
             }
-            Self::Refused(_) => "Bearer error=\"invalid_token\", error_description=\"the token is not accepted\"",
+            Self::Refused(_) => {
+                "Bearer error=\"invalid_token\", error_description=\"the token is not accepted\""
+            }
         }
     }
 

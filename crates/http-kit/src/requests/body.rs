@@ -1,11 +1,13 @@
 //! Receives the bodies of requests, within a time and within a memory budget.
 //!
-//! A refusal that the head of a request justifies is returned before anything of the body is read: a `Content-Length` above
-//! the limit, a wrong media type, a content coding, no memory budget. Such a request gets its status without `100 Continue`.
+//! A refusal that the head of a request justifies is returned before anything of the body is read:
+//! a `Content-Length` above the limit, a wrong media type, a content coding, no memory budget. Such
+//! a request gets its status without `100 Continue`.
 //!
-//! A connection costs its sender nothing, and a large body that stops just before its end costs the server what has arrived
-//! of it. Bytes beyond [`UNCOUNTED_BYTES`] are therefore held within a [`MemoryBudget`]: for all authenticated requests, for
-//! each token or session, and apart from them for requests without either. Bodies of ordinary size are not counted.
+//! A connection costs its sender nothing, and a large body that stops just before its end costs the
+//! server what has arrived of it. Bytes beyond [`UNCOUNTED_BYTES`] are therefore held within a
+//! [`MemoryBudget`]: for all authenticated requests, for each token or session, and apart from them
+//! for requests without either. Bodies of ordinary size are not counted.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -47,14 +49,18 @@ pub enum BodyError {
 
 /// The largest body of a request for an endpoint, in bytes.
 pub const MAX_BODY_BYTES: usize = 1_048_576;
-/// Bytes of each body that are held without a permit: more than a trainee with its usual placements and degrees takes.
+/// Bytes of each body that are held without a permit: more than a trainee with its usual placements
+/// and degrees takes.
 const UNCOUNTED_BYTES: usize = 16_384;
-/// Memory of all bodies of authenticated requests beyond that, in bytes, and the share of each token or session.
+/// Memory of all bodies of authenticated requests beyond that, in bytes, and the share of each
+/// token or session.
 const BUDGET_BYTES: (usize, usize) = (32 * 1_048_576, 8 * 1_048_576);
-/// Like `BUDGET_BYTES`, for requests without a valid token or session, and the share of each address.
+/// Like `BUDGET_BYTES`, for requests without a valid token or session, and the share of each
+/// address.
 const UNAUTHENTICATED_BUDGET_BYTES: (usize, usize) = (8 * 1_048_576, 2 * 1_048_576);
-/// The largest body of a refused request that is received, in bytes, and for how long. Its connection can then be used
-/// again; with a larger or slower body the connection is closed after the reply.
+/// The largest body of a refused request that is received, in bytes, and for how long. Its
+/// connection can then be used again; with a larger or slower body the connection is closed after
+/// the reply.
 const MAX_DISCARDED_BYTES: usize = 32_768;
 const DISCARD_TIME: Duration = Duration::from_secs(1);
 /// Capacity with which a body of unknown length begins, in bytes. It doubles as the body arrives.
@@ -62,7 +68,8 @@ const FIRST_CAPACITY_BYTES: usize = 2_048;
 /// The content types of JSON values that are lines, below `application/`.
 const JSON_LINES: [&str; 3] = ["x-ndjson", "ndjson", "jsonl"];
 
-/// The time and the memory budgets for the bodies of a server. Cheap to clone; all clones share the budgets.
+/// The time and the memory budgets for the bodies of a server. Cheap to clone; all clones share the
+/// budgets.
 #[derive(Debug, Clone)]
 pub struct BodyReader {
     timeout: Duration,
@@ -108,11 +115,14 @@ impl BodyReader {
     /// The reader for a client, which is counted against the share of this owner.
     #[must_use]
     pub fn for_client(&self, owner: BudgetOwner) -> ClientBodyReader<'_> {
-        ClientBodyReader { reader: self, owner }
+        ClientBodyReader {
+            reader: self,
+            owner,
+        }
     }
 
-    /// Receives and drops the body of a refused request if it is small and arrives at once, so that the connection can be
-    /// used again. Reads nothing where the client waits for `100 Continue`.
+    /// Receives and drops the body of a refused request if it is small and arrives at once, so that
+    /// the connection can be used again. Reads nothing where the client waits for `100 Continue`.
     pub async fn discard(&self, headers: &HeaderMap, mut payload: Payload) {
         let is_large = content_length(headers).is_some_and(|length| length > MAX_DISCARDED_BYTES);
         if is_large || headers.contains_key(EXPECT) {
@@ -138,7 +148,12 @@ impl ClientBodyReader<'_> {
     /// # Errors
     ///
     /// [`BodyError`] when the body cannot be used.
-    pub async fn read_json(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
+    pub async fn read_json(
+        &self,
+        headers: &HeaderMap,
+        payload: Payload,
+        max: usize,
+    ) -> Result<Body, BodyError> {
         self.read(headers, payload, max, is_json(headers)).await
     }
 
@@ -147,7 +162,12 @@ impl ClientBodyReader<'_> {
     /// # Errors
     ///
     /// [`BodyError`] when the body cannot be used.
-    pub async fn read_batch(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
+    pub async fn read_batch(
+        &self,
+        headers: &HeaderMap,
+        payload: Payload,
+        max: usize,
+    ) -> Result<Body, BodyError> {
         let is_accepted = is_json(headers) || batch_form(headers) == BatchForm::Lines;
         self.read(headers, payload, max, is_accepted).await
     }
@@ -157,7 +177,12 @@ impl ClientBodyReader<'_> {
     /// # Errors
     ///
     /// [`BodyError`] when the body cannot be used.
-    pub async fn receive(&self, headers: &HeaderMap, payload: Payload, max: usize) -> Result<Body, BodyError> {
+    pub async fn receive(
+        &self,
+        headers: &HeaderMap,
+        payload: Payload,
+        max: usize,
+    ) -> Result<Body, BodyError> {
         self.read(headers, payload, max, true).await
     }
 
@@ -180,8 +205,14 @@ impl ClientBodyReader<'_> {
         }
     }
 
-    /// Decides by the head alone whether the body can be received, and acquires memory for its `Content-Length`.
-    fn prepare(&self, headers: &HeaderMap, max: usize, is_accepted_type: bool) -> Result<PartialBody, BodyError> {
+    /// Decides by the head alone whether the body can be received, and acquires memory for its
+    /// `Content-Length`.
+    fn prepare(
+        &self,
+        headers: &HeaderMap,
+        max: usize,
+        is_accepted_type: bool,
+    ) -> Result<PartialBody, BodyError> {
         let length = content_length(headers);
         if length.is_some_and(|length| length > max) {
             return Err(BodyError::TooLarge { max });
@@ -196,7 +227,11 @@ impl ClientBodyReader<'_> {
             BudgetOwner::Token(_) | BudgetOwner::Session(_) => &self.reader.authenticated,
             BudgetOwner::Address(_) => &self.reader.unauthenticated,
         };
-        let mut body = PartialBody { bytes: Vec::new(), permit: budget.permit(self.owner.clone()), max };
+        let mut body = PartialBody {
+            bytes: Vec::new(),
+            permit: budget.permit(self.owner.clone()),
+            max,
+        };
         body.reserve(length.unwrap_or_default())?;
         Ok(body)
     }
@@ -208,7 +243,10 @@ impl PartialBody {
             self.append(&chunk.map_err(|_| BodyError::CutOff)?)?;
         }
         let Self { bytes, permit, .. } = self;
-        Ok(Body { permit: (bytes.capacity() > UNCOUNTED_BYTES).then(|| Arc::new(permit)), bytes: bytes.into() })
+        Ok(Body {
+            permit: (bytes.capacity() > UNCOUNTED_BYTES).then(|| Arc::new(permit)),
+            bytes: bytes.into(),
+        })
     }
 
     fn append(&mut self, chunk: &[u8]) -> Result<(), BodyError> {
@@ -217,7 +255,9 @@ impl PartialBody {
             return Err(BodyError::TooLarge { max: self.max });
         }
         if received > self.bytes.capacity() {
-            let doubled = (2 * self.bytes.capacity()).max(FIRST_CAPACITY_BYTES).min(self.max);
+            let doubled = (2 * self.bytes.capacity())
+                .max(FIRST_CAPACITY_BYTES)
+                .min(self.max);
             self.reserve(received.max(doubled))?;
         }
         self.bytes.extend_from_slice(chunk);
@@ -229,7 +269,8 @@ impl PartialBody {
         if !self.permit.grow_to(length.saturating_sub(UNCOUNTED_BYTES)) {
             return Err(BodyError::NoRoom);
         }
-        self.bytes.reserve_exact(length.saturating_sub(self.bytes.len()));
+        self.bytes
+            .reserve_exact(length.saturating_sub(self.bytes.len()));
         Ok(())
     }
 }
@@ -238,7 +279,10 @@ impl Body {
     /// A body made of a part of this one. It counts as a part as long as it is kept.
     #[must_use]
     pub fn part(&self, bytes: Vec<u8>) -> Self {
-        Self { bytes: bytes.into(), permit: self.permit.clone() }
+        Self {
+            bytes: bytes.into(),
+            permit: self.permit.clone(),
+        }
     }
 }
 
@@ -250,14 +294,23 @@ impl Deref for Body {
     }
 }
 
-/// The length of the body as its head states it; `None` for a chunked body and for a request without a body.
+/// The length of the body as its head states it; `None` for a chunked body and for a request
+/// without a body.
 fn content_length(headers: &HeaderMap) -> Option<usize> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim().parse().ok()
+    headers
+        .get(CONTENT_LENGTH)?
+        .to_str()
+        .ok()?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// Whether the body has a content coding, such as gzip.
 fn is_encoded(headers: &HeaderMap) -> bool {
-    headers.get_all(CONTENT_ENCODING).any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+    headers
+        .get_all(CONTENT_ENCODING)
+        .any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
 }
 
 /// How the items of a batch are said to be written.
@@ -276,8 +329,12 @@ fn is_json(headers: &HeaderMap) -> bool {
     if !headers.contains_key(CONTENT_TYPE) {
         return true;
     }
-    let is_json =
-        |subtype: &str| subtype == "json" || subtype.strip_suffix("+json").is_some_and(|name| !name.is_empty());
+    let is_json = |subtype: &str| {
+        subtype == "json"
+            || subtype
+                .strip_suffix("+json")
+                .is_some_and(|name| !name.is_empty())
+    };
     application_subtype(headers).is_some_and(|subtype| is_json(&subtype))
 }
 
@@ -303,40 +360,77 @@ mod tests {
     }
 
     fn length(bytes: usize) -> HeaderMap {
-        [(CONTENT_LENGTH, HeaderValue::from_str(&bytes.to_string()).unwrap())].into_iter().collect()
+        [(
+            CONTENT_LENGTH,
+            HeaderValue::from_str(&bytes.to_string()).unwrap(),
+        )]
+        .into_iter()
+        .collect()
     }
 
     #[test]
     fn bodies_are_counted_by_their_content_length_and_released() {
         let reader = reader();
-        let begin = |number, bytes| reader.for_client(owner(number)).prepare(&length(bytes), MAX_BODY_BYTES, true);
+        let begin = |number, bytes| {
+            reader
+                .for_client(owner(number))
+                .prepare(&length(bytes), MAX_BODY_BYTES, true)
+        };
         let (_, share) = UNAUTHENTICATED_BUDGET_BYTES;
         let large = || begin(1, MAX_BODY_BYTES);
         let held: Vec<_> = std::iter::from_fn(|| large().ok()).collect();
         assert_eq!(held.len(), share / (MAX_BODY_BYTES - UNCOUNTED_BYTES));
         assert_eq!(large().err(), Some(BodyError::NoRoom));
-        assert!(begin(1, UNCOUNTED_BYTES).is_ok(), "an ordinary body needs no permit");
-        assert!(begin(2, MAX_BODY_BYTES).is_ok(), "another owner has another share");
+        assert!(
+            begin(1, UNCOUNTED_BYTES).is_ok(),
+            "an ordinary body needs no permit"
+        );
+        assert!(
+            begin(2, MAX_BODY_BYTES).is_ok(),
+            "another owner has another share"
+        );
         drop(held);
         assert!(large().is_ok());
-        assert_eq!(begin(1, MAX_BODY_BYTES + 1).err(), Some(BodyError::TooLarge { max: MAX_BODY_BYTES }));
+        assert_eq!(
+            begin(1, MAX_BODY_BYTES + 1).err(),
+            Some(BodyError::TooLarge {
+                max: MAX_BODY_BYTES
+            })
+        );
     }
 
     #[test]
     fn capacity_of_a_body_is_covered_by_its_permit() {
         let reader = reader();
         let chunk = [b'x'; 1_000];
-        for (headers, chunks) in [(length(900_000), 900), (HeaderMap::new(), 900), (HeaderMap::new(), 5)] {
-            let mut body = reader.for_client(owner(1)).prepare(&headers, MAX_BODY_BYTES, true).unwrap();
+        for (headers, chunks) in [
+            (length(900_000), 900),
+            (HeaderMap::new(), 900),
+            (HeaderMap::new(), 5),
+        ] {
+            let mut body = reader
+                .for_client(owner(1))
+                .prepare(&headers, MAX_BODY_BYTES, true)
+                .unwrap();
             for _ in 0..chunks {
                 body.append(&chunk).unwrap();
                 let covered = body.permit.bytes() + UNCOUNTED_BYTES;
-                assert!(body.bytes.capacity() <= covered, "{} of {covered}", body.bytes.capacity());
+                assert!(
+                    body.bytes.capacity() <= covered,
+                    "{} of {covered}",
+                    body.bytes.capacity()
+                );
             }
             assert_eq!(body.bytes.len(), chunks * chunk.len());
         }
-        let mut body = reader.for_client(owner(1)).prepare(&HeaderMap::new(), chunk.len(), true).unwrap();
+        let mut body = reader
+            .for_client(owner(1))
+            .prepare(&HeaderMap::new(), chunk.len(), true)
+            .unwrap();
         body.append(&chunk).unwrap();
-        assert_eq!(body.append(b"x"), Err(BodyError::TooLarge { max: chunk.len() }));
+        assert_eq!(
+            body.append(b"x"),
+            Err(BodyError::TooLarge { max: chunk.len() })
+        );
     }
 }

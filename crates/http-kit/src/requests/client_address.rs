@@ -1,7 +1,8 @@
 //! The address of a client, also behind reverse proxies that the operator trusts.
 //!
-//! The only place that reads `Forwarded` (RFC 7239), `X-Forwarded-For` and `X-Forwarded-Proto`. They are believed only on
-//! connections from a trusted proxy, and no forwarded host is read at all.
+//! The only place that reads `Forwarded` (RFC 7239), `X-Forwarded-For` and `X-Forwarded-Proto`.
+//! They are believed only on connections from a trusted proxy, and no forwarded host is read at
+//! all.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
@@ -9,7 +10,8 @@ use std::sync::Arc;
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{
-    AsHeaderName, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue, X_FORWARDED_FOR, X_FORWARDED_PROTO,
+    AsHeaderName, FORWARDED, HOST, HeaderMap, HeaderName, HeaderValue, X_FORWARDED_FOR,
+    X_FORWARDED_PROTO,
 };
 use actix_web::http::uri::Authority;
 use ipnet::IpNet;
@@ -42,33 +44,46 @@ impl FromStr for TrustedProxies {
     /// Reads addresses and networks in CIDR notation, separated by commas.
     fn from_str(list: &str) -> Result<Self, InvalidNetwork> {
         let network = |entry: &str| {
-            let network = entry.parse().or_else(|_| entry.parse().map(|address: IpAddr| address.to_canonical().into()));
+            let network = entry.parse().or_else(|_| {
+                entry
+                    .parse()
+                    .map(|address: IpAddr| address.to_canonical().into())
+            });
             network.map_err(|_| InvalidNetwork(entry.to_owned()))
         };
-        let entries = list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+        let entries = list
+            .split(',')
+            .map(str::trim)
+            .filter(|entry| !entry.is_empty());
         Ok(Self(entries.map(network).collect::<Result<_, _>>()?))
     }
 }
 
 impl TrustedProxies {
-    /// The address of the client: the one that the connection comes from, and behind trusted proxies the right-most
-    /// forwarded address that is not a trusted proxy.
+    /// The address of the client: the one that the connection comes from, and behind trusted
+    /// proxies the right-most forwarded address that is not a trusted proxy.
     ///
-    /// Where a forwarded entry is not an address, the proxy that passed it on counts as the client. Where `Forwarded` and
-    /// `X-Forwarded-For` name different clients, one of them was not written by the proxy, and the address of the
-    /// connection counts.
+    /// Where a forwarded entry is not an address, the proxy that passed it on counts as the client.
+    /// Where `Forwarded` and `X-Forwarded-For` name different clients, one of them was not written
+    /// by the proxy, and the address of the connection counts.
     #[must_use]
     pub fn client_address(&self, request: &HttpRequest) -> IpAddr {
         self.client_behind(peer_address(request), request.headers())
     }
 
-    /// The scheme and the host by which the client reached the server, such as `https://register.example`. The scheme is
-    /// that of the connection, or the one that a trusted proxy says; the host is that of the request itself.
+    /// The scheme and the host by which the client reached the server, such as
+    /// `https://register.example`. The scheme is that of the connection, or the one that a trusted
+    /// proxy says; the host is that of the request itself.
     #[must_use]
     pub fn origin(&self, request: &HttpRequest) -> String {
         let is_secure = self.is_secure(request);
-        let host = request.headers().get(HOST).and_then(|host| host.to_str().ok());
-        let listener = request.app_data::<ListenerAddress>().map(|listener| &*listener.host);
+        let host = request
+            .headers()
+            .get(HOST)
+            .and_then(|host| host.to_str().ok());
+        let listener = request
+            .app_data::<ListenerAddress>()
+            .map(|listener| &*listener.host);
         let host = host.or(listener).unwrap_or("localhost");
         format!("{}://{host}", if is_secure { "https" } else { "http" })
     }
@@ -76,7 +91,8 @@ impl TrustedProxies {
     /// Whether the request came over TLS: to the server itself, or to a trusted proxy that says so.
     #[must_use]
     pub fn is_secure(&self, request: &HttpRequest) -> bool {
-        is_listener_secure(request) || (self.contains(peer_address(request)) && is_secure_at_proxy(request.headers()))
+        is_listener_secure(request)
+            || (self.contains(peer_address(request)) && is_secure_at_proxy(request.headers()))
     }
 
     fn contains(&self, address: IpAddr) -> bool {
@@ -88,16 +104,22 @@ impl TrustedProxies {
             return peer;
         }
         let named = |header: HeaderName, read: fn(&str) -> Vec<Hop>| {
-            headers.contains_key(&header).then(|| self.walk(peer, &hops(headers, header, read)))
+            headers
+                .contains_key(&header)
+                .then(|| self.walk(peer, &hops(headers, header, read)))
         };
-        match (named(FORWARDED, forwarded::read), named(X_FORWARDED_FOR, forwarded::read_addresses)) {
+        match (
+            named(FORWARDED, forwarded::read),
+            named(X_FORWARDED_FOR, forwarded::read_addresses),
+        ) {
             (Some(one), Some(other)) if one != other => peer,
             (Some(client), _) | (None, Some(client)) => client,
             (None, None) => peer,
         }
     }
 
-    /// Goes from the peer back towards the client, for as long as the addresses are those of trusted proxies.
+    /// Goes from the peer back towards the client, for as long as the addresses are those of
+    /// trusted proxies.
     fn walk(&self, peer: IpAddr, hops: &[Hop]) -> IpAddr {
         let mut client = peer;
         for hop in hops.iter().rev() {
@@ -111,34 +133,50 @@ impl TrustedProxies {
     }
 }
 
-/// Whether the request was made on this machine, by a browser that was given an address of this machine: it has passed no
-/// network. A request that a proxy has passed on is none, trusted or not.
+/// Whether the request was made on this machine, by a browser that was given an address of this
+/// machine: it has passed no network. A request that a proxy has passed on is none, trusted or not.
 #[must_use]
 pub fn is_local(request: &HttpRequest) -> bool {
     let headers = request.headers();
-    let is_forwarded = [FORWARDED, X_FORWARDED_FOR, X_FORWARDED_PROTO].iter().any(|name| headers.contains_key(name));
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).and_then(|host| host.parse::<Authority>().ok());
+    let is_forwarded = [FORWARDED, X_FORWARDED_FOR, X_FORWARDED_PROTO]
+        .iter()
+        .any(|name| headers.contains_key(name));
+    let host = headers
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .and_then(|host| host.parse::<Authority>().ok());
     let is_host_local = host.is_some_and(|host| {
         let host = host.host().trim_start_matches('[').trim_end_matches(']');
-        host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        host == "localhost"
+            || host
+                .parse::<IpAddr>()
+                .is_ok_and(|address| address.is_loopback())
     });
     peer_address(request).is_loopback() && is_host_local && !is_forwarded
 }
 
 /// Whether the request came over TLS to the server itself.
 fn is_listener_secure(request: &HttpRequest) -> bool {
-    request.app_data::<ListenerAddress>().is_some_and(|listener| listener.is_secure)
+    request
+        .app_data::<ListenerAddress>()
+        .is_some_and(|listener| listener.is_secure)
 }
 
 /// The address that the connection comes from.
 fn peer_address(request: &HttpRequest) -> IpAddr {
-    request.peer_addr().map_or(Ipv6Addr::UNSPECIFIED.into(), |peer| peer.ip().to_canonical())
+    request
+        .peer_addr()
+        .map_or(Ipv6Addr::UNSPECIFIED.into(), |peer| {
+            peer.ip().to_canonical()
+        })
 }
 
 /// The hops that all lines of a header name, that of the nearest proxy last.
 fn hops(headers: &HeaderMap, name: impl AsHeaderName, read: fn(&str) -> Vec<Hop>) -> Vec<Hop> {
     let lines = headers.get_all(name).map(HeaderValue::to_str);
-    lines.flat_map(|line| line.map_or_else(|_| vec![Hop::default()], read)).collect()
+    lines
+        .flat_map(|line| line.map_or_else(|_| vec![Hop::default()], read))
+        .collect()
 }
 
 /// Whether the nearest proxy says that it was reached over TLS.
@@ -146,8 +184,13 @@ fn is_secure_at_proxy(headers: &HeaderMap) -> bool {
     if let Some(nearest) = hops(headers, FORWARDED, forwarded::read).last() {
         return nearest.is_secure;
     }
-    let nearest = headers.get_all(X_FORWARDED_PROTO).last().and_then(|line| line.to_str().ok());
-    nearest.and_then(|line| line.rsplit(',').next()).is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
+    let nearest = headers
+        .get_all(X_FORWARDED_PROTO)
+        .last()
+        .and_then(|line| line.to_str().ok());
+    nearest
+        .and_then(|line| line.rsplit(',').next())
+        .is_some_and(|scheme| scheme.trim().eq_ignore_ascii_case("https"))
 }
 
 #[cfg(test)]
@@ -161,9 +204,14 @@ mod tests {
         let proxies: TrustedProxies = "10.0.0.0/8, 2001:db8:f::/48,192.0.2.7".parse().unwrap();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
-            map.append(HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
+            map.append(
+                HeaderName::from_static(name),
+                HeaderValue::from_str(value).unwrap(),
+            );
         }
-        proxies.client_behind(peer.parse().unwrap(), &map).to_string()
+        proxies
+            .client_behind(peer.parse().unwrap(), &map)
+            .to_string()
     }
 
     fn via(header: &'static str, value: &str) -> String {
@@ -172,7 +220,10 @@ mod tests {
 
     #[test]
     fn forwarded_addresses_are_believed_from_trusted_proxies_alone() {
-        let headers = [("forwarded", "for=198.51.100.1"), ("x-forwarded-for", "198.51.100.1")];
+        let headers = [
+            ("forwarded", "for=198.51.100.1"),
+            ("x-forwarded-for", "198.51.100.1"),
+        ];
         for header in headers {
             assert_eq!(client("203.0.113.9", &[header]), "203.0.113.9");
             assert_eq!(client(PROXY, &[header]), "198.51.100.1");
@@ -181,8 +232,15 @@ mod tests {
         }
         assert_eq!(client(PROXY, &[]), PROXY);
         let nobody = TrustedProxies::default();
-        let map = [(X_FORWARDED_FOR, HeaderValue::from_static("198.51.100.1"))].into_iter().collect();
-        assert_eq!(nobody.client_behind(PROXY.parse().unwrap(), &map).to_string(), PROXY);
+        let map = [(X_FORWARDED_FOR, HeaderValue::from_static("198.51.100.1"))]
+            .into_iter()
+            .collect();
+        assert_eq!(
+            nobody
+                .client_behind(PROXY.parse().unwrap(), &map)
+                .to_string(),
+            PROXY
+        );
     }
 
     #[test]
@@ -190,7 +248,10 @@ mod tests {
         for (list, expected) in [
             ("198.51.100.1", "198.51.100.1"),
             ("203.0.113.5, 198.51.100.1", "198.51.100.1"),
-            ("203.0.113.5, 198.51.100.1, 10.2.3.4,192.0.2.7", "198.51.100.1"),
+            (
+                "203.0.113.5, 198.51.100.1, 10.2.3.4,192.0.2.7",
+                "198.51.100.1",
+            ),
             ("10.9.9.9, 10.2.3.4", "10.9.9.9"),
             ("203.0.113.5, 2001:db8:1::5, 2001:db8:f::1", "2001:db8:1::5"),
             ("::ffff:198.51.100.1", "198.51.100.1"),
@@ -204,14 +265,23 @@ mod tests {
         for (list, expected) in [
             ("for=198.51.100.1", "198.51.100.1"),
             ("For=\"198.51.100.1:4711\";proto=https", "198.51.100.1"),
-            ("proto=http;for=203.0.113.5, for=198.51.100.1;by=10.0.0.3 , for=10.2.3.4", "198.51.100.1"),
+            (
+                "proto=http;for=203.0.113.5, for=198.51.100.1;by=10.0.0.3 , for=10.2.3.4",
+                "198.51.100.1",
+            ),
             ("for=\"[2001:db8:1::5]\"", "2001:db8:1::5"),
-            ("for=\"[2001:db8:1::5]:_port\";host=\"a,b;for=1.2.3.4\"", "2001:db8:1::5"),
+            (
+                "for=\"[2001:db8:1::5]:_port\";host=\"a,b;for=1.2.3.4\"",
+                "2001:db8:1::5",
+            ),
             ("for=\"198.51.10\\0.1\"", "198.51.100.1"),
         ] {
             assert_eq!(via("forwarded", list), expected, "{list}");
         }
-        let lines = [("x-forwarded-for", "203.0.113.5"), ("x-forwarded-for", "198.51.100.1, 10.2.3.4")];
+        let lines = [
+            ("x-forwarded-for", "203.0.113.5"),
+            ("x-forwarded-for", "198.51.100.1, 10.2.3.4"),
+        ];
         assert_eq!(client(PROXY, &lines), "198.51.100.1");
     }
 
@@ -258,13 +328,26 @@ mod tests {
         let mut map = HeaderMap::new();
         map.append(FORWARDED, HeaderValue::from_bytes(b"for=\xff").unwrap());
         let proxies: TrustedProxies = PROXY.parse().unwrap();
-        assert_eq!(proxies.client_behind(PROXY.parse().unwrap(), &map).to_string(), PROXY);
+        assert_eq!(
+            proxies
+                .client_behind(PROXY.parse().unwrap(), &map)
+                .to_string(),
+            PROXY
+        );
     }
 
     #[test]
     fn two_headers_that_name_different_clients_are_not_believed() {
-        let both = |forwarded, list| client(PROXY, &[("forwarded", forwarded), ("x-forwarded-for", list)]);
-        assert_eq!(both("for=198.51.100.1", "203.0.113.5, 198.51.100.1"), "198.51.100.1");
+        let both = |forwarded, list| {
+            client(
+                PROXY,
+                &[("forwarded", forwarded), ("x-forwarded-for", list)],
+            )
+        };
+        assert_eq!(
+            both("for=198.51.100.1", "203.0.113.5, 198.51.100.1"),
+            "198.51.100.1"
+        );
         assert_eq!(both("for=203.0.113.5", "198.51.100.1"), PROXY);
         assert_eq!(both("for=unknown", "198.51.100.1"), PROXY);
     }
@@ -272,7 +355,12 @@ mod tests {
     #[test]
     fn a_list_of_proxies_has_addresses_and_networks() {
         assert_eq!("".parse(), Ok(TrustedProxies::default()));
-        for list in ["10.0.0.0/33", "proxy.example", "10.0.0.1 10.0.0.2", "10.0.0.0/255.0.0.0"] {
+        for list in [
+            "10.0.0.0/33",
+            "proxy.example",
+            "10.0.0.1 10.0.0.2",
+            "10.0.0.0/255.0.0.0",
+        ] {
             let refused = list.parse::<TrustedProxies>().unwrap_err();
             assert_eq!(
                 refused.to_string(),

@@ -11,7 +11,10 @@ pub const OTHER_METHOD: &str = "other";
 /// The name of a method, which is one of ours whatever was sent.
 #[must_use]
 pub fn method_name(method: &HttpMethod) -> &'static str {
-    METHODS.into_iter().find(|name| *name == method.as_str()).unwrap_or(OTHER_METHOD)
+    METHODS
+        .into_iter()
+        .find(|name| *name == method.as_str())
+        .unwrap_or(OTHER_METHOD)
 }
 
 /// The methods of HTTP for a method of the API.

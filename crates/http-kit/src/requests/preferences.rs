@@ -23,7 +23,10 @@ impl Preferences {
     #[must_use]
     pub fn of(headers: &HeaderMap) -> Self {
         let mut preferences = Self::default();
-        let lines: Vec<_> = headers.get_all("prefer").map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+        let lines: Vec<_> = headers
+            .get_all("prefer")
+            .map(|line| String::from_utf8_lossy(line.as_bytes()))
+            .collect();
         for preference in lines.iter().flat_map(|line| elements(line)) {
             let (name, value) = preference.split_once('=').unwrap_or((preference, ""));
             let (name, value) = (name.trim(), unquoted(value.trim()));
@@ -40,8 +43,8 @@ impl Preferences {
     }
 }
 
-/// The preferences and parameters of a line. A value that begins with a quote may have separators in it; where the quote does not
-/// end, each separator counts.
+/// The preferences and parameters of a line. A value that begins with a quote may have separators
+/// in it; where the quote does not end, each separator counts.
 fn elements(line: &str) -> Vec<&str> {
     const SEPARATORS: [char; 2] = [',', ';'];
     let (mut is_quoted, mut is_escaped, mut begins_value) = (false, false, false);
@@ -56,11 +59,18 @@ fn elements(line: &str) -> Vec<&str> {
         !is_quoted && SEPARATORS.contains(&character)
     };
     let found: Vec<&str> = line.split(separates).collect();
-    if is_quoted { line.split(SEPARATORS).collect() } else { found }
+    if is_quoted {
+        line.split(SEPARATORS).collect()
+    } else {
+        found
+    }
 }
 
 fn unquoted(value: &str) -> &str {
-    value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value)
+    value
+        .strip_prefix('"')
+        .and_then(|value| value.strip_suffix('"'))
+        .unwrap_or(value)
 }
 
 fn seconds(value: &str) -> Option<Duration> {
@@ -76,7 +86,10 @@ mod tests {
     use super::*;
 
     fn of(value: &str) -> Preferences {
-        let header = (HeaderName::from_static("prefer"), HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        let header = (
+            HeaderName::from_static("prefer"),
+            HeaderValue::from_bytes(value.as_bytes()).unwrap(),
+        );
         Preferences::of(&[header].into_iter().collect())
     }
 
@@ -91,7 +104,12 @@ mod tests {
         ] {
             assert!(of(value).is_strict, "{value}");
         }
-        for value in ["handling=lenient", "handling", "handling=\"strict", "strict"] {
+        for value in [
+            "handling=lenient",
+            "handling",
+            "handling=\"strict",
+            "strict",
+        ] {
             assert!(!of(value).is_strict, "{value}");
         }
         assert!(of("handling=strict, Validate-Only").validates_only);
@@ -101,22 +119,41 @@ mod tests {
 
     #[test]
     fn a_quoted_value_hides_nothing_that_stands_beside_it() {
-        for value in ["validate-only; note=\"é\"", "x=\"a, b\", validate-only", "x=\"\\\", b\", validate-only"] {
+        for value in [
+            "validate-only; note=\"é\"",
+            "x=\"a, b\", validate-only",
+            "x=\"\\\", b\", validate-only",
+        ] {
             assert!(of(value).validates_only, "{value}");
         }
         for value in ["x=\"a, validate-only, b\"", "x=\"\\\\, validate-only\""] {
             assert!(!of(value).validates_only, "{value}");
         }
-        assert!(of("x=\"a, validate-only").validates_only, "the quote does not end");
-        assert!(of("x=5\", validate-only, y=6\"").validates_only, "no value begins with a quote");
-        let header = (HeaderName::from_static("prefer"), HeaderValue::from_bytes(b"validate-only; note=\xe9").unwrap());
+        assert!(
+            of("x=\"a, validate-only").validates_only,
+            "the quote does not end"
+        );
+        assert!(
+            of("x=5\", validate-only, y=6\"").validates_only,
+            "no value begins with a quote"
+        );
+        let header = (
+            HeaderName::from_static("prefer"),
+            HeaderValue::from_bytes(b"validate-only; note=\xe9").unwrap(),
+        );
         assert!(Preferences::of(&[header].into_iter().collect()).validates_only);
     }
 
     #[test]
     fn a_wait_is_found_among_other_preferences() {
-        assert_eq!(of("handling=strict, Wait = 20").wait, Some(Duration::from_secs(20)));
-        assert_eq!(of("wait=99999999999999999999999").wait, Some(Duration::from_secs(u64::MAX)));
+        assert_eq!(
+            of("handling=strict, Wait = 20").wait,
+            Some(Duration::from_secs(20))
+        );
+        assert_eq!(
+            of("wait=99999999999999999999999").wait,
+            Some(Duration::from_secs(u64::MAX))
+        );
         for none in ["wait", "wait=0", "wait=-1", "wait=1.5", "handling=strict"] {
             assert_eq!(of(none).wait, None, "{none}");
         }

@@ -1,4 +1,5 @@
-//! By what a request is known: in the log, in the history of records, and to the client; nothing outside the server.
+//! By what a request is known: in the log, in the history of records, and to the client; nothing
+//! outside the server.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -25,14 +26,18 @@ tokio::task_local! {
 }
 
 thread_local! {
-    /// What was drawn and not given away. An identifier of a request is no secret, and can be drawn before its time.
+    /// What was drawn and not given away. An identifier of a request is no secret, and can be drawn
+    /// before its time.
     static DRAWN: RefCell<Option<Identifiers>> = const { RefCell::new(None) };
 }
 
 /// The client's identifier when it is well formed, else a new one.
 #[must_use]
 pub fn chosen(headers: &HeaderMap) -> RequestId {
-    let sent = headers.get(HEADER).and_then(|header| header.to_str().ok()).unwrap_or_default();
+    let sent = headers
+        .get(HEADER)
+        .and_then(|header| header.to_str().ok())
+        .unwrap_or_default();
     if is_well_formed(sent) {
         return sent.into();
     }
@@ -51,7 +56,9 @@ fn drawn() -> Option<String> {
 #[must_use]
 pub fn is_well_formed(id: &str) -> bool {
     (1..=MAX_LENGTH).contains(&id.len())
-        && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
 /// Answers a request under its identifier.
@@ -59,7 +66,8 @@ pub fn under<F: Future>(id: RequestId, answering: F) -> TaskLocalFuture<RequestI
     CURRENT.scope(id, answering)
 }
 
-/// The identifier of the request that is being answered here, on the event loop; nothing where none is.
+/// The identifier of the request that is being answered here, on the event loop; nothing where none
+/// is.
 #[must_use]
 pub fn current() -> Option<RequestId> {
     CURRENT.try_with(Clone::clone).ok()
@@ -79,7 +87,9 @@ mod tests {
 
     #[test]
     fn identifiers_that_are_made_differ() {
-        let made: HashSet<_> = (0..3 * DRAWN_AT_ONCE).map(|_| chosen(&HeaderMap::new())).collect();
+        let made: HashSet<_> = (0..3 * DRAWN_AT_ONCE)
+            .map(|_| chosen(&HeaderMap::new()))
+            .collect();
         assert_eq!(made.len(), 3 * DRAWN_AT_ONCE);
     }
 

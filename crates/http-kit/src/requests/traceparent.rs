@@ -15,12 +15,18 @@ pub fn well_formed(headers: &HeaderMap) -> Option<&str> {
     only.to_str().ok().filter(|text| is_well_formed(text))
 }
 
-/// Whether a text has the form of version 00: four parts in lower-case hexadecimal, and no id is all zeros.
+/// Whether a text has the form of version 00: four parts in lower-case hexadecimal, and no id is
+/// all zeros.
 fn is_well_formed(text: &str) -> bool {
     let parts: Vec<&str> = text.split('-').collect();
-    let is_hex = |part: &&str| part.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let is_hex = |part: &&str| {
+        part.bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
     let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
-    let [version, trace_id, parent_id, _] = parts[..] else { return false };
+    let [version, trace_id, parent_id, _] = parts[..] else {
+        return false;
+    };
     parts.iter().map(|part| part.len()).eq(LENGTHS)
         && parts.iter().all(is_hex)
         && version == VERSION

@@ -1,7 +1,7 @@
 //! Compression of replies with gzip, for clients that accept it.
 //!
-//! gzip alone: every client of HTTP knows it, and what others save beyond it does not pay for another library. Knows bytes
-//! and `Accept-Encoding`, and not which replies are compressed.
+//! gzip alone: every client of HTTP knows it, and what others save beyond it does not pay for
+//! another library. Knows bytes and `Accept-Encoding`, and not which replies are compressed.
 
 use std::io::Read as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,7 +12,8 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 
 use crate::responses::etag::GZIP;
 
-/// The smallest body that is compressed, in bytes. Below, nothing is saved that would be noticed on the way.
+/// The smallest body that is compressed, in bytes. Below, nothing is saved that would be noticed on
+/// the way.
 pub const MIN_BYTES: usize = 1_024;
 /// How hard a body is compressed that one client gets: cheaply.
 const FAST: u32 = 2;
@@ -23,8 +24,8 @@ const WINDOW_BITS: u8 = 15;
 /// So much is added to a compressed body whenever it is full, in bytes.
 const GROWTH: usize = 16_384;
 
-/// Compresses bodies, and reuses the memory for that. Cheap to clone; all clones share it. There are as many compressors as
-/// were ever in use at once.
+/// Compresses bodies, and reuses the memory for that. Cheap to clone; all clones share it. There
+/// are as many compressors as were ever in use at once.
 #[derive(Debug, Clone, Default)]
 pub struct Compressor(Arc<Mutex<Vec<Compress>>>);
 
@@ -33,10 +34,14 @@ impl Compressor {
     #[must_use]
     pub fn gzip(&self, body: &[u8]) -> Option<Vec<u8>> {
         let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut compress = idle.unwrap_or_else(|| Compress::new_gzip(Compression::new(FAST), WINDOW_BITS));
+        let mut compress =
+            idle.unwrap_or_else(|| Compress::new_gzip(Compression::new(FAST), WINDOW_BITS));
         let compressed = deflate(&mut compress, body);
         compress.reset();
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(compress);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(compress);
         compressed
     }
 }
@@ -44,7 +49,12 @@ impl Compressor {
 /// A body that is sent to many, compressed with gzip; nothing when that does not pay.
 #[must_use]
 pub fn gzip_thoroughly(body: &[u8]) -> Option<Vec<u8>> {
-    let compressed = || deflate(&mut Compress::new_gzip(Compression::new(THOROUGH), WINDOW_BITS), body);
+    let compressed = || {
+        deflate(
+            &mut Compress::new_gzip(Compression::new(THOROUGH), WINDOW_BITS),
+            body,
+        )
+    };
     (body.len() >= MIN_BYTES).then(compressed).flatten()
 }
 
@@ -64,10 +74,14 @@ fn deflate(compress: &mut Compress, body: &[u8]) -> Option<Vec<u8>> {
     let mut compressed = Vec::with_capacity(GROWTH);
     loop {
         let read = usize::try_from(compress.total_in()).ok()?;
-        let status = compress.compress_vec(body.get(read..)?, &mut compressed, FlushCompress::Finish).ok()?;
+        let status = compress
+            .compress_vec(body.get(read..)?, &mut compressed, FlushCompress::Finish)
+            .ok()?;
         match status {
             Status::StreamEnd => break,
-            Status::Ok | Status::BufError if compressed.len() < body.len() => compressed.reserve(GROWTH),
+            Status::Ok | Status::BufError if compressed.len() < body.len() => {
+                compressed.reserve(GROWTH)
+            }
             Status::Ok | Status::BufError => return None,
         }
     }
@@ -75,12 +89,15 @@ fn deflate(compress: &mut Compress, body: &[u8]) -> Option<Vec<u8>> {
     (compressed.len() < body.len()).then_some(compressed)
 }
 
-/// Whether a client wants replies compressed with gzip (RFC 9110, section 12.5.3): it says so, and does not like plain ones
-/// better.
+/// Whether a client wants replies compressed with gzip (RFC 9110, section 12.5.3): it says so, and
+/// does not like plain ones better.
 #[must_use]
 pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     let (mut gzip, mut any, mut identity) = (None, None, None);
-    for header in headers.get_all(ACCEPT_ENCODING).filter_map(|header| header.to_str().ok()) {
+    for header in headers
+        .get_all(ACCEPT_ENCODING)
+        .filter_map(|header| header.to_str().ok())
+    {
         for accepted in header.split(',') {
             let (coding, parameters) = accepted.split_once(';').unwrap_or((accepted, ""));
             let weight = Some(weight(parameters));
@@ -96,7 +113,8 @@ pub fn accepts_gzip(headers: &HeaderMap) -> bool {
     gzip > 0.0 && gzip >= identity.unwrap_or(0.0)
 }
 
-/// The weight among the parameters of an accepted coding, from 0 to 1; one that is malformed counts as 0.
+/// The weight among the parameters of an accepted coding, from 0 to 1; one that is malformed counts
+/// as 0.
 fn weight(parameters: &str) -> f32 {
     let weight = parameters.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -116,13 +134,22 @@ mod tests {
     use super::*;
 
     fn accepting(value: &'static str) -> HeaderMap {
-        [(ACCEPT_ENCODING, HeaderValue::from_static(value))].into_iter().collect()
+        [(ACCEPT_ENCODING, HeaderValue::from_static(value))]
+            .into_iter()
+            .collect()
     }
 
     #[test]
     fn gzip_is_used_where_the_client_accepts_it() {
-        for value in ["gzip", "GZIP", "br, gzip;q=0.5", "deflate, x-gzip", "*", "br;q=1, *;q=0.1", "gzip;q=1, identity"]
-        {
+        for value in [
+            "gzip",
+            "GZIP",
+            "br, gzip;q=0.5",
+            "deflate, x-gzip",
+            "*",
+            "br;q=1, *;q=0.1",
+            "gzip;q=1, identity",
+        ] {
             assert!(accepts_gzip(&accepting(value)), "{value}");
         }
         for value in [
@@ -144,8 +171,15 @@ mod tests {
     fn body_is_the_same_after_compression_and_decompression() {
         let compressor = Compressor::default();
         let json = r#"{"first_names":"Trainee","last_name":"Example"},"#.repeat(10_000);
-        for body in [json.as_bytes(), &json.as_bytes()[..MIN_BYTES], &json.as_bytes()[..100_001]] {
-            for compressed in [compressor.gzip(body).unwrap(), gzip_thoroughly(body).unwrap()] {
+        for body in [
+            json.as_bytes(),
+            &json.as_bytes()[..MIN_BYTES],
+            &json.as_bytes()[..100_001],
+        ] {
+            for compressed in [
+                compressor.gzip(body).unwrap(),
+                gzip_thoroughly(body).unwrap(),
+            ] {
                 assert!(compressed.len() < body.len() / 4, "{}", compressed.len());
                 assert_eq!(decompress(&compressed).unwrap(), body);
             }
@@ -157,7 +191,9 @@ mod tests {
     fn body_that_does_not_get_smaller_is_left_alone() {
         let mut state = 1_u64;
         let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 56) as u8
         };
         let noise: Vec<u8> = (0..100_000).map(|_| random()).collect();

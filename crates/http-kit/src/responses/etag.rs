@@ -1,7 +1,9 @@
-//! Entity tags (RFC 9110, section 8.8.3): made from the body of a reply, and compared with those that a client sends.
+//! Entity tags (RFC 9110, section 8.8.3): made from the body of a reply, and compared with those
+//! that a client sends.
 //!
-//! A reply that is sent compressed has the tag of the plain body with the content coding at its end, such as `"abc-gzip"`
-//! for `"abc"`. A client sends back whichever it received, so both stand for the same state of a record.
+//! A reply that is sent compressed has the tag of the plain body with the content coding at its
+//! end, such as `"abc-gzip"` for `"abc"`. A client sends back whichever it received, so both stand
+//! for the same state of a record.
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest as _, Sha256};
@@ -31,14 +33,15 @@ pub fn encoded(tag: &str, coding: &str) -> String {
 /// How entity tags are compared (section 8.8.3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// A weak tag matches no other: it does not promise that the representation is the same to the byte. For `If-Match`.
+    /// A weak tag matches no other: it does not promise that the representation is the same to the
+    /// byte. For `If-Match`.
     Strong,
     /// A weak tag matches the strong one. For `If-None-Match`.
     Weak,
 }
 
-/// The tag by which a client knows this content, among those of a header such as `If-None-Match`: the plain one, or that of a
-/// compressed reply.
+/// The tag by which a client knows this content, among those of a header such as `If-None-Match`:
+/// the plain one, or that of a compressed reply.
 #[must_use]
 pub fn find(tags: &str, tag: &str, comparison: Comparison) -> Option<String> {
     let sent = tags.split(',').map(str::trim).map(|sent| match comparison {
@@ -62,7 +65,9 @@ pub fn is_among(tags: &str, tag: &str, comparison: Comparison) -> bool {
 #[must_use]
 pub fn are_quoted(tags: &str) -> bool {
     let is_quoted = |tag: &str| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
-    tags.split(',').map(str::trim).all(|tag| tag == "*" || is_quoted(tag.trim_start_matches("W/")))
+    tags.split(',')
+        .map(str::trim)
+        .all(|tag| tag == "*" || is_quoted(tag.trim_start_matches("W/")))
 }
 
 #[cfg(test)]
@@ -86,10 +91,24 @@ mod tests {
             (format!("{other}, {gzip}"), &gzip),
             ("*".to_owned(), &tag),
         ] {
-            assert_eq!(find(&sent, &tag, Comparison::Weak).as_ref(), Some(known), "{sent}");
-            assert_eq!(is_among(&sent, &tag, Comparison::Strong), !sent.starts_with("W/"), "{sent}");
+            assert_eq!(
+                find(&sent, &tag, Comparison::Weak).as_ref(),
+                Some(known),
+                "{sent}"
+            );
+            assert_eq!(
+                is_among(&sent, &tag, Comparison::Strong),
+                !sent.starts_with("W/"),
+                "{sent}"
+            );
         }
-        for sent in [other.clone(), encoded(&other, GZIP), encoded(&tag, "br"), gzip.replace('"', ""), String::new()] {
+        for sent in [
+            other.clone(),
+            encoded(&other, GZIP),
+            encoded(&tag, "br"),
+            gzip.replace('"', ""),
+            String::new(),
+        ] {
             assert_eq!(find(&sent, &tag, Comparison::Weak), None, "{sent}");
         }
     }

@@ -1,4 +1,5 @@
-//! Links in the headers of replies (RFC 8288): added to those that are there, and to the page that helps with an error.
+//! Links in the headers of replies (RFC 8288): added to those that are there, and to the page that
+//! helps with an error.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -13,11 +14,14 @@ const HELP: &str = "rel=\"help\"";
 /// A link to the page of problems of a version, at a code or a status.
 #[must_use]
 pub fn help(label: Label, problem: &str) -> String {
-    format!("<{}>; {HELP}; type=\"text/html\"", paths::problem(label, problem))
+    format!(
+        "<{}>; {HELP}; type=\"text/html\"",
+        paths::problem(label, problem)
+    )
 }
 
-/// Adds links to the headers of a reply, in one header and before those that are there. Links consist of labels, dates and
-/// parts of paths, and are always the value of a header.
+/// Adds links to the headers of a reply, in one header and before those that are there. Links
+/// consist of labels, dates and parts of paths, and are always the value of a header.
 pub fn add_first(headers: &mut HeaderMap, links: &str) {
     let others = there(headers).map_or_else(String::new, |others| format!(", {others}"));
     set(headers, &format!("{links}{others}"));
@@ -33,15 +37,22 @@ fn set(headers: &mut HeaderMap, links: &str) {
     }
 }
 
-/// Adds a link to the page about the status, where a version refuses a request and the reply has no such link yet. A
-/// version that is gone says where to go by its links, and a cursor that is gone by having none.
+/// Adds a link to the page about the status, where a version refuses a request and the reply has no
+/// such link yet. A version that is gone says where to go by its links, and a cursor that is gone
+/// by having none.
 pub fn add_help(response: &mut HttpResponse, label: Label) {
     let status = response.status();
     let others = there(response.headers());
-    if !status.is_client_error() || status == StatusCode::GONE || others.is_some_and(|links| links.contains(HELP)) {
+    if !status.is_client_error()
+        || status == StatusCode::GONE
+        || others.is_some_and(|links| links.contains(HELP))
+    {
         return;
     }
     let others = others.map_or_else(String::new, |others| format!("{others}, "));
-    let links = format!("{others}{}", help(label, &paths::status_anchor(status.as_str())));
+    let links = format!(
+        "{others}{}",
+        help(label, &paths::status_anchor(status.as_str()))
+    );
     set(response.headers_mut(), &links);
 }

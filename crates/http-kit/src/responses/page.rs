@@ -1,8 +1,10 @@
-//! A page as it is sent: HTML with the headers that keep it to itself. What stands on it is not known here.
+//! A page as it is sent: HTML with the headers that keep it to itself. What stands on it is not
+//! known here.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpRequest, HttpResponse};
 use chrono::NaiveDate;
@@ -11,13 +13,13 @@ use crate::responses::etag;
 use crate::responses::shared_content::{Condition, SharedContent, conditional};
 
 /// Nothing is loaded but the style, from here; nothing is run; no other page frames this one.
-const POLICY: &str =
-    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 /// To be requested again each time.
 const FRESH: &str = "no-cache";
 
-/// A page that may be kept for a while, or must not be kept at all because it shows what somebody sent.
+/// A page that may be kept for a while, or must not be kept at all because it shows what somebody
+/// sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// To be requested again each time.

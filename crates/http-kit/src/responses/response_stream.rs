@@ -1,10 +1,12 @@
-//! Sends replies: in pieces, within the memory that there is for them, and compressed where the client accepts it.
+//! Sends replies: in pieces, within the memory that there is for them, and compressed where the
+//! client accepts it.
 //!
-//! actix-web copies a body into its write buffer as a whole unless it comes in pieces, and a client that does not read its
-//! reply would hold all of it there. In pieces, a connection holds at most 64 KiB: the write buffer, and the rest of a small
-//! body. The rest of a large body that was made for one request counts against the room for all of them together. Requests
-//! without a valid token or session have a room apart, so that they cannot use up that of the others. What is the same for
-//! everyone is shared, and costs nothing more however many ask for it.
+//! actix-web copies a body into its write buffer as a whole unless it comes in pieces, and a client
+//! that does not read its reply would hold all of it there. In pieces, a connection holds at most
+//! 64 KiB: the write buffer, and the rest of a small body. The rest of a large body that was made
+//! for one request counts against the room for all of them together. Requests without a valid token
+//! or session have a room apart, so that they cannot use up that of the others. What is the same
+//! for everyone is shared, and costs nothing more however many ask for it.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -16,7 +18,9 @@ use std::thread;
 use actix_web::body::{BodySize, BoxBody, EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, VARY};
+use actix_web::http::header::{
+    CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, VARY,
+};
 use actix_web::middleware::Next;
 use actix_web::web::{self, Bytes};
 use actix_web::{Error, HttpResponse};
@@ -28,23 +32,29 @@ use crate::responses::shared_content::SharedContent;
 
 /// The media type of JSON.
 pub const JSON: &str = "application/json; charset=utf-8";
-/// How full a connection's write buffer gets before it must be written, in bytes. The buffer holds at most one piece more.
+/// How full a connection's write buffer gets before it must be written, in bytes. The buffer holds
+/// at most one piece more.
 pub const WRITE_BUFFER_BYTES: usize = 16_384;
 /// The largest piece of a body, in bytes.
 const PIECE_BYTES: usize = 8_192;
 /// A body of so many bytes or less is kept without being counted.
 const ALWAYS_HELD_BYTES: usize = 32_768;
-/// What all larger bodies hold together that were made for one authenticated request each, in bytes.
+/// What all larger bodies hold together that were made for one authenticated request each, in
+/// bytes.
 const ROOM_BYTES: usize = 16 * 1_048_576;
-/// The same for requests without a valid token or session, in bytes: more than the largest usual page of `/docs/migrate`.
+/// The same for requests without a valid token or session, in bytes: more than the largest usual
+/// page of `/docs/migrate`.
 const UNAUTHENTICATED_ROOM_BYTES: usize = 4 * 1_048_576;
-/// Room for what stands around a part of a reply, in bytes: an idempotency key, a status and punctuation.
+/// Room for what stands around a part of a reply, in bytes: an idempotency key, a status and
+/// punctuation.
 const AROUND_PART_BYTES: usize = 512;
-/// A body of so many bytes or less is compressed where requests are answered, which takes less time than to hand it over.
+/// A body of so many bytes or less is compressed where requests are answered, which takes less time
+/// than to hand it over.
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
-/// Where the body of a reply comes from, which decides how it is sent. It is among the extensions of a response, or a
-/// [`SharedContent`] in its place; a response without either has a body that was made for its request.
+/// Where the body of a reply comes from, which decides how it is sent. It is among the extensions
+/// of a response, or a [`SharedContent`] in its place; a response without either has a body that
+/// was made for its request.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// It was made for this request, of which nobody says that it is authenticated.
@@ -62,7 +72,8 @@ pub enum Source {
 #[error("no room for another large reply")]
 pub struct NoMemory;
 
-/// What the body of a reply holds of the memory for large ones, as long as any clone of this exists.
+/// What the body of a reply holds of the memory for large ones, as long as any clone of this
+/// exists.
 #[derive(Debug, Clone, Default)]
 pub struct Reservation(Option<Arc<OwnedSemaphorePermit>>);
 
@@ -94,29 +105,33 @@ impl ResponseSender {
         }
     }
 
-    /// The source of the body of a reply to an authenticated request, counted. Must be asked where what was done for the reply can
-    /// still be undone.
+    /// The source of the body of a reply to an authenticated request, counted. Must be asked where
+    /// what was done for the reply can still be undone.
     ///
     /// # Errors
     ///
     /// [`NoMemory`] when other large replies wait to be read by their clients.
     pub fn count(&self, source: Source, bytes: usize) -> Result<Source, NoMemory> {
         match source {
-            Source::Request | Source::AuthenticatedRequest => Ok(Source::Counted(reserve(&self.room, bytes)?)),
+            Source::Request | Source::AuthenticatedRequest => {
+                Ok(Source::Counted(reserve(&self.room, bytes)?))
+            }
             Source::Counted(_) | Source::Shared(_) => Ok(source),
         }
     }
 
-    /// Like [`ResponseSender::count`], for a part of a larger reply: counted whatever its size, with the memory needed around it.
+    /// Like [`ResponseSender::count`], for a part of a larger reply: counted whatever its size,
+    /// with the memory needed around it.
     ///
     /// # Errors
     ///
     /// Like [`ResponseSender::count`].
     pub fn count_part(&self, source: Source, bytes: usize) -> Result<Source, NoMemory> {
         match source {
-            Source::Request | Source::AuthenticatedRequest => {
-                Ok(Source::Counted(acquire(&self.room, bytes + AROUND_PART_BYTES)?))
-            }
+            Source::Request | Source::AuthenticatedRequest => Ok(Source::Counted(acquire(
+                &self.room,
+                bytes + AROUND_PART_BYTES,
+            )?)),
             Source::Counted(_) | Source::Shared(_) => Ok(source),
         }
     }
@@ -133,11 +148,19 @@ impl ResponseSender {
     ) -> Result<ServiceResponse<EitherBody<Chunks>>, Error> {
         let accepts_gzip = compression::accepts_gzip(request.headers());
         let (request, mut response) = next.call(request).await?.into_parts();
-        let shared = response.extensions_mut().remove::<SharedContent>().map(Source::Shared);
-        let source = shared.or_else(|| response.extensions_mut().remove::<Source>()).unwrap_or(Source::Request);
+        let shared = response
+            .extensions_mut()
+            .remove::<SharedContent>()
+            .map(Source::Shared);
+        let source = shared
+            .or_else(|| response.extensions_mut().remove::<Source>())
+            .unwrap_or(Source::Request);
         let (response, body) = response.into_parts();
         let response = match body.try_into_bytes() {
-            Ok(body) => self.prepare(response, body, source, accepts_gzip).await.map_into_left_body(),
+            Ok(body) => self
+                .prepare(response, body, source, accepts_gzip)
+                .await
+                .map_into_left_body(),
             // A body that comes in pieces already.
             Err(body) => response.set_body(BoxBody::new(body)).map_into_right_body(),
         };
@@ -162,7 +185,10 @@ impl ResponseSender {
                     set_content_encoding(response.headers_mut());
                 }
                 let body = gzip.unwrap_or_else(|| content.plain()).clone();
-                return response.set_body(Chunks { rest: body, reservation: Reservation::default() });
+                return response.set_body(Chunks {
+                    rest: body,
+                    reservation: Reservation::default(),
+                });
             }
             Source::Counted(reservation) => Ok(reservation),
             Source::AuthenticatedRequest => reserve(&self.room, body.len()),
@@ -173,11 +199,20 @@ impl ResponseSender {
             Err(NoMemory) => {
                 let (busy, body) = (self.busy)().into_parts();
                 let rest = body.try_into_bytes().unwrap_or_default();
-                return busy.set_body(Chunks { rest, reservation: Reservation::default() });
+                return busy.set_body(Chunks {
+                    rest,
+                    reservation: Reservation::default(),
+                });
             }
         };
-        let pieces = Chunks { rest: body, reservation };
-        if accepts_gzip && is_json(response.headers()) && pieces.rest.len() >= compression::MIN_BYTES {
+        let pieces = Chunks {
+            rest: body,
+            reservation,
+        };
+        if accepts_gzip
+            && is_json(response.headers())
+            && pieces.rest.len() >= compression::MIN_BYTES
+        {
             let (pieces, is_compressed) = self.compress(pieces).await;
             if is_compressed {
                 set_content_encoding(response.headers_mut());
@@ -196,16 +231,28 @@ impl ResponseSender {
             // A large body keeps a processor busy, and others wait at this one.
             let compressor = self.compressor.clone();
             match self.compressing.acquire().await {
-                Ok(_turn) => web::block(move || compressor.gzip(&body)).await.ok().flatten(),
+                Ok(_turn) => web::block(move || compressor.gzip(&body))
+                    .await
+                    .ok()
+                    .flatten(),
                 Err(_closed) => None,
             }
         };
         match compressed {
             Some(compressed) => {
-                let Chunks { rest, mut reservation } = plain;
+                let Chunks {
+                    rest,
+                    mut reservation,
+                } = plain;
                 drop(rest);
                 reservation.shrink(compressed.len());
-                (Chunks { rest: compressed.into(), reservation }, true)
+                (
+                    Chunks {
+                        rest: compressed.into(),
+                        reservation,
+                    },
+                    true,
+                )
             }
             None => (plain, false),
         }
@@ -213,19 +260,27 @@ impl ResponseSender {
 }
 
 fn reserve(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, NoMemory> {
-    if bytes <= ALWAYS_HELD_BYTES { Ok(Reservation::default()) } else { acquire(room, bytes) }
+    if bytes <= ALWAYS_HELD_BYTES {
+        Ok(Reservation::default())
+    } else {
+        acquire(room, bytes)
+    }
 }
 
 fn acquire(room: &Arc<Semaphore>, bytes: usize) -> Result<Reservation, NoMemory> {
     let permits = u32::try_from(bytes).map_err(|_| NoMemory)?;
-    let permit = Arc::clone(room).try_acquire_many_owned(permits).map_err(|_| NoMemory)?;
+    let permit = Arc::clone(room)
+        .try_acquire_many_owned(permits)
+        .map_err(|_| NoMemory)?;
     Ok(Reservation(Some(Arc::new(permit))))
 }
 
 impl Reservation {
     /// Takes over what another part of the same body holds.
     pub fn merge(&mut self, part: Self) {
-        let Some(permit) = part.0.and_then(Arc::into_inner) else { return };
+        let Some(permit) = part.0.and_then(Arc::into_inner) else {
+            return;
+        };
         match self.0.as_mut().and_then(Arc::get_mut) {
             Some(held) => held.merge(permit),
             None => self.0 = Some(Arc::new(permit)),
@@ -256,7 +311,10 @@ impl MessageBody for Chunks {
         BodySize::Sized(self.rest.len() as u64)
     }
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Infallible>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Infallible>>> {
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
@@ -270,34 +328,53 @@ impl MessageBody for Chunks {
     }
 
     fn try_into_bytes(self) -> Result<Bytes, Self> {
-        if self.rest.len() <= PIECE_BYTES { Ok(self.rest) } else { Err(self) }
+        if self.rest.len() <= PIECE_BYTES {
+            Ok(self.rest)
+        } else {
+            Err(self)
+        }
     }
 }
 
-/// Whether another form of the reply could be sent to a client that accepts another one. A page that was made for one
-/// request is never compressed: it may show what somebody sent next to what nobody else may see, and the length would
-/// reveal it (the BREACH attack).
+/// Whether another form of the reply could be sent to a client that accepts another one. A page
+/// that was made for one request is never compressed: it may show what somebody sent next to what
+/// nobody else may see, and the length would reveal it (the BREACH attack).
 fn is_compressible(response: &HttpResponse<()>, source: &Source) -> bool {
-    matches!(source, Source::Shared(_)) || response.status() == StatusCode::NOT_MODIFIED || is_json(response.headers())
+    matches!(source, Source::Shared(_))
+        || response.status() == StatusCode::NOT_MODIFIED
+        || is_json(response.headers())
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
-    let is_json = |media_type: &[u8]| media_type == JSON.as_bytes() || media_type.ends_with(b"+json");
-    headers.get(CONTENT_TYPE).is_some_and(|media_type| is_json(media_type.as_bytes()))
+    let is_json =
+        |media_type: &[u8]| media_type == JSON.as_bytes() || media_type.ends_with(b"+json");
+    headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|media_type| is_json(media_type.as_bytes()))
 }
 
 /// Tells caches that the reply depends on what encodings a client accepts.
 fn vary_by_encoding(headers: &mut HeaderMap) {
     const ENCODING: &str = "Accept-Encoding";
-    let others = headers.get(VARY).and_then(|others| others.to_str().ok()).unwrap_or_default();
-    let both = if others.is_empty() { ENCODING.to_owned() } else { format!("{others}, {ENCODING}") };
+    let others = headers
+        .get(VARY)
+        .and_then(|others| others.to_str().ok())
+        .unwrap_or_default();
+    let both = if others.is_empty() {
+        ENCODING.to_owned()
+    } else {
+        format!("{others}, {ENCODING}")
+    };
     insert(headers, VARY, &both);
 }
 
 /// Tells the client that the body is compressed. The entity tag is that of this form.
 fn set_content_encoding(headers: &mut HeaderMap) {
     headers.insert(CONTENT_ENCODING, HeaderValue::from_static(GZIP));
-    let tag = headers.get(ETAG).and_then(|tag| tag.to_str().ok()).map(|tag| etag::encoded(tag, GZIP));
+    let tag = headers
+        .get(ETAG)
+        .and_then(|tag| tag.to_str().ok())
+        .map(|tag| etag::encoded(tag, GZIP));
     if let Some(tag) = tag {
         insert(headers, ETAG, &tag);
     }
@@ -325,11 +402,22 @@ mod tests {
     fn large_replies_are_counted_until_they_are_dropped() {
         let response_sender = response_sender();
         let largest = response_sender.count(Source::Request, ROOM_BYTES).unwrap();
-        assert!(matches!(response_sender.count(Source::Request, ALWAYS_HELD_BYTES + 1), Err(NoMemory)));
-        assert!(response_sender.count(Source::Request, ALWAYS_HELD_BYTES).is_ok());
+        assert!(matches!(
+            response_sender.count(Source::Request, ALWAYS_HELD_BYTES + 1),
+            Err(NoMemory)
+        ));
+        assert!(
+            response_sender
+                .count(Source::Request, ALWAYS_HELD_BYTES)
+                .is_ok()
+        );
         let counted = response_sender.count(largest.clone(), ROOM_BYTES).unwrap();
         drop(largest);
-        assert!(response_sender.count(Source::Request, ALWAYS_HELD_BYTES + 1).is_err());
+        assert!(
+            response_sender
+                .count(Source::Request, ALWAYS_HELD_BYTES + 1)
+                .is_err()
+        );
         drop(counted);
         assert!(response_sender.count(Source::Request, ROOM_BYTES).is_ok());
     }
@@ -342,11 +430,17 @@ mod tests {
         for _ in 0..100 {
             match response_sender.count_part(Source::Request, 1_000).unwrap() {
                 Source::Counted(part) => whole.merge(part),
-                Source::Request | Source::AuthenticatedRequest | Source::Shared(_) => panic!("not counted"),
+                Source::Request | Source::AuthenticatedRequest | Source::Shared(_) => {
+                    panic!("not counted")
+                }
             }
         }
         assert!(held() >= 100_000, "{}", held());
-        assert!(response_sender.count_part(Source::Request, ROOM_BYTES - 100_000).is_err());
+        assert!(
+            response_sender
+                .count_part(Source::Request, ROOM_BYTES - 100_000)
+                .is_err()
+        );
         whole.shrink(100_000);
         assert_eq!(held(), 100_000);
         drop(whole);
@@ -358,7 +452,9 @@ mod tests {
         let response_sender = response_sender();
         let send = async |source| {
             let body = Bytes::from(vec![b'x'; 1_048_576]);
-            response_sender.prepare(HttpResponse::Ok().finish().drop_body(), body, source, false).await
+            response_sender
+                .prepare(HttpResponse::Ok().finish().drop_body(), body, source, false)
+                .await
         };
         let mut unread = Vec::new();
         loop {
@@ -369,7 +465,10 @@ mod tests {
             unread.push(response);
         }
         assert_eq!(unread.len(), 4);
-        assert_eq!(send(Source::AuthenticatedRequest).await.status(), StatusCode::OK);
+        assert_eq!(
+            send(Source::AuthenticatedRequest).await.status(),
+            StatusCode::OK
+        );
         assert!(response_sender.count(Source::Request, ROOM_BYTES).is_ok());
         drop(unread);
         assert_eq!(send(Source::Request).await.status(), StatusCode::OK);
@@ -380,14 +479,22 @@ mod tests {
         let response_sender = response_sender();
         let body: Vec<u8> = (0..100_000_u32).map(|index| (index % 251) as u8).collect();
         let reservation = reserve(&response_sender.room, body.len()).unwrap();
-        let mut pieces = pin!(Chunks { rest: body.clone().into(), reservation });
+        let mut pieces = pin!(Chunks {
+            rest: body.clone().into(),
+            reservation
+        });
         assert_eq!(pieces.size(), BodySize::Sized(100_000));
         let mut received = Vec::new();
         while let Some(Ok(piece)) = poll_fn(|context| pieces.as_mut().poll_next(context)).await {
             assert!(piece.len() <= PIECE_BYTES);
             received.extend_from_slice(&piece);
             let held = ROOM_BYTES - response_sender.room.available_permits();
-            assert_eq!(held == 0, received.len() == body.len(), "{held} after {}", received.len());
+            assert_eq!(
+                held == 0,
+                received.len() == body.len(),
+                "{held} after {}",
+                received.len()
+            );
         }
         assert_eq!(received, body);
     }
@@ -398,13 +505,26 @@ mod tests {
         let noise = entity_tags(4_000);
         let body = Bytes::from(noise.repeat(2));
         let reservation = reserve(&response_sender.room, body.len()).unwrap();
-        let (pieces, is_compressed) = response_sender.compress(Chunks { rest: body.clone(), reservation }).await;
+        let (pieces, is_compressed) = response_sender
+            .compress(Chunks {
+                rest: body.clone(),
+                reservation,
+            })
+            .await;
         assert!(is_compressed && pieces.rest.len() > ALWAYS_HELD_BYTES);
-        assert_eq!(ROOM_BYTES - response_sender.room.available_permits(), pieces.rest.len());
+        assert_eq!(
+            ROOM_BYTES - response_sender.room.available_permits(),
+            pieces.rest.len()
+        );
         assert_eq!(compression::decompress(&pieces.rest).unwrap(), body);
         let plain = Bytes::from("{}".repeat(40_000));
         let reservation = reserve(&response_sender.room, plain.len()).unwrap();
-        let (small, _) = response_sender.compress(Chunks { rest: plain, reservation }).await;
+        let (small, _) = response_sender
+            .compress(Chunks {
+                rest: plain,
+                reservation,
+            })
+            .await;
         drop(pieces);
         assert!(small.rest.len() < ALWAYS_HELD_BYTES);
         assert_eq!(response_sender.room.available_permits(), ROOM_BYTES);
@@ -412,6 +532,8 @@ mod tests {
 
     /// Text that is compressed to somewhat more than half of its size.
     fn entity_tags(count: usize) -> String {
-        (0..count).map(|number| etag::of(number.to_string().as_bytes())).collect()
+        (0..count)
+            .map(|number| etag::of(number.to_string().as_bytes()))
+            .collect()
     }
 }

@@ -1,4 +1,5 @@
-//! Content that is the same for everyone: made once, with its entity tag and its compressed form, and sent to many.
+//! Content that is the same for everyone: made once, with its entity tag and its compressed form,
+//! and sent to many.
 //!
 //! Whoever asks shares the same bytes, so that a reply costs no memory of its own.
 
@@ -29,14 +30,22 @@ impl SharedContent {
     #[must_use]
     pub fn of(plain: impl Into<Bytes>) -> Self {
         let plain = plain.into();
-        Self(Arc::new(Forms { entity_tag: etag::of(&plain), plain: plain.into(), gzip: OnceLock::new() }))
+        Self(Arc::new(Forms {
+            entity_tag: etag::of(&plain),
+            plain: plain.into(),
+            gzip: OnceLock::new(),
+        }))
     }
 
     /// Content that was compressed with gzip when the program was built.
     #[must_use]
     pub fn compressed(gzip: &'static [u8]) -> Self {
         let bytes = Some(Bytes::from_static(gzip));
-        Self(Arc::new(Forms { entity_tag: etag::of(gzip), plain: OnceLock::new(), gzip: bytes.into() }))
+        Self(Arc::new(Forms {
+            entity_tag: etag::of(gzip),
+            plain: OnceLock::new(),
+            gzip: bytes.into(),
+        }))
     }
 
     /// The entity tag of the plain form.
@@ -49,7 +58,12 @@ impl SharedContent {
     #[must_use]
     pub fn plain(&self) -> &Bytes {
         self.0.plain.get_or_init(|| {
-            let gzip = self.0.gzip.get().and_then(Option::as_ref).map_or(&[][..], |gzip| gzip);
+            let gzip = self
+                .0
+                .gzip
+                .get()
+                .and_then(Option::as_ref)
+                .map_or(&[][..], |gzip| gzip);
             let plain = compression::decompress(gzip).unwrap_or_else(|error| {
                 log::error!("content of the program cannot be decompressed: {error}");
                 Vec::new()
@@ -61,12 +75,16 @@ impl SharedContent {
     /// The form compressed with gzip; nothing where compression does not pay.
     #[must_use]
     pub fn gzip(&self) -> Option<&Bytes> {
-        self.0.gzip.get_or_init(|| compression::gzip_thoroughly(self.plain()).map(Bytes::from)).as_ref()
+        self.0
+            .gzip
+            .get_or_init(|| compression::gzip_thoroughly(self.plain()).map(Bytes::from))
+            .as_ref()
     }
 
-    /// The reply to a request for this content, with these headers and the entity tag; it has no body when the client
-    /// has the content already. The body is the plain form. Where replies are sent through
-    /// [`crate::responses::response_stream`], a client that accepts gzip gets the compressed form in its place.
+    /// The reply to a request for this content, with these headers and the entity tag; it has no
+    /// body when the client has the content already. The body is the plain form. Where replies are
+    /// sent through [`crate::responses::response_stream`], a client that accepts gzip gets the
+    /// compressed form in its place.
     #[must_use]
     pub fn response(&self, request: &HttpRequest, headers: &[(HeaderName, &str)]) -> HttpResponse {
         match conditional(request, self.entity_tag(), headers) {
@@ -89,26 +107,45 @@ pub enum Condition {
 
 /// The head of the reply to a request for what has this entity tag, with these headers.
 #[must_use]
-pub fn conditional(request: &HttpRequest, entity_tag: &str, headers: &[(HeaderName, &str)]) -> Condition {
-    let tags = request.headers().get(IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+pub fn conditional(
+    request: &HttpRequest,
+    entity_tag: &str,
+    headers: &[(HeaderName, &str)],
+) -> Condition {
+    let tags = request
+        .headers()
+        .get(IF_NONE_MATCH)
+        .and_then(|tags| tags.to_str().ok());
     let cached = tags.and_then(|tags| find(tags, entity_tag, Comparison::Weak));
-    let mut response = if cached.is_some() { HttpResponse::NotModified() } else { HttpResponse::Ok() };
+    let mut response = if cached.is_some() {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
     for (name, value) in headers {
         if cached.is_none() || *name != CONTENT_TYPE {
             response.insert_header((name.clone(), *value));
         }
     }
     response.insert_header((ETAG, cached.as_deref().unwrap_or(entity_tag)));
-    if cached.is_some() { Condition::Cached(response) } else { Condition::Modified(response) }
+    if cached.is_some() {
+        Condition::Cached(response)
+    } else {
+        Condition::Modified(response)
+    }
 }
 
 impl fmt::Debug for SharedContent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("SharedContent").field(&self.0.entity_tag).finish()
+        formatter
+            .debug_tuple("SharedContent")
+            .field(&self.0.entity_tag)
+            .finish()
     }
 }
 
-/// Content by its address, each made when it is first requested. Cheap to clone; all clones share it.
+/// Content by its address, each made when it is first requested. Cheap to clone; all clones share
+/// it.
 ///
 /// Nothing is ever removed, so only addresses that exist may be used, of which there are few.
 #[derive(Debug, Clone, Default)]
@@ -120,9 +157,13 @@ impl SharedContentCache {
     /// # Errors
     ///
     /// That of `make`; then nothing is stored.
-    pub fn get<E>(&self, address: &str, make: impl FnOnce() -> Result<Vec<u8>, E>) -> Result<SharedContent, E> {
-        // Others wait meanwhile: what they ask for is made by then, or soon. A poisoned lock is no harm: content is
-        // stored whole.
+    pub fn get<E>(
+        &self,
+        address: &str,
+        make: impl FnOnce() -> Result<Vec<u8>, E>,
+    ) -> Result<SharedContent, E> {
+        // Others wait meanwhile: what they ask for is made by then, or soon. A poisoned lock is no
+        // harm: content is stored whole.
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = cache.get(address) {
             return Ok(content.clone());
@@ -145,8 +186,13 @@ mod tests {
     fn content_is_made_and_compressed_once() {
         let cache = SharedContentCache::default();
         let text = "the same for everyone ".repeat(100);
-        let first = cache.get::<()>("/one", || Ok(text.clone().into_bytes())).unwrap();
-        let again = cache.clone().get::<()>("/one", || panic!("made twice")).unwrap();
+        let first = cache
+            .get::<()>("/one", || Ok(text.clone().into_bytes()))
+            .unwrap();
+        let again = cache
+            .clone()
+            .get::<()>("/one", || panic!("made twice"))
+            .unwrap();
         assert_eq!(first.plain(), text.as_bytes());
         assert_eq!(first.plain().as_ptr(), again.plain().as_ptr());
         let gzip = first.gzip().unwrap();
@@ -160,11 +206,21 @@ mod tests {
     #[actix_web::test]
     async fn reply_has_its_body_on_a_listener_without_middleware() {
         let gzip: &'static [u8] =
-            compression::gzip_thoroughly("part of the program ".repeat(100).as_bytes()).unwrap().leak();
-        for content in [SharedContent::of("body { margin: 0 }"), SharedContent::compressed(gzip)] {
+            compression::gzip_thoroughly("part of the program ".repeat(100).as_bytes())
+                .unwrap()
+                .leak();
+        for content in [
+            SharedContent::of("body { margin: 0 }"),
+            SharedContent::compressed(gzip),
+        ] {
             let response = content.response(&TestRequest::get().to_http_request(), &[]);
-            assert_eq!(to_bytes(response.into_body()).await.unwrap(), content.plain());
-            let known = TestRequest::get().insert_header((IF_NONE_MATCH, content.entity_tag())).to_http_request();
+            assert_eq!(
+                to_bytes(response.into_body()).await.unwrap(),
+                content.plain()
+            );
+            let known = TestRequest::get()
+                .insert_header((IF_NONE_MATCH, content.entity_tag()))
+                .to_http_request();
             let response = content.response(&known, &[]);
             assert_eq!(response.status(), StatusCode::NOT_MODIFIED);
             assert!(to_bytes(response.into_body()).await.unwrap().is_empty());

@@ -3,9 +3,9 @@
 use std::any::Any;
 
 use diesel::connection::{
-    AnsiTransactionManager, CacheSize, Connection, ConnectionSealed, DefaultLoadingMode, Instrumentation,
-    InstrumentationEvent, LoadConnection, MultiConnectionHelper, SimpleConnection, StrQueryHelper,
-    TransactionManager as _,
+    AnsiTransactionManager, CacheSize, Connection, ConnectionSealed, DefaultLoadingMode,
+    Instrumentation, InstrumentationEvent, LoadConnection, MultiConnectionHelper, SimpleConnection,
+    StrQueryHelper, TransactionManager as _,
 };
 use diesel::expression::QueryMetadata;
 use diesel::migration::{CREATE_MIGRATIONS_TABLE, MigrationConnection};
@@ -23,10 +23,17 @@ use crate::row::{PostgresRow, Rows};
 
 impl SimpleConnection for PostgresConnection {
     fn batch_execute(&mut self, sql: &str) -> QueryResult<()> {
-        self.instrumentation.on_connection_event(InstrumentationEvent::start_query(&StrQueryHelper::new(sql)));
-        let outcome = self.execute_text(sql).map_err(|failure| self.failed(failure));
+        self.instrumentation
+            .on_connection_event(InstrumentationEvent::start_query(&StrQueryHelper::new(sql)));
+        let outcome = self
+            .execute_text(sql)
+            .map_err(|failure| self.failed(failure));
         let error = outcome.as_ref().err();
-        self.instrumentation.on_connection_event(InstrumentationEvent::finish_query(&StrQueryHelper::new(sql), error));
+        self.instrumentation
+            .on_connection_event(InstrumentationEvent::finish_query(
+                &StrQueryHelper::new(sql),
+                error,
+            ));
         outcome
     }
 }
@@ -39,7 +46,9 @@ impl Connection for PostgresConnection {
 
     /// Connects to any host of the address, with the settings of the server.
     fn establish(url: &str) -> ConnectionResult<Self> {
-        let address = url.parse::<Address>().map_err(|error| ConnectionError::BadConnection(error.to_string()))?;
+        let address = url
+            .parse::<Address>()
+            .map_err(|error| ConnectionError::BadConnection(error.to_string()))?;
         Self::connect(&address, &Session::default(), Node::Any)
             .map_err(|error| ConnectionError::BadConnection(error.to_string()))
     }
@@ -50,7 +59,9 @@ impl Connection for PostgresConnection {
     {
         self.reporting(source, |connection| {
             let bound = connection.bind(source)?;
-            connection.execute_bound(bound).map_err(|failure| connection.failed(failure))
+            connection
+                .execute_bound(bound)
+                .map_err(|failure| connection.failed(failure))
         })
     }
 
@@ -81,7 +92,9 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
         match std::mem::take(&mut self.next_query) {
             NextQuery::Load => self.reporting(&source, |connection| {
                 let bound = connection.bind(&source)?;
-                connection.load_bound(bound).map_err(|failure| connection.failed(failure))
+                connection
+                    .load_bound(bound)
+                    .map_err(|failure| connection.failed(failure))
             }),
             NextQuery::Queue => self.reporting(&source, |connection| {
                 let bound = connection.bind(&source)?;
@@ -89,7 +102,11 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
                 Ok(Rows::of(Vec::new()))
             }),
             NextQuery::Take(rows) => {
-                let missing = || DieselError::DeserializationError("the query that was queued was not answered".into());
+                let missing = || {
+                    DieselError::DeserializationError(
+                        "the query that was queued was not answered".into(),
+                    )
+                };
                 rows.into_rows().map(Rows::of).ok_or_else(missing)
             }
         }
@@ -124,6 +141,8 @@ impl MultiConnectionHelper for PostgresConnection {
     }
 
     fn from_any(lookup: &mut dyn Any) -> Option<&mut <Pg as TypeMetadata>::MetadataLookup> {
-        lookup.downcast_mut::<Self>().map(|connection| connection as &mut dyn PgMetadataLookup)
+        lookup
+            .downcast_mut::<Self>()
+            .map(|connection| connection as &mut dyn PgMetadataLookup)
     }
 }

@@ -1,4 +1,5 @@
-//! The list of erasures as a file: what is written of one, and read back to erase again what a restored backup has brought back.
+//! The list of erasures as a file: what is written of one, and read back to erase again what a
+//! restored backup has brought back.
 
 use chrono::{DateTime, Utc};
 use domain::commands::erasure::{MAX_GROUND_CHARS, ground};
@@ -8,7 +9,14 @@ use storage::records::erasure::{Erasure, ErasureOrder};
 use crate::import::{Importable, Row, RowProblem};
 
 /// The columns, in the order in which they are written.
-pub const HEADINGS: [&str; 6] = [TRAINEE_ID, PROVIDER, ERASED_AT, BY, GROUND, "entries_removed"];
+pub const HEADINGS: [&str; 6] = [
+    TRAINEE_ID,
+    PROVIDER,
+    ERASED_AT,
+    BY,
+    GROUND,
+    "entries_removed",
+];
 
 const TRAINEE_ID: &str = "trainee_id";
 const PROVIDER: &str = "provider";
@@ -19,8 +27,22 @@ const GROUND: &str = "ground";
 /// The cells of an erasure.
 #[must_use]
 pub fn cells(erasure: &Erasure) -> [String; 6] {
-    let Erasure { trainee_id, ukprn, erased_at, by, ground, entries } = erasure.clone();
-    [trainee_id, ukprn, timestamp(erased_at), by, ground, entries.to_string()]
+    let Erasure {
+        trainee_id,
+        ukprn,
+        erased_at,
+        by,
+        ground,
+        entries,
+    } = erasure.clone();
+    [
+        trainee_id,
+        ukprn,
+        timestamp(erased_at),
+        by,
+        ground,
+        entries.to_string(),
+    ]
 }
 
 /// An erasure that is to be made again.
@@ -35,8 +57,25 @@ pub struct ErasureRow {
 }
 
 impl From<Erasure> for ErasureRow {
-    fn from(Erasure { trainee_id, ukprn, erased_at, by, ground, .. }: Erasure) -> Self {
-        Self { ukprn, trainee_id, order: ErasureOrder { by, ground, erased_at: Some(erased_at) } }
+    fn from(
+        Erasure {
+            trainee_id,
+            ukprn,
+            erased_at,
+            by,
+            ground,
+            ..
+        }: Erasure,
+    ) -> Self {
+        Self {
+            ukprn,
+            trainee_id,
+            order: ErasureOrder {
+                by,
+                ground,
+                erased_at: Some(erased_at),
+            },
+        }
     }
 }
 
@@ -45,10 +84,23 @@ impl Importable for ErasureRow {
 
     fn from_row(row: &Row<'_>) -> Result<Self, RowProblem> {
         let text = |column| row.text(column).ok_or(RowProblem::Blank(column));
-        let erased_at: DateTime<Utc> = text(ERASED_AT)?.parse().map_err(|_| RowProblem::BadTimestamp(ERASED_AT))?;
-        let too_long = |_| RowProblem::TooLong { column: GROUND, max: MAX_GROUND_CHARS };
+        let erased_at: DateTime<Utc> = text(ERASED_AT)?
+            .parse()
+            .map_err(|_| RowProblem::BadTimestamp(ERASED_AT))?;
+        let too_long = |_| RowProblem::TooLong {
+            column: GROUND,
+            max: MAX_GROUND_CHARS,
+        };
         let ground = ground(&text(GROUND)?).map_err(too_long)?;
-        let order = ErasureOrder { by: text(BY)?, ground, erased_at: Some(erased_at) };
-        Ok(Self { ukprn: text(PROVIDER)?, trainee_id: text(TRAINEE_ID)?, order })
+        let order = ErasureOrder {
+            by: text(BY)?,
+            ground,
+            erased_at: Some(erased_at),
+        };
+        Ok(Self {
+            ukprn: text(PROVIDER)?,
+            trainee_id: text(TRAINEE_ID)?,
+            order,
+        })
     }
 }

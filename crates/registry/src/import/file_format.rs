@@ -27,7 +27,8 @@ pub enum FileFormat {
     Binary,
 }
 
-/// The format of a file whose header row, with these names, lacks columns; `None` where the format is not the reason.
+/// The format of a file whose header row, with these names, lacks columns; `None` where the format
+/// is not the reason.
 pub(super) fn of<'a>(
     header: &ByteRecord,
     names: impl Iterator<Item = Cow<'a, str>>,

@@ -19,7 +19,11 @@ const OPEN: &str = "Open";
 
 impl Row<'_> {
     /// The text of a column that is copied into a field of placements, and no longer than that.
-    fn text_for(&self, column: &'static str, field: PlacementField) -> Result<Option<String>, RowProblem> {
+    fn text_for(
+        &self,
+        column: &'static str,
+        field: PlacementField,
+    ) -> Result<Option<String>, RowProblem> {
         let text = self.text(column);
         let max = field.info().max.unwrap_or(usize::MAX);
         if text.as_ref().is_some_and(|text| text.chars().count() > max) {
@@ -41,7 +45,8 @@ impl Row<'_> {
     }
 
     fn name(&self, column: &'static str) -> Result<String, RowProblem> {
-        self.text_for(column, PlacementField::name)?.ok_or(RowProblem::Blank(column))
+        self.text_for(column, PlacementField::name)?
+            .ok_or(RowProblem::Blank(column))
     }
 }
 
@@ -53,7 +58,9 @@ impl Importable for SchoolDetails {
             urn: row.urn()?.ok_or(RowProblem::BadUrn)?,
             name: row.name(SCHOOL_NAME)?,
             postcode: row.text_for(POSTCODE, PlacementField::postcode)?,
-            open: row.text(STATUS).is_some_and(|status| status.starts_with(OPEN)),
+            open: row
+                .text(STATUS)
+                .is_some_and(|status| status.starts_with(OPEN)),
         })
     }
 }
@@ -69,7 +76,11 @@ impl Importable for PartnerDetails {
         if ukprn.as_deref().is_some_and(|ukprn| !is_ukprn(ukprn)) {
             return Err(RowProblem::BadUkprn);
         }
-        Ok(Self { urn, ukprn, name: row.name(PARTNER_NAME)? })
+        Ok(Self {
+            urn,
+            ukprn,
+            name: row.name(PARTNER_NAME)?,
+        })
     }
 }
 

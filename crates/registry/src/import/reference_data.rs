@@ -1,4 +1,5 @@
-//! Reference data in files: lists that take the place of those in the program, and the latter written out.
+//! Reference data in files: lists that take the place of those in the program, and the latter
+//! written out.
 //!
 //! Knows folders and files; what is in them is for [`domain::lists`].
 
@@ -53,8 +54,8 @@ pub enum ReferenceDataError {
     },
 }
 
-/// The lists in the program, except those for which there is a file in the folder. Files and folders whose names begin
-/// with a dot are passed over.
+/// The lists in the program, except those for which there is a file in the folder. Files and
+/// folders whose names begin with a dot are passed over.
 ///
 /// # Errors
 ///
@@ -65,7 +66,10 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
         |source| ReferenceDataError::File { path, source }
     };
     let mut texts = HashMap::new();
-    let unreadable = |source| ReferenceDataError::Folder { path: folder.to_owned(), source };
+    let unreadable = |source| ReferenceDataError::Folder {
+        path: folder.to_owned(),
+        source,
+    };
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(failed(folder))?;
         if entry.file_name().as_encoded_bytes().starts_with(b".") {
@@ -75,12 +79,20 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
         let table = Lists::tables().find(|table| entry.file_name() == *file_name(table));
         let table = table.ok_or_else(|| ReferenceDataError::UnknownName(path.clone()))?;
         let bytes = fs::read(&path).map_err(failed(&path))?;
-        texts.insert(table.name, String::from_utf8(bytes).map_err(|_| ReferenceDataError::NotText(path))?);
+        texts.insert(
+            table.name,
+            String::from_utf8(bytes).map_err(|_| ReferenceDataError::NotText(path))?,
+        );
     }
-    let lists = Lists::with_replacements(|name| texts.get(name).map(String::as_str)).map_err(|error| {
-        let ListError { list, line, kind } = error;
-        ReferenceDataError::Malformed { path: folder.join(format!("{list}.{EXTENSION}")), line, kind }
-    })?;
+    let lists =
+        Lists::with_replacements(|name| texts.get(name).map(String::as_str)).map_err(|error| {
+            let ListError { list, line, kind } = error;
+            ReferenceDataError::Malformed {
+                path: folder.join(format!("{list}.{EXTENSION}")),
+                line,
+                kind,
+            }
+        })?;
     let mut replaced: Vec<_> = texts.into_keys().collect();
     replaced.sort_unstable();
     log::info!("lists from {}: {}", folder.display(), replaced.join(", "));
@@ -88,28 +100,37 @@ pub fn with_files_of(folder: &Path) -> Result<&'static Lists, ReferenceDataError
     Ok(Box::leak(Box::new(lists)))
 }
 
-/// Writes the lists in the program into a folder, which is made in one that exists when it is absent, and gives their number.
+/// Writes the lists in the program into a folder, which is made in one that exists when it is
+/// absent, and gives their number.
 ///
 /// # Errors
 ///
 /// Why a file cannot be written; one that is there already is not touched.
 pub fn export(folder: &Path) -> Result<usize, ReferenceDataError> {
-    let write = |path: &Path, table: &Table| fs::File::create_new(path)?.write_all(table.text.as_bytes());
-    create_folder(folder).map_err(|source| ReferenceDataError::File { path: folder.to_owned(), source })?;
+    let write =
+        |path: &Path, table: &Table| fs::File::create_new(path)?.write_all(table.text.as_bytes());
+    create_folder(folder).map_err(|source| ReferenceDataError::File {
+        path: folder.to_owned(),
+        source,
+    })?;
     let mut count = 0;
     for table in Lists::tables() {
         let path = folder.join(file_name(&table));
         write(&path, &table).map_err(|source| {
             let is_there = source.kind() == io::ErrorKind::AlreadyExists;
-            if is_there { ReferenceDataError::Exists(path) } else { ReferenceDataError::File { path, source } }
+            if is_there {
+                ReferenceDataError::Exists(path)
+            } else {
+                ReferenceDataError::File { path, source }
+            }
         })?;
         count += 1;
     }
     Ok(count)
 }
 
-/// Makes a folder in one that exists, unless it is there already. A whole path that is made would hide that it was mistyped, or
-/// that a disk is not mounted.
+/// Makes a folder in one that exists, unless it is there already. A whole path that is made would
+/// hide that it was mistyped, or that a disk is not mounted.
 ///
 /// # Errors
 ///
@@ -152,11 +173,22 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             let error = with_files_of(folder.path()).unwrap_err().to_string();
             fs::remove_file(&path).unwrap();
-            error.strip_prefix(path.to_str().unwrap()).unwrap_or(&error).to_owned()
+            error
+                .strip_prefix(path.to_str().unwrap())
+                .unwrap_or(&error)
+                .to_owned()
         };
-        assert_eq!(refused("sex.csv", b"code,name\n10,Female\n10,Male\n"), ", line 3: code 10 is there already");
-        assert_eq!(refused("sex.csv", b"code,name\n10,\xff\n"), ": the file is not UTF-8 text");
-        assert!(refused("sexes.csv", b"code,name\n10,Female\n").starts_with(": no list has this name"));
+        assert_eq!(
+            refused("sex.csv", b"code,name\n10,Female\n10,Male\n"),
+            ", line 3: code 10 is there already"
+        );
+        assert_eq!(
+            refused("sex.csv", b"code,name\n10,\xff\n"),
+            ": the file is not UTF-8 text"
+        );
+        assert!(
+            refused("sexes.csv", b"code,name\n10,Female\n").starts_with(": no list has this name")
+        );
         fs::write(folder.path().join(".keep"), "").unwrap();
         with_files_of(folder.path()).unwrap();
     }

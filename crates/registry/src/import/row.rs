@@ -19,17 +19,26 @@ impl<'a> Row<'a> {
         optional_columns: &'static [&'static str],
         cells: &'a [Cow<'a, str>],
     ) -> Self {
-        Self { columns, optional_columns, cells }
+        Self {
+            columns,
+            optional_columns,
+            cells,
+        }
     }
 
-    /// The text of a column, in which each run of white space and control characters is one space; `None` when it is
-    /// blank.
+    /// The text of a column, in which each run of white space and control characters is one space;
+    /// `None` when it is blank.
     #[must_use]
     pub fn text(&self, column: &str) -> Option<String> {
         let mut columns = self.columns.iter().chain(self.optional_columns);
-        let cell = columns.position(|name| *name == column).and_then(|at| self.cells.get(at))?;
+        let cell = columns
+            .position(|name| *name == column)
+            .and_then(|at| self.cells.get(at))?;
         let words = cell.split(|letter: char| letter.is_whitespace() || letter.is_control());
-        let text = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+        let text = words
+            .filter(|word| !word.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ");
         Some(text).filter(|text| !is_blank(text))
     }
 }

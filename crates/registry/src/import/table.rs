@@ -16,21 +16,23 @@ use super::{ImportError, RowProblem, file_format};
 pub(super) struct Table<R> {
     rows: Rows<R>,
     record: ByteRecord,
-    /// The positions of the requested columns in a row; `None` of an optional one that the file does not have.
+    /// The positions of the requested columns in a row; `None` of an optional one that the file
+    /// does not have.
     places: Vec<Option<usize>>,
     width: usize,
 }
 
 /// The rows as they stand in the file.
 ///
-/// Rows end at a line feed alone, and each has one: so the line on which a row ends is certain, however many blank lines
-/// come before it.
+/// Rows end at a line feed alone, and each has one: so the line on which a row ends is certain,
+/// however many blank lines come before it.
 struct Rows<R>(Reader<Chain<LineFeeds<R>, Ending>>);
 
 /// A file whose lines end with LF, CR or both, read with LF alone.
 struct LineFeeds<R> {
     file: R,
-    /// Whether the last byte was a carriage return: a line feed behind it belongs to the same end of a line.
+    /// Whether the last byte was a carriage return: a line feed behind it belongs to the same end
+    /// of a line.
     follows_return: bool,
 }
 
@@ -48,7 +50,10 @@ impl<R: Read> Read for LineFeeds<R> {
             }
             // Nothing read means the end of the file.
             if count == 0 || !kept.is_empty() {
-                buffer.iter_mut().zip(&kept).for_each(|(place, byte)| *place = *byte);
+                buffer
+                    .iter_mut()
+                    .zip(&kept)
+                    .for_each(|(place, byte)| *place = *byte);
                 return Ok(kept.len());
             }
         }
@@ -63,7 +68,8 @@ struct Place {
     is_closed: bool,
 }
 
-/// What is put behind a file: an end for its last row, and an empty row, which is left over where that row was closed.
+/// What is put behind a file: an end for its last row, and an empty row, which is left over where
+/// that row was closed.
 struct Ending {
     left: &'static [u8],
     is_over: bool,
@@ -83,11 +89,21 @@ impl<R: Read> Rows<R> {
             .has_headers(false)
             .flexible(true)
             .terminator(Terminator::Any(b'\n'))
-            .from_reader(LineFeeds { file, follows_return: false }.chain(Ending { left: b"\n\n", is_over: false }));
+            .from_reader(
+                LineFeeds {
+                    file,
+                    follows_return: false,
+                }
+                .chain(Ending {
+                    left: b"\n\n",
+                    is_over: false,
+                }),
+            );
         Self(rows)
     }
 
-    /// Reads the next row that has a cell which is not blank, and returns its place; `None` at the end.
+    /// Reads the next row that has a cell which is not blank, and returns its place; `None` at the
+    /// end.
     fn next(&mut self, record: &mut ByteRecord) -> Result<Option<Place>, ImportError> {
         loop {
             if !self.0.read_byte_record(record).map_err(io::Error::from)? {
@@ -95,10 +111,16 @@ impl<R: Read> Rows<R> {
             }
             let is_closed = !self.0.get_ref().get_ref().1.is_over;
             if !is_closed || !cells(record).all(|cell| is_blank(&cell)) {
-                let inside: usize = record.iter().map(|cell| cell.iter().filter(|byte| **byte == b'\n').count()).sum();
+                let inside: usize = record
+                    .iter()
+                    .map(|cell| cell.iter().filter(|byte| **byte == b'\n').count())
+                    .sum();
                 // A row that is not closed has no end of its own.
                 let after = inside as u64 + u64::from(is_closed);
-                return Ok(Some(Place { line: self.0.position().line().saturating_sub(after), is_closed }));
+                return Ok(Some(Place {
+                    line: self.0.position().line().saturating_sub(after),
+                    is_closed,
+                }));
             }
         }
     }
@@ -116,10 +138,16 @@ impl<R: Read> Table<R> {
         let header: Vec<_> = cells(&record).map(Cow::into_owned).collect();
         let mut places = Vec::new();
         let mut missing = Vec::new();
-        for (&column, is_optional) in
-            columns.iter().map(|column| (column, false)).chain(optional_columns.iter().map(|column| (column, true)))
+        for (&column, is_optional) in columns
+            .iter()
+            .map(|column| (column, false))
+            .chain(optional_columns.iter().map(|column| (column, true)))
         {
-            let mut at = header.iter().enumerate().filter(|(_, name)| is_column(name, column)).map(|(at, _)| at);
+            let mut at = header
+                .iter()
+                .enumerate()
+                .filter(|(_, name)| is_column(name, column))
+                .map(|(at, _)| at);
             match (at.next(), at.next()) {
                 (Some(place), None) => places.push(Some(place)),
                 (Some(_), Some(_)) => return Err(ImportError::ColumnTwice(column)),
@@ -128,27 +156,47 @@ impl<R: Read> Table<R> {
             }
         }
         if missing.is_empty() {
-            Ok(Self { rows, width: header.len(), record, places })
+            Ok(Self {
+                rows,
+                width: header.len(),
+                record,
+                places,
+            })
         } else {
             Err(match file_format::of(&record, cells(&record), columns) {
                 Some(format) => ImportError::Format(format),
-                None => ImportError::MissingColumns { needed: columns, missing },
+                None => ImportError::MissingColumns {
+                    needed: columns,
+                    missing,
+                },
             })
         }
     }
 
-    /// The next row: the line on which it begins, and its cells in the order of the requested columns.
-    #[expect(clippy::type_complexity, reason = "a row borrows from the table, so this is no iterator")]
-    pub(super) fn next(&mut self) -> Result<Option<(u64, Result<Vec<Cow<'_, str>>, RowProblem>)>, ImportError> {
-        let Some(Place { line, is_closed }) = self.rows.next(&mut self.record)? else { return Ok(None) };
+    /// The next row: the line on which it begins, and its cells in the order of the requested
+    /// columns.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a row borrows from the table, so this is no iterator"
+    )]
+    pub(super) fn next(
+        &mut self,
+    ) -> Result<Option<(u64, Result<Vec<Cow<'_, str>>, RowProblem>)>, ImportError> {
+        let Some(Place { line, is_closed }) = self.rows.next(&mut self.record)? else {
+            return Ok(None);
+        };
         if !is_closed {
             return Ok(Some((line, Err(RowProblem::Unclosed))));
         }
         if self.record.len() != self.width {
-            let problem = RowProblem::Ragged { found: self.record.len(), expected: self.width };
+            let problem = RowProblem::Ragged {
+                found: self.record.len(),
+                expected: self.width,
+            };
             return Ok(Some((line, Err(problem))));
         }
-        let cell = |at: &Option<usize>| decoded(at.and_then(|at| self.record.get(at)).unwrap_or_default());
+        let cell =
+            |at: &Option<usize>| decoded(at.and_then(|at| self.record.get(at)).unwrap_or_default());
         Ok(Some((line, Ok(self.places.iter().map(cell).collect()))))
     }
 }
@@ -157,7 +205,8 @@ fn cells(record: &ByteRecord) -> impl Iterator<Item = Cow<'_, str>> {
     record.iter().map(decoded)
 }
 
-/// The text of a cell, which is UTF-8, or else Windows-1252: what is meant as the one is hardly ever valid as the other.
+/// The text of a cell, which is UTF-8, or else Windows-1252: what is meant as the one is hardly
+/// ever valid as the other.
 fn decoded(cell: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(cell) {
         Ok(text) => Cow::Borrowed(text),

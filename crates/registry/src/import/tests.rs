@@ -8,15 +8,21 @@ type Rows<O> = Vec<(u64, Result<O, RowProblem>)>;
 
 fn rows<O: Importable + Organisation>(file: &[u8]) -> Result<Rows<O>, ImportError> {
     let mut rows = Vec::new();
-    read(&mut Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?, |line, row| {
-        rows.push((line, row));
-        Ok(())
-    })?;
+    read(
+        &mut Table::open(file, O::COLUMNS, O::OPTIONAL_COLUMNS)?,
+        |line, row| {
+            rows.push((line, row));
+            Ok(())
+        },
+    )?;
     Ok(rows)
 }
 
 fn schools(rows: &str) -> Rows<SchoolDetails> {
-    super::tests::rows(format!("URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n{rows}").as_bytes()).unwrap()
+    super::tests::rows(
+        format!("URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n{rows}").as_bytes(),
+    )
+    .unwrap()
 }
 
 /// What became of each row: its line with its URN or UKPRN, or with the reason why it is refused.
@@ -25,11 +31,18 @@ fn outcomes<O: Organisation>(rows: &Rows<O>) -> Vec<String> {
         Ok(organisation) => organisation.key().to_owned(),
         Err(problem) => problem.to_string(),
     };
-    rows.iter().map(|(line, row)| format!("{line}: {}", outcome(row))).collect()
+    rows.iter()
+        .map(|(line, row)| format!("{line}: {}", outcome(row)))
+        .collect()
 }
 
 fn school(urn: &str, name: &str, postcode: Option<&str>, open: bool) -> SchoolDetails {
-    SchoolDetails { urn: urn.to_owned(), name: name.to_owned(), postcode: postcode.map(str::to_owned), open }
+    SchoolDetails {
+        urn: urn.to_owned(),
+        name: name.to_owned(),
+        postcode: postcode.map(str::to_owned),
+        open,
+    }
 }
 
 #[test]
@@ -38,7 +51,15 @@ fn columns_are_found_by_name_and_others_are_ignored() {
         201,EC3A 5DE,100000,Open,The Aldgate School\r\n201,,100001,\"Open, but proposed to close\",Ash\r\n\
         201,EC4M 9AD,100002,Closed,Beech\r\n201,EC4M 9AE,100003,Proposed to open,Cedar";
     let expected = [
-        (2, Ok(school("100000", "The Aldgate School", Some("EC3A 5DE"), true))),
+        (
+            2,
+            Ok(school(
+                "100000",
+                "The Aldgate School",
+                Some("EC3A 5DE"),
+                true,
+            )),
+        ),
         (3, Ok(school("100001", "Ash", None, true))),
         (4, Ok(school("100002", "Beech", Some("EC4M 9AD"), false))),
         (5, Ok(school("100003", "Cedar", Some("EC4M 9AE"), false))),
@@ -53,7 +74,9 @@ fn both_encodings_are_understood_with_and_without_a_byte_order_mark() {
     let windows_1252 = b"URN,UKPRN,Name\n100000,,St Zo\xeb\x92s\n";
     for file in [utf_8.as_bytes(), marked.as_bytes(), windows_1252.as_slice()] {
         let rows = rows::<PartnerDetails>(file).unwrap();
-        let [(2, Ok(partner))] = rows.as_slice() else { panic!("{rows:?}") };
+        let [(2, Ok(partner))] = rows.as_slice() else {
+            panic!("{rows:?}")
+        };
         assert_eq!(partner.name, "St Zoë’s");
     }
 }
@@ -62,10 +85,24 @@ fn both_encodings_are_understood_with_and_without_a_byte_order_mark() {
 fn a_quoted_name_may_hold_commas_quotes_and_line_breaks_and_lines_are_counted_on() {
     for end in ["\n", "\r\n"] {
         let rows = schools(
-            &["100000,\"Ash,", "the \"\"old\"\"  School\",\"ZZ1 1AA\",\"Open\"", "", "100000,,,Open"].join(end),
+            &[
+                "100000,\"Ash,",
+                "the \"\"old\"\"  School\",\"ZZ1 1AA\",\"Open\"",
+                "",
+                "100000,,,Open",
+            ]
+            .join(end),
         );
         let expected = [
-            (2, Ok(school("100000", "Ash, the \"old\" School", Some("ZZ1 1AA"), true))),
+            (
+                2,
+                Ok(school(
+                    "100000",
+                    "Ash, the \"old\" School",
+                    Some("ZZ1 1AA"),
+                    true,
+                )),
+            ),
             (5, Err(RowProblem::Blank("EstablishmentName"))),
         ];
         assert_eq!(rows, expected, "{end:?}");
@@ -76,7 +113,12 @@ fn a_quoted_name_may_hold_commas_quotes_and_line_breaks_and_lines_are_counted_on
 fn a_quote_that_is_not_closed_is_refused_where_it_stands_and_swallows_no_row_in_silence() {
     let closed = "100000,Ash,,\"Open\"\n\n100001,\"Be\nech\n\",,Open";
     assert!(schools(closed).iter().all(|(_, row)| row.is_ok()));
-    for opened in ["\"", "\"Open\n100003,Fir,,Open\n", "\"Open\"\"", "\"Open\r\n\r\n100003,Fir,,Open\r\n"] {
+    for opened in [
+        "\"",
+        "\"Open\n100003,Fir,,Open\n",
+        "\"Open\"\"",
+        "\"Open\r\n\r\n100003,Fir,,Open\r\n",
+    ] {
         let rows = schools(&format!("{closed}\n\n100002,Elm,,{opened}"));
         assert_eq!(rows.len(), 3, "{opened:?}: {rows:?}");
         assert_eq!(rows[2], (8, Err(RowProblem::Unclosed)), "{opened:?}");
@@ -121,23 +163,36 @@ fn a_training_partner_has_a_urn_or_a_ukprn_that_no_other_has() {
         "10: 10000002 is on line 3 already",
         "11: 100003",
     ];
-    assert_eq!(outcomes(&rows::<PartnerDetails>(file.as_bytes()).unwrap()), expected);
+    assert_eq!(
+        outcomes(&rows::<PartnerDetails>(file.as_bytes()).unwrap()),
+        expected
+    );
 }
 
 #[test]
 fn row_with_a_reserved_urn_is_refused() {
     for urn in ["000000", "900000", "900010", "900020", "900030"] {
         let expected = ["2: the URN is reserved: no school and no training partner has it"];
-        assert_eq!(outcomes(&schools(&format!("{urn},Ash,,Open\n"))), expected, "{urn}");
-        let partners = rows::<PartnerDetails>(format!("URN,UKPRN,Name\n{urn},10000001,Ash\n").as_bytes());
+        assert_eq!(
+            outcomes(&schools(&format!("{urn},Ash,,Open\n"))),
+            expected,
+            "{urn}"
+        );
+        let partners =
+            rows::<PartnerDetails>(format!("URN,UKPRN,Name\n{urn},10000001,Ash\n").as_bytes());
         assert_eq!(outcomes(&partners.unwrap()), expected, "{urn}");
     }
-    assert_eq!(outcomes(&schools("900001,Ash,,Open\n000001,Elm,,Open\n")), ["2: 900001", "3: 000001"]);
+    assert_eq!(
+        outcomes(&schools("900001,Ash,,Open\n000001,Elm,,Open\n")),
+        ["2: 900001", "3: 000001"]
+    );
 }
 
 #[test]
 fn name_of_invisible_characters_is_blank() {
-    let rows = schools("100000,\u{200b}\u{3164},,Open\n100001,\"\u{2800} \u{ad}\",,Open\n100002,Elm,\u{2060},Open\n");
+    let rows = schools(
+        "100000,\u{200b}\u{3164},,Open\n100001,\"\u{2800} \u{ad}\",,Open\n100002,Elm,\u{2060},Open\n",
+    );
     let expected = [
         (2, Err(RowProblem::Blank("EstablishmentName"))),
         (3, Err(RowProblem::Blank("EstablishmentName"))),
@@ -148,14 +203,24 @@ fn name_of_invisible_characters_is_blank() {
 
 #[test]
 fn rows_of_blank_cells_are_skipped() {
-    let rows = schools(",,,\n\" \",\t,\u{a0},\u{200b}\n100000,Ash,,Open\n,\n\n,,,,,\n100001,Elm,,Open\n,,,");
+    let rows = schools(
+        ",,,\n\" \",\t,\u{a0},\u{200b}\n100000,Ash,,Open\n,\n\n,,,,,\n100001,Elm,,Open\n,,,",
+    );
     assert_eq!(outcomes(&rows), ["4: 100000", "8: 100001"]);
 }
 
 #[test]
 fn lines_end_at_a_line_feed_or_a_carriage_return_or_both() {
     let header = "URN,EstablishmentName,Postcode,EstablishmentStatus (name)";
-    let lines = [header, "", "100000,\"Ash", "Grove\",,Open", ",,,", "10000,Elm,,Open", "100001,Fir,,Open"];
+    let lines = [
+        header,
+        "",
+        "100000,\"Ash",
+        "Grove\",,Open",
+        ",,,",
+        "10000,Elm,,Open",
+        "100001,Fir,,Open",
+    ];
     let expected = [
         (3, Ok(school("100000", "Ash Grove", None, true))),
         (6, Err(RowProblem::BadUrn)),
@@ -164,10 +229,16 @@ fn lines_end_at_a_line_feed_or_a_carriage_return_or_both() {
     for end in ["\n", "\r", "\r\n"] {
         for last in ["", end] {
             let file = lines.join(end) + last;
-            assert_eq!(rows::<SchoolDetails>(file.as_bytes()).unwrap(), expected, "{end:?} {last:?}");
+            assert_eq!(
+                rows::<SchoolDetails>(file.as_bytes()).unwrap(),
+                expected,
+                "{end:?} {last:?}"
+            );
         }
     }
-    let mixed = format!("{header}\r\r\n100000,\"Ash\nGrove\",,Open\r\n,,,\r10000,Elm,,Open\n100001,Fir,,Open\r");
+    let mixed = format!(
+        "{header}\r\r\n100000,\"Ash\nGrove\",,Open\r\n,,,\r10000,Elm,,Open\n100001,Fir,,Open\r"
+    );
     assert_eq!(rows::<SchoolDetails>(mixed.as_bytes()).unwrap(), expected);
 }
 
@@ -179,17 +250,27 @@ fn column_names_are_compared_without_case_and_surrounding_space() {
     let twice = rows::<PartnerDetails>(b"URN,UKPRN,Name, urn\n").unwrap_err();
     assert!(matches!(twice, ImportError::ColumnTwice("URN")), "{twice}");
     let semicolons = rows::<PartnerDetails>(b"urn;ukprn;name\n").unwrap_err();
-    assert!(matches!(semicolons, ImportError::Format(FileFormat::Semicolons)), "{semicolons}");
+    assert!(
+        matches!(semicolons, ImportError::Format(FileFormat::Semicolons)),
+        "{semicolons}"
+    );
 }
 
 #[test]
 fn a_file_without_a_column_is_refused_as_a_whole() {
-    let refused = |file: &str| rows::<PartnerDetails>(file.as_bytes()).unwrap_err().to_string();
+    let refused = |file: &str| {
+        rows::<PartnerDetails>(file.as_bytes())
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(
         refused("URN,Title\n100000,Ash\n"),
         r#"the first row of the file must name the columns "URN", "UKPRN", "Name"; it does not name "UKPRN", "Name""#
     );
-    assert_eq!(refused("URN,UKPRN,Name,URN\n"), r#"the first row of the file names the column "URN" twice"#);
+    assert_eq!(
+        refused("URN,UKPRN,Name,URN\n"),
+        r#"the first row of the file names the column "URN" twice"#
+    );
 }
 
 #[test]
@@ -206,9 +287,15 @@ fn file_of_another_format_is_refused_with_its_format() {
         (b"\x7fELF\x02\x01\x01\0,\n", FileFormat::Binary),
     ] {
         let error = rows::<PartnerDetails>(file).unwrap_err();
-        assert!(matches!(error, ImportError::Format(format) if format == expected), "{expected:?}: {error}");
+        assert!(
+            matches!(error, ImportError::Format(format) if format == expected),
+            "{expected:?}: {error}"
+        );
     }
     // A column may be called anything.
     let error = rows::<PartnerDetails>(b"URN,Title; or name\n").unwrap_err();
-    assert!(matches!(error, ImportError::MissingColumns { .. }), "{error}");
+    assert!(
+        matches!(error, ImportError::MissingColumns { .. }),
+        "{error}"
+    );
 }

@@ -90,7 +90,9 @@ pub enum CommandError {
     #[error("rows refused: {0}; all others were imported")]
     RowsRefused(usize),
     /// Rows of a file were refused, the last of which takes in the rest of the file.
-    #[error("rows refused: {refused}; no row after line {line} was read, where a quote is opened and never closed")]
+    #[error(
+        "rows refused: {refused}; no row after line {line} was read, where a quote is opened and never closed"
+    )]
     RowsNotRead {
         /// How many.
         refused: usize,
@@ -140,7 +142,9 @@ pub enum CommandError {
     #[error(transparent)]
     Contract(#[from] crate::contracts::ContractError),
     /// What is served does not keep what was promised.
-    #[error("promises broken: {broken}; additions that the change log does not mention: {unmentioned}")]
+    #[error(
+        "promises broken: {broken}; additions that the change log does not mention: {unmentioned}"
+    )]
     ContractBroken {
         /// How many changes break a client.
         broken: usize,
@@ -210,7 +214,8 @@ fn other_length(identifier: &str) -> String {
     format!("; an identifier that the register gives has {IDENTIFIER_LENGTH} characters")
 }
 
-/// The status of a program that the system ends because nobody reads what it prints (128 and SIGPIPE).
+/// The status of a program that the system ends because nobody reads what it prints (128 and
+/// SIGPIPE).
 const NOBODY_READS: u8 = 141;
 /// The status when something is pending (`migrate --check`).
 const PENDING: u8 = 3;

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use registry::import::{ImportError, ImportableOrganisation, NO_ROWS, RefusedRow, RowProblem, Stopped, import};
+use registry::import::{
+    ImportError, ImportableOrganisation, NO_ROWS, RefusedRow, RowProblem, Stopped, import,
+};
 use storage::records::organisations::merge::{PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
@@ -15,14 +17,15 @@ use crate::cli::output;
 pub(super) enum SchoolCommand {
     /// Add and change schools as a file says; a running server goes on meanwhile
     ///
-    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252, such as the national extract of
-    /// schools. The columns `URN` (6 digits), `EstablishmentName`, `Postcode` and `EstablishmentStatus (name)` are read,
-    /// in any order; others are ignored. A school is open when its status begins with `Open`. A row with a URN that
-    /// stands for no school (000000, 900000, 900010, 900020 or 900030) is refused.
+    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252, such as
+    /// the national extract of schools. The columns `URN` (6 digits), `EstablishmentName`,
+    /// `Postcode` and `EstablishmentStatus (name)` are read, in any order; others are ignored. A
+    /// school is open when its status begins with `Open`. A row with a URN that stands for no
+    /// school (000000, 900000, 900010, 900020 or 900030) is refused.
     ///
-    /// Schools are identified by their URN. A school that is not in the file stays as it is, and nothing is removed. A
-    /// row that cannot be used is reported with its line and the others are imported; the exit status is then 1. The same
-    /// file can be imported again at any time.
+    /// Schools are identified by their URN. A school that is not in the file stays as it is, and
+    /// nothing is removed. A row that cannot be used is reported with its line and the others are
+    /// imported; the exit status is then 1. The same file can be imported again at any time.
     Import(Import),
 }
 
@@ -30,14 +33,16 @@ pub(super) enum SchoolCommand {
 pub(super) enum PartnerCommand {
     /// Add and change training partners as a file says; a running server goes on meanwhile
     ///
-    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252. The columns `URN` (6 digits),
-    /// `UKPRN` (8 digits) and `Name` are read, in any order; others are ignored. Each row has a URN, a UKPRN or both. A
-    /// row is refused when its URN stands for no school (000000, 900000, 900010, 900020 or 900030), or when another
-    /// training partner has its UKPRN.
+    /// The file holds comma-separated values with a header row, in UTF-8 or Windows-1252. The
+    /// columns `URN` (6 digits), `UKPRN` (8 digits) and `Name` are read, in any order; others are
+    /// ignored. Each row has a URN, a UKPRN or both. A row is refused when its URN stands for no
+    /// school (000000, 900000, 900010, 900020 or 900030), or when another training partner has its
+    /// UKPRN.
     ///
-    /// Training partners are identified by their URN, and those without one by their UKPRN. A partner that is not in the
-    /// file stays as it is, and nothing is removed. A row that cannot be used is reported with its line and the others
-    /// are imported; the exit status is then 1. The same file can be imported again at any time.
+    /// Training partners are identified by their URN, and those without one by their UKPRN. A
+    /// partner that is not in the file stays as it is, and nothing is removed. A row that cannot be
+    /// used is reported with its line and the others are imported; the exit status is then 1. The
+    /// same file can be imported again at any time.
     Import(Import),
 }
 
@@ -65,11 +70,16 @@ impl PartnerCommand {
 
 impl Import {
     fn run<O: ImportableOrganisation>(self, by: &str) -> Result<(), CommandError> {
-        let failed = |error| CommandError::Import { file: self.file.clone(), error };
+        let failed = |error| CommandError::Import {
+            file: self.file.clone(),
+            error,
+        };
         let (file, length) = open(&self.file).map_err(failed)?;
         let store = self.database.open_to_write()?;
         let bar = ProgressBar::new(length);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left")
+        {
             bar.set_style(style);
         }
         let report = import::<O>(&store, bar.wrap_read(file), by);
@@ -91,9 +101,16 @@ impl Import {
         }
         report.stored.map_err(CommandError::ImportNotStored)?;
         match (report.refused.len(), report.refused.last()) {
-            (refused, Some(RefusedRow { line, problem: RowProblem::Unclosed })) => {
-                Err(CommandError::RowsNotRead { refused, line: *line })
-            }
+            (
+                refused,
+                Some(RefusedRow {
+                    line,
+                    problem: RowProblem::Unclosed,
+                }),
+            ) => Err(CommandError::RowsNotRead {
+                refused,
+                line: *line,
+            }),
             (0, _) => Ok(()),
             (refused, _) => Err(CommandError::RowsRefused(refused)),
         }

@@ -1,7 +1,7 @@
 //! The output of a command, on standard output.
 //!
-//! Whoever reads it may stop before the end, as `head` does. That is an error like any other here, of which nothing is said:
-//! see [`super::CommandError::silent_status`].
+//! Whoever reads it may stop before the end, as `head` does. That is an error like any other here,
+//! of which nothing is said: see [`super::CommandError::silent_status`].
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -18,7 +18,9 @@ pub(super) fn line(line: impl fmt::Display) -> Result<(), CommandError> {
 /// Prints a text that ends its lines itself.
 pub(super) fn text(text: impl fmt::Display) -> Result<(), CommandError> {
     let mut out = io::stdout().lock();
-    write!(out, "{text}").and_then(|()| out.flush()).map_err(CommandError::Print)
+    write!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(CommandError::Print)
 }
 
 /// Prints an answer as JSON.
@@ -33,16 +35,29 @@ pub(super) fn json_line(answer: &impl Serialize) -> Result<(), CommandError> {
 
 /// Prints how many rows each table has.
 pub(super) fn counts(counts: &[(&str, impl fmt::Display)]) -> Result<(), CommandError> {
-    let width = counts.iter().map(|(table, _)| table.len()).max().unwrap_or_default();
-    counts.iter().try_for_each(|(table, rows)| line(format_args!("{table:width$}  {rows}")))
+    let width = counts
+        .iter()
+        .map(|(table, _)| table.len())
+        .max()
+        .unwrap_or_default();
+    counts
+        .iter()
+        .try_for_each(|(table, rows)| line(format_args!("{table:width$}  {rows}")))
 }
 
 /// What is printed where a list has no entries.
 pub(super) const EMPTY: &str = "none";
 
 /// Prints rows of text under headings, in columns; without rows, [`EMPTY`].
-pub(super) fn table<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> Result<(), CommandError> {
-    if rows.is_empty() { line(EMPTY) } else { text(columns(headings, rows)) }
+pub(super) fn table<const N: usize>(
+    headings: [&str; N],
+    rows: &[[String; N]],
+) -> Result<(), CommandError> {
+    if rows.is_empty() {
+        line(EMPTY)
+    } else {
+        text(columns(headings, rows))
+    }
 }
 
 fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
@@ -55,7 +70,10 @@ fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String 
     }
     let mut text = String::new();
     for row in std::iter::once(&headings).chain(rows) {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
     }
@@ -68,7 +86,13 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [["10000001".to_owned(), "Zoë".to_owned()], ["1".to_owned(), "A provider".to_owned()]];
-        assert_eq!(columns(["ukprn", "name"], &rows), "ukprn     name\n10000001  Zoë\n1         A provider\n");
+        let rows = [
+            ["10000001".to_owned(), "Zoë".to_owned()],
+            ["1".to_owned(), "A provider".to_owned()],
+        ];
+        assert_eq!(
+            columns(["ukprn", "name"], &rows),
+            "ukprn     name\n10000001  Zoë\n1         A provider\n"
+        );
     }
 }

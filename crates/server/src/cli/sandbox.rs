@@ -11,7 +11,8 @@ use crate::sandbox::seed::fill;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SandboxCommand {
-    /// Add invented trainees to a provider, on all routes, in several academic cycles and in all states
+    /// Add invented trainees to a provider, on all routes, in several academic cycles and in all
+    /// states
     Seed {
         #[command(flatten)]
         database: Database,
@@ -21,7 +22,8 @@ pub(super) enum SandboxCommand {
         /// How many trainees to add
         #[arg(long, value_name = "N", env = "REGISTER_TRAINEES", value_parser = whole::<usize>)]
         trainees: usize,
-        /// The same seed gives the same trainees on the same day; one that was used here before is refused
+        /// The same seed gives the same trainees on the same day; one that was used here before is
+        /// refused
         #[arg(long, value_name = "S", env = "REGISTER_SEED", default_value_t = 1, value_parser = whole::<u64>)]
         seed: u64,
         #[command(flatten)]
@@ -31,18 +33,34 @@ pub(super) enum SandboxCommand {
 
 impl SandboxCommand {
     pub(super) fn run(self, by: &str) -> Result<(), CommandError> {
-        let Self::Seed { database, provider, trainees, seed, code_lists } = self;
+        let Self::Seed {
+            database,
+            provider,
+            trainees,
+            seed,
+            code_lists,
+        } = self;
         let lists = code_lists.read()?;
         let (store, environment) = database.open_to_write_with_environment()?;
         if environment != Environment::Sandbox {
             return Err(CommandError::SeedOutsideSandbox);
         }
-        store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
+        store
+            .write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
         let bar = ProgressBar::new(trainees as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left")
+        {
             bar.set_style(style);
         }
-        fill(&store, lists, &provider, trainees, seed, Some(by), |written| bar.set_position(written as u64))?;
+        fill(
+            &store,
+            lists,
+            &provider,
+            trainees,
+            seed,
+            Some(by),
+            |written| bar.set_position(written as u64),
+        )?;
         bar.finish_and_clear();
         eprintln!("added {trainees} invented trainees to provider {provider}");
         Ok(())

@@ -60,39 +60,53 @@ pub(super) struct Serve {
     /// Address and port to listen on
     #[arg(long, value_name = "ADDR", env = "REGISTER_LISTEN", default_value = LISTEN)]
     listen: String,
-    /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off" for none
+    /// Address and port for operators alone, with metrics and health; port 0 for a free one, "off"
+    /// for none
     #[arg(long, value_name = "ADDR|off", env = "REGISTER_OPERATOR_LISTEN", default_value = OPERATOR_LISTEN)]
     operator_listen: String,
     /// Versions to serve, separated by commas [default: all]
-    #[arg(long, value_name = "LABELS", env = "REGISTER_VERSIONS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "LABELS",
+        env = "REGISTER_VERSIONS",
+        value_delimiter = ','
+    )]
     versions: Vec<String>,
     #[command(flatten)]
     code_lists: CodeLists,
-    /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in production, 0 in the
-    /// sandbox]
+    /// Requests that a token can send in each window; 0 for as many as it likes [default: 100 in
+    /// production, 0 in the sandbox]
     #[arg(long, value_name = "N", env = "REGISTER_RATE_LIMIT", value_parser = whole::<u32>)]
     rate_limit: Option<u32>,
     /// The window of --rate-limit, in seconds
     #[arg(long, value_name = "SECONDS", env = "REGISTER_RATE_WINDOW", default_value = "60",
         value_parser = positive::<NonZeroU32>)]
     rate_window: NonZeroU32,
-    /// Requests for public pages, their files and documents that an address can send each minute; 0 for as many as it likes
+    /// Requests for public pages, their files and documents that an address can send each minute; 0
+    /// for as many as it likes
     #[arg(long, value_name = "N", env = "REGISTER_PAGE_RATE_LIMIT", default_value = "600", value_parser = whole::<u32>)]
     page_rate_limit: u32,
-    /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only) [default: on]
+    /// Whether the server plays the registry: issues TRNs and confirms awards (sandbox only)
+    /// [default: on]
     #[arg(long, value_name = "on|off", env = "REGISTER_REGISTRY")]
     registry: Option<Switch>,
-    /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox only) [default: 10]
+    /// Seconds from the submission to the TRN, and from the recommendation to the award (sandbox
+    /// only) [default: 10]
     #[arg(long, value_name = "SECONDS", env = "REGISTER_REGISTRY_DELAY", value_parser = whole::<u32>)]
     registry_delay: Option<u32>,
-    /// Share of the accepted writes to older versions, in percent, of which is found out behind the reply whether the newest
-    /// version would accept them too; see `version readiness`
+    /// Share of the accepted writes to older versions, in percent, of which is found out behind the
+    /// reply whether the newest version would accept them too; see `version readiness`
     #[arg(long, value_name = "PERCENT", env = "REGISTER_SHADOW_SHARE", default_value = "10",
         value_parser = between::<u8>(0, 100))]
     shadow_share: u8,
-    /// Whether the server logs the requests of each provider, for `request list`: refused ones for 30 days, and the last
-    /// accepted ones
-    #[arg(long, value_name = "on|off", env = "REGISTER_REQUEST_LOG", default_value = "on")]
+    /// Whether the server logs the requests of each provider, for `request list`: refused ones for
+    /// 30 days, and the last accepted ones
+    #[arg(
+        long,
+        value_name = "on|off",
+        env = "REGISTER_REQUEST_LOG",
+        default_value = "on"
+    )]
     request_log: Switch,
     #[command(flatten)]
     settings: SettingsOptions,
@@ -125,16 +139,23 @@ impl Serve {
             Environment::Sandbox => 0,
         };
         let requests = NonZeroU32::new(self.rate_limit.unwrap_or(usual))?;
-        Some(RateLimit { requests, window: Duration::from_secs(self.rate_window.get().into()) })
+        Some(RateLimit {
+            requests,
+            window: Duration::from_secs(self.rate_window.get().into()),
+        })
     }
 
     /// How often each address may ask for public pages.
     fn page_rate_limit(&self) -> AddressRateLimit {
         let requests = NonZeroU32::new(self.page_rate_limit);
-        AddressRateLimit::within(requests.map(|requests| RateLimit { requests, window: Duration::from_secs(60) }))
+        AddressRateLimit::within(requests.map(|requests| RateLimit {
+            requests,
+            window: Duration::from_secs(60),
+        }))
     }
 
-    /// Seconds that the registry takes; nothing where nobody plays it. Refuses what belongs to the other environment.
+    /// Seconds that the registry takes; nothing where nobody plays it. Refuses what belongs to the
+    /// other environment.
     fn registry_delay(&self, environment: Environment) -> Result<Option<u32>, CommandError> {
         if self.demo && environment != Environment::Sandbox {
             return Err(CommandError::DemoOutsideSandbox);
@@ -143,7 +164,9 @@ impl Serve {
             (Environment::Production, None) if self.registry_delay.is_none() => Ok(None),
             (Environment::Production, _) => Err(CommandError::RegistryOutsideSandbox),
             (Environment::Sandbox, Some(Switch::Off)) => Ok(None),
-            (Environment::Sandbox, Some(Switch::On) | None) => Ok(Some(self.registry_delay.unwrap_or(REGISTRY_DELAY))),
+            (Environment::Sandbox, Some(Switch::On) | None) => {
+                Ok(Some(self.registry_delay.unwrap_or(REGISTRY_DELAY)))
+            }
         }
     }
 
@@ -157,7 +180,10 @@ impl Serve {
             return Ok(None);
         }
         let listener = startup::listen(&self.operator_listen, "--operator-listen")?;
-        log::info!("operators are answered on http://{}", listener.local_addr().map_err(CommandError::Server)?);
+        log::info!(
+            "operators are answered on http://{}",
+            listener.local_addr().map_err(CommandError::Server)?
+        );
         Ok(Some(listener))
     }
 
@@ -165,8 +191,10 @@ impl Serve {
         // A request that contradicts itself does not get as far as the database.
         if let Some(requested) = self.database.expected.environment {
             self.registry_delay(requested)?;
-            self.settings.require_operator_pages(requested, self.has_operator_listener())?;
-            self.openid.issuer(requested, self.settings.are_served(requested))?;
+            self.settings
+                .require_operator_pages(requested, self.has_operator_listener())?;
+            self.openid
+                .issuer(requested, self.settings.are_served(requested))?;
         }
         let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
         let lists = self.code_lists.read()?;
@@ -182,19 +210,29 @@ impl Serve {
             );
         }
         let registry_delay = self.registry_delay(environment)?;
-        self.settings.require_operator_pages(environment, self.has_operator_listener())?;
+        self.settings
+            .require_operator_pages(environment, self.has_operator_listener())?;
         log::info!("the environment of this register is {environment}");
         self.prepare(&store, environment)?;
         let listener = startup::listen(&self.listen, "--listen")?;
         let placement = self.settings.placement(environment);
-        let issuer = self.openid.issuer(environment, self.settings.are_served(environment))?;
+        let issuer = self
+            .openid
+            .issuer(environment, self.settings.are_served(environment))?;
         if let Some(issuer) = &issuer {
             log::info!("people sign in to the settings at {}", issuer.host());
         }
         let settings_listener = placement.listen()?;
-        let settings = self.settings.of_organisations(&placement).signing_in_by(issuer.clone());
+        let settings = self
+            .settings
+            .of_organisations(&placement)
+            .signing_in_by(issuer.clone());
         let address = listener.local_addr().map_err(CommandError::Server)?;
-        let scheme = if service.certificate.is_some() { "https" } else { "http" };
+        let scheme = if service.certificate.is_some() {
+            "https"
+        } else {
+            "http"
+        };
         let base = format!("{scheme}://{address}");
         let mut settings_address = address;
         if let Some(listener) = &settings_listener {
@@ -202,13 +240,20 @@ impl Serve {
             log::info!("settings are at {scheme}://{settings_address}");
         }
         let settings_site = self.settings.site(startup::site(scheme, settings_address));
-        let operator_pages = self.settings.on_operator_listener(&placement, &settings_site);
+        let operator_pages = self
+            .settings
+            .on_operator_listener(&placement, &settings_site);
         let operator_site = match &operator {
             // The listener for operators has no TLS.
-            Some(listener) => Some(startup::site("http", listener.local_addr().map_err(CommandError::Server)?)),
+            Some(listener) => Some(startup::site(
+                "http",
+                listener.local_addr().map_err(CommandError::Server)?,
+            )),
             None => None,
         };
-        let served = self.settings.served_addresses(&placement, &settings_site, operator_site);
+        let served = self
+            .settings
+            .served_addresses(&placement, &settings_site, operator_site);
         record_served_addresses(&store, &served);
         let state = AppState::of(store, environment);
         let gateway = state.gateway.serving(versions, lists);
@@ -217,10 +262,19 @@ impl Serve {
         let state = self.app_state(state, service.limits, settings_with_api)?;
         if self.demo {
             let api_site = startup::site(scheme, address);
-            output::line(demo::prepare(&state.gateway, &api_site, served.settings.as_deref(), registry_delay)?)?;
+            output::line(demo::prepare(
+                &state.gateway,
+                &api_site,
+                served.settings.as_deref(),
+                registry_delay,
+            )?)?;
         }
-        let expiring_tokens = state.gateway.store.read_blocking(maintenance::count_expiring_tokens)?;
-        let (shutdown_timeouts, readiness) = (self.bounds.shutdown_timeouts(), Readiness::default());
+        let expiring_tokens = state
+            .gateway
+            .store
+            .read_blocking(maintenance::count_expiring_tokens)?;
+        let (shutdown_timeouts, readiness) =
+            (self.bounds.shutdown_timeouts(), Readiness::default());
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
             metrics::start(state.gateway.versions);
             metrics::tokens_expiring(expiring_tokens);
@@ -238,7 +292,9 @@ impl Serve {
             log::info!("listening on {base}");
             start_background_tasks(&state, registry_delay);
             let operator = match operator {
-                Some((listener, operator)) => Some(operator.start(listener).map_err(CommandError::Server)?),
+                Some((listener, operator)) => {
+                    Some(operator.start(listener).map_err(CommandError::Server)?)
+                }
                 None => None,
             };
             let settings = match settings_listener {
@@ -251,8 +307,18 @@ impl Serve {
                 }
                 None => None,
             };
-            let server = service.server(state.clone(), listener).map_err(CommandError::Server)?;
-            let served = shutdown::run(server, settings, signals, readiness, shutdown_timeouts, &state).await;
+            let server = service
+                .server(state.clone(), listener)
+                .map_err(CommandError::Server)?;
+            let served = shutdown::run(
+                server,
+                settings,
+                signals,
+                readiness,
+                shutdown_timeouts,
+                &state,
+            )
+            .await;
             // Last of all: while the others are still answered, somebody may ask how it goes.
             if let Some(operator) = operator {
                 operator.stop(true).await;
@@ -261,16 +327,21 @@ impl Serve {
         })
     }
 
-    /// Checks the clock, adds the organisations of a sandbox, and warns when no schools or training partners were loaded.
+    /// Checks the clock, adds the organisations of a sandbox, and warns when no schools or training
+    /// partners were loaded.
     fn prepare(&self, store: &Store, environment: Environment) -> Result<(), CommandError> {
         clock::check(store, self.bounds.clock_check)?;
         if environment == Environment::Sandbox {
-            store.write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
+            store.write_blocking::<_, StorageError>(|session| {
+                session.ensure_sandbox_organisations()
+            })?;
         }
         let (no_schools, no_partners) = store.read_blocking(|session| session.registers_empty())?;
         for (empty, what) in [(no_schools, "school"), (no_partners, "training partner")] {
             if empty {
-                log::warn!("no {what} has been loaded: every well-formed number counts as that of a known {what}");
+                log::warn!(
+                    "no {what} has been loaded: every well-formed number counts as that of a known {what}"
+                );
             }
         }
         Ok(())
@@ -283,7 +354,10 @@ impl Serve {
         limits: Limits,
         settings: Option<SettingsPages>,
     ) -> Result<AppState, CommandError> {
-        let key = state.gateway.store.read_blocking(|session| session.cursor_key())?;
+        let key = state
+            .gateway
+            .store
+            .read_blocking(|session| session.cursor_key())?;
         let gateway = GatewayState {
             admission: Admission::within(self.rate_limit(state.gateway.environment)),
             page_rate_limit: self.page_rate_limit(),
@@ -296,25 +370,39 @@ impl Serve {
             },
             ..state.gateway
         };
-        let state = AppState { gateway, settings, ..state };
+        let state = AppState {
+            gateway,
+            settings,
+            ..state
+        };
         let state = state.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
-        let GatewayState { versions, lists, usage, .. } = &state.gateway;
+        let GatewayState {
+            versions,
+            lists,
+            usage,
+            ..
+        } = &state.gateway;
         let shadow = ShadowChecks::start(self.shadow_share, versions, lists, usage.clone());
-        let gateway = GatewayState { shadow: shadow.map_err(CommandError::Server)?, ..state.gateway };
+        let gateway = GatewayState {
+            shadow: shadow.map_err(CommandError::Server)?,
+            ..state.gateway
+        };
         Ok(AppState { gateway, ..state })
     }
 }
 
-/// Records where the pages are served, for the links of `user invite`, unless the register has it so already. A server starts
-/// also where nothing can be written now.
+/// Records where the pages are served, for the links of `user invite`, unless the register has it
+/// so already. A server starts also where nothing can be written now.
 fn record_served_addresses(store: &Store, served: &ServedAddresses) {
-    let recorded = store.read_blocking::<_, StorageError>(|session| session.served_addresses()).and_then(|last| {
-        if last.as_ref() == Some(served) {
-            return Ok(());
-        }
-        let served = served.clone();
-        store.write_blocking(move |session| session.record_served_addresses(&served))
-    });
+    let recorded = store
+        .read_blocking::<_, StorageError>(|session| session.served_addresses())
+        .and_then(|last| {
+            if last.as_ref() == Some(served) {
+                return Ok(());
+            }
+            let served = served.clone();
+            store.write_blocking(move |session| session.record_served_addresses(&served))
+        });
     if let Err(error) = recorded {
         log::warn!(
             "the addresses of the pages were not recorded, so `user invite` may print older ones: {}",
@@ -326,10 +414,23 @@ fn record_served_addresses(store: &Store, served: &ServedAddresses) {
 /// Starts what runs next to the requests, until the server stops.
 fn start_background_tasks(state: &AppState, registry_delay: Option<u32>) {
     maintenance::start(state.gateway.store.clone());
-    settled_changes::start(state.gateway.store.clone(), state.gateway.settled_changes.clone());
+    settled_changes::start(
+        state.gateway.store.clone(),
+        state.gateway.settled_changes.clone(),
+    );
     if let Some(seconds) = registry_delay {
-        simulated::start(state.gateway.store.clone(), TimeDelta::seconds(seconds.into()));
+        simulated::start(
+            state.gateway.store.clone(),
+            TimeDelta::seconds(seconds.into()),
+        );
     }
-    usage::flush::start(state.gateway.usage.clone(), state.gateway.shadow.clone(), state.gateway.store.clone());
-    request_log::start(state.gateway.request_log.clone(), state.gateway.store.clone());
+    usage::flush::start(
+        state.gateway.usage.clone(),
+        state.gateway.shadow.clone(),
+        state.gateway.store.clone(),
+    );
+    request_log::start(
+        state.gateway.request_log.clone(),
+        state.gateway.store.clone(),
+    );
 }

@@ -13,15 +13,30 @@ use storage::records::history::Month;
 
 /// A date.
 pub(super) fn date(text: &str) -> Result<NaiveDate, String> {
-    read_date(text).ok_or_else(|| absent(text, "dddd-dd-dd", "there is no such day", "a date has the form YYYY-MM-DD"))
+    read_date(text).ok_or_else(|| {
+        absent(
+            text,
+            "dddd-dd-dd",
+            "there is no such day",
+            "a date has the form YYYY-MM-DD",
+        )
+    })
 }
 
 /// A month.
 pub(super) fn month(text: &str) -> Result<Month, String> {
-    text.parse().map_err(|_| absent(text, "dddd-dd", "there is no such month", "a month has the form YYYY-MM"))
+    text.parse().map_err(|_| {
+        absent(
+            text,
+            "dddd-dd",
+            "there is no such month",
+            "a month has the form YYYY-MM",
+        )
+    })
 }
 
-/// What is wrong with a text that names nothing of the calendar. Each `d` of the form stands for a digit.
+/// What is wrong with a text that names nothing of the calendar. Each `d` of the form stands for a
+/// digit.
 fn absent(text: &str, form: &str, absent: &str, malformed: &str) -> String {
     let matches = |(character, form): (char, char)| match form {
         'd' => character.is_ascii_digit(),
@@ -33,13 +48,17 @@ fn absent(text: &str, form: &str, absent: &str, malformed: &str) -> String {
 
 /// The UKPRN of a provider.
 pub(super) fn ukprn(text: &str) -> Result<String, String> {
-    is_ukprn(text).then(|| text.to_owned()).ok_or_else(|| "a UKPRN has 8 digits".to_owned())
+    is_ukprn(text)
+        .then(|| text.to_owned())
+        .ok_or_else(|| "a UKPRN has 8 digits".to_owned())
 }
 
 /// The identifier of a trainee.
 pub(super) fn trainee_id(text: &str) -> Result<String, String> {
     let has_length = text.chars().count() == IDENTIFIER_LENGTH;
-    has_length.then(|| text.to_owned()).ok_or_else(|| format!("an identifier has {IDENTIFIER_LENGTH} characters"))
+    has_length
+        .then(|| text.to_owned())
+        .ok_or_else(|| format!("an identifier has {IDENTIFIER_LENGTH} characters"))
 }
 
 /// A whole number, which may be 0.
@@ -55,23 +74,40 @@ pub(super) fn positive<N: FromStr<Err = ParseIntError>>(text: &str) -> Result<N,
 /// The number of a stored row, as a list shows it.
 pub(super) fn id(text: &str) -> Result<i64, String> {
     const EXPECTED: &str = "must be a whole number from 1";
-    number(text, EXPECTED).and_then(|id| if id > 0 { Ok(id) } else { Err(EXPECTED.to_owned()) })
+    number(text, EXPECTED).and_then(|id| {
+        if id > 0 {
+            Ok(id)
+        } else {
+            Err(EXPECTED.to_owned())
+        }
+    })
 }
 
 /// A whole number from the first to the last one.
-pub(super) fn between<N>(first: N, last: N) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
+pub(super) fn between<N>(
+    first: N,
+    last: N,
+) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
 where
     N: FromStr<Err = ParseIntError> + PartialOrd + Display + Copy + Send + Sync + 'static,
 {
     move |text: &str| {
-        let number = text.parse().ok().filter(|number| (first..=last).contains(number));
+        let number = text
+            .parse()
+            .ok()
+            .filter(|number| (first..=last).contains(number));
         number.ok_or_else(|| format!("must be a whole number from {first} to {last}"))
     }
 }
 
 fn number<N: FromStr<Err = ParseIntError>>(text: &str, expected: &str) -> Result<N, String> {
     text.parse().map_err(|error: ParseIntError| {
-        if *error.kind() == IntErrorKind::PosOverflow { "is too large" } else { expected }.to_owned()
+        if *error.kind() == IntErrorKind::PosOverflow {
+            "is too large"
+        } else {
+            expected
+        }
+        .to_owned()
     })
 }
 
@@ -87,7 +123,10 @@ pub(super) fn site(text: &str) -> Result<String, String> {
             && url.password().is_none()
     });
     let site = url.map(|url| url.origin().ascii_serialization());
-    site.ok_or_else(|| "must be a scheme and a host, with a port at most, such as https://register.example".to_owned())
+    site.ok_or_else(|| {
+        "must be a scheme and a host, with a port at most, such as https://register.example"
+            .to_owned()
+    })
 }
 
 #[cfg(test)]
@@ -98,14 +137,30 @@ mod tests {
 
     #[test]
     fn date_of_the_right_form_that_does_not_exist_is_reported_as_such() {
-        assert_eq!(date("2026-02-28").map(|date| date.to_string()).as_deref(), Ok("2026-02-28"));
+        assert_eq!(
+            date("2026-02-28").map(|date| date.to_string()).as_deref(),
+            Ok("2026-02-28")
+        );
         for text in ["2026-02-30", "2026-13-01", "2026-00-10"] {
             assert_eq!(date(text).unwrap_err(), "there is no such day", "{text}");
         }
-        for text in ["", "2026-2-3", "30.02.2026", "2026-02-30T00:00", "２026-2-3"] {
-            assert_eq!(date(text).unwrap_err(), "a date has the form YYYY-MM-DD", "{text}");
+        for text in [
+            "",
+            "2026-2-3",
+            "30.02.2026",
+            "2026-02-30T00:00",
+            "２026-2-3",
+        ] {
+            assert_eq!(
+                date(text).unwrap_err(),
+                "a date has the form YYYY-MM-DD",
+                "{text}"
+            );
         }
-        assert_eq!(month("2026-12").map(|month| month.to_string()).as_deref(), Ok("2026-12"));
+        assert_eq!(
+            month("2026-12").map(|month| month.to_string()).as_deref(),
+            Ok("2026-12")
+        );
         assert_eq!(month("2026-13").unwrap_err(), "there is no such month");
         assert_eq!(month("2026-1").unwrap_err(), "a month has the form YYYY-MM");
     }
@@ -114,16 +169,31 @@ mod tests {
     fn text_that_is_no_number_is_refused_with_the_numbers_that_are_accepted() {
         assert_eq!(positive::<NonZeroU32>("7").map(NonZeroU32::get), Ok(7));
         for text in ["0", "-1", "abc", "", "1.5"] {
-            assert_eq!(positive::<NonZeroU32>(text).unwrap_err(), "must be a whole number from 1", "{text}");
-            assert_eq!(id(text).unwrap_err(), "must be a whole number from 1", "{text}");
+            assert_eq!(
+                positive::<NonZeroU32>(text).unwrap_err(),
+                "must be a whole number from 1",
+                "{text}"
+            );
+            assert_eq!(
+                id(text).unwrap_err(),
+                "must be a whole number from 1",
+                "{text}"
+            );
         }
         assert_eq!(whole::<u32>("0"), Ok(0));
-        assert_eq!(whole::<u32>("-1").unwrap_err(), "must be a whole number from 0");
+        assert_eq!(
+            whole::<u32>("-1").unwrap_err(),
+            "must be a whole number from 0"
+        );
         assert_eq!(whole::<u32>("4294967296").unwrap_err(), "is too large");
         let percent = between::<u8>(0, 100);
         assert_eq!(percent("100"), Ok(100));
         for text in ["101", "256", "-1", "x"] {
-            assert_eq!(percent(text).unwrap_err(), "must be a whole number from 0 to 100", "{text}");
+            assert_eq!(
+                percent(text).unwrap_err(),
+                "must be a whole number from 0 to 100",
+                "{text}"
+            );
         }
     }
 
@@ -135,8 +205,17 @@ mod tests {
         }
         let sound = "3xampleTra1neeWh1sNotTh1";
         assert_eq!(trainee_id(sound).as_deref(), Ok(sound));
-        for text in ["", "none", "3xampleTra1neeWh1sNotTh", "3xampleTra1neeWh1sNotTh12"] {
-            assert_eq!(trainee_id(text).unwrap_err(), "an identifier has 24 characters", "{text}");
+        for text in [
+            "",
+            "none",
+            "3xampleTra1neeWh1sNotTh",
+            "3xampleTra1neeWh1sNotTh12",
+        ] {
+            assert_eq!(
+                trainee_id(text).unwrap_err(),
+                "an identifier has 24 characters",
+                "{text}"
+            );
         }
     }
 

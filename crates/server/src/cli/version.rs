@@ -15,11 +15,13 @@ mod translate;
 pub(super) enum VersionCommand {
     /// Compare what is served with what was promised, and name every change that breaks a client
     Check(check::Check),
-    /// Tell what changes for a client that moves from one version to another, and what to do about it
+    /// Tell what changes for a client that moves from one version to another, and what to do about
+    /// it
     Difference(difference::Difference),
     /// Print the OpenAPI document of a version
     Openapi(openapi::OpenApi),
-    /// Tell who still uses a version, what they have to change, and how many of their writes the newest one would accept
+    /// Tell who still uses a version, what they have to change, and how many of their writes the
+    /// newest one would accept
     Readiness(readiness::Readiness),
     /// Spell bodies of one version as another version does, and say what becomes of them there
     Translate(translate::Translate),

@@ -1,9 +1,11 @@
 //! Looks through a whole register for what is wrong with it.
 //!
-//! It asks what is true of every register at any time: the database is sound, every record can be read, holds what its
-//! fields can hold, is found by what it says, is what its history leads to, and can be shown in every version; and nothing is
-//! left of a trainee who was erased. It is one pass, and changes nothing. Each batch of trainees is a transaction of its own,
-//! with their histories, so none is open for long and writers are not held back; the pass can be divided into parts.
+//! It asks what is true of every register at any time: the database is sound, every record can be
+//! read, holds what its fields can hold, is found by what it says, is what its history leads to,
+//! and can be shown in every version; and nothing is left of a trainee who was erased. It is one
+//! pass, and changes nothing. Each batch of trainees is a transaction of its own, with their
+//! histories, so none is open for long and writers are not held back; the pass can be divided into
+//! parts.
 //!
 //! A report names trainees by their identifiers and fields by their names, and never a value.
 
@@ -34,7 +36,9 @@ impl FromStr for Part {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let part = text.split_once('/').and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
+        let part = text
+            .split_once('/')
+            .and_then(|(number, of)| Some((number.parse().ok()?, of.parse().ok()?)));
         match part {
             Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
             Some(_) | None => Err("a part has the form 1/4: the first of four".to_owned()),
@@ -47,9 +51,17 @@ impl Part {
     fn keys(self, last: i64) -> (i64, i64) {
         let bound = |number: u32| i128::from(last) * i128::from(number) / i128::from(self.of);
         let key = |bound: i128| i64::try_from(bound).unwrap_or(i64::MAX);
-        let first = if self.number == 1 { i64::MIN } else { key(bound(self.number - 1)) + 1 };
+        let first = if self.number == 1 {
+            i64::MIN
+        } else {
+            key(bound(self.number - 1)) + 1
+        };
         // A trainee that is registered meanwhile belongs to the last part.
-        let end = if self.number == self.of { i64::MAX } else { key(bound(self.number)) };
+        let end = if self.number == self.of {
+            i64::MAX
+        } else {
+            key(bound(self.number))
+        };
         (first, end)
     }
 }
@@ -93,28 +105,43 @@ impl Inspector<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn inspect(&self, store: &Store, report: &mut dyn FnMut(Progress)) -> Result<Found, StorageError> {
+    pub fn inspect(
+        &self,
+        store: &Store,
+        report: &mut dyn FnMut(Progress),
+    ) -> Result<Found, StorageError> {
         let mut found = Found::default();
         if self.part.number == 1 {
             let whole = store.read_blocking::<_, StorageError>(|session| session.inspect())?;
             let mut problems = whole.damage;
             problems.extend(whole.orphans.iter().map(ToString::to_string));
             problems.extend(whole.organisations);
-            problems.extend(
-                (whole.miscounted > 0)
-                    .then(|| format!("tables of counts: {} counts are not what there is", whole.miscounted)),
-            );
-            found = Found { counts: whole.counts, problems: problems.len() };
-            problems.drain(..).for_each(|problem| report(Progress::Problem(problem)));
+            problems.extend((whole.miscounted > 0).then(|| {
+                format!(
+                    "tables of counts: {} counts are not what there is",
+                    whole.miscounted
+                )
+            }));
+            found = Found {
+                counts: whole.counts,
+                problems: problems.len(),
+            };
+            problems
+                .drain(..)
+                .for_each(|problem| report(Progress::Problem(problem)));
         }
         let last = store.read_blocking::<_, StorageError>(|session| session.last_trainee_key())?;
         let (first, end) = self.part.keys(last.unwrap_or_default());
-        let trainees = store.read_blocking::<_, StorageError>(|session| session.count_trainees(first, end))?;
-        report(Progress::Trainees(u64::try_from(trainees).unwrap_or_default()));
+        let trainees =
+            store.read_blocking::<_, StorageError>(|session| session.count_trainees(first, end))?;
+        report(Progress::Trainees(
+            u64::try_from(trainees).unwrap_or_default(),
+        ));
 
         let mut last = first.checked_sub(1);
         loop {
-            let batch = store.read_blocking::<_, StorageError>(|session| session.trainees_after(last, BATCH))?;
+            let batch = store
+                .read_blocking::<_, StorageError>(|session| session.trainees_after(last, BATCH))?;
             let Some(batch_end) = batch.last() else { break };
             last = Some(batch_end.key);
             let of_part = || batch.iter().filter(|trainee| trainee.key <= end);
@@ -122,7 +149,10 @@ impl Inspector<'_> {
                 let problems = self.problems_of(trainee);
                 found.problems += problems.len();
                 problems.into_iter().for_each(|problem| {
-                    report(Progress::Problem(format!("trainee {}: {problem}", trainee.trainee_id)))
+                    report(Progress::Problem(format!(
+                        "trainee {}: {problem}",
+                        trainee.trainee_id
+                    )))
                 });
             }
             report(Progress::Seen(of_part().count() as u64));
@@ -140,15 +170,21 @@ impl Inspector<'_> {
             Ok(record) => record,
             Err(error) => return vec![format!("cannot be read: {error}")],
         };
-        let mut problems: Vec<_> = invariants::violations(record, self.lists).iter().map(ToString::to_string).collect();
+        let mut problems: Vec<_> = invariants::violations(record, self.lists)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         problems.extend((!trainee.is_findable).then(|| "is not found by what it says".to_owned()));
-        problems.extend((!trainee.follows_from_history).then(|| "is not what its history leads to".to_owned()));
+        problems.extend(
+            (!trainee.follows_from_history).then(|| "is not what its history leads to".to_owned()),
+        );
         problems.extend(
             (trainee.is_erased && !trainee.is_blank)
                 .then(|| "was erased, and holds more than its identifier".to_owned()),
         );
         problems.extend(
-            (trainee.is_blank && !trainee.is_erased).then(|| "is blank, and no erasure is recorded".to_owned()),
+            (trainee.is_blank && !trainee.is_erased)
+                .then(|| "is blank, and no erasure is recorded".to_owned()),
         );
         problems.extend(self.unviewable(record));
         problems
@@ -172,9 +208,14 @@ mod tests {
     #[test]
     fn parts_share_all_keys_without_overlap() {
         for of in 1..=7_u32 {
-            let parts: Vec<_> = (1..=of).map(|number| Part { number, of }.keys(100)).collect();
+            let parts: Vec<_> = (1..=of)
+                .map(|number| Part { number, of }.keys(100))
+                .collect();
             assert_eq!((parts[0].0, parts[parts.len() - 1].1), (i64::MIN, i64::MAX));
-            assert!(parts.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0), "{parts:?}");
+            assert!(
+                parts.windows(2).all(|pair| pair[0].1 + 1 == pair[1].0),
+                "{parts:?}"
+            );
         }
         for text in ["0/1", "2/1", "1", "1/0", "a/b", ""] {
             assert!(text.parse::<Part>().is_err(), "{text}");

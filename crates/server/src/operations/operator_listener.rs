@@ -1,8 +1,9 @@
-//! What operators and their machines ask: metrics, health, and the pages of operators, on a listener of its own.
+//! What operators and their machines ask: metrics, health, and the pages of operators, on a
+//! listener of its own.
 //!
-//! None of it is on the listener of the clients, and none of the clients' requests is answered here. One worker is kept for
-//! it, so that it answers however busy the others are, and while they stop. Of it, only requests for pages are in the access
-//! log.
+//! None of it is on the listener of the clients, and none of the clients' requests is answered
+//! here. One worker is kept for it, so that it answers however busy the others are, and while they
+//! stop. Of it, only requests for pages are in the access log.
 
 use std::io;
 use std::net::TcpListener;
@@ -37,7 +38,8 @@ use crate::routes::configure_operator_pages;
 
 /// How long the database may take to answer before it counts as away.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(2);
-/// How often what was recorded is put together, so that it does not pile up while nobody asks for it.
+/// How often what was recorded is put together, so that it does not pile up while nobody asks for
+/// it.
 const MAINTENANCE: Duration = Duration::from_secs(5);
 /// How long a request that is being answered is waited for at the end, in seconds.
 const STOP_PATIENCE_SECONDS: u64 = 1;
@@ -62,7 +64,8 @@ enum NotReady {
     Stopping,
     /// The database does not answer, or its file is not the open one.
     Database,
-    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by its own standby.
+    /// The database answers, and keeps no write: its server is a standby, or is not acknowledged by
+    /// its own standby.
     Writes,
 }
 
@@ -70,21 +73,41 @@ impl OperatorListener {
     /// What operators can ask of a register.
     #[must_use]
     pub fn of(state: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
-        Self { store: state.gateway.store.clone(), probe: state.gateway.store.probe(), readiness, metrics, pages: None }
+        Self {
+            store: state.gateway.store.clone(),
+            probe: state.gateway.store.probe(),
+            readiness,
+            metrics,
+            pages: None,
+        }
     }
 
     /// The same with the pages of operators.
     #[must_use]
     pub fn with_pages(self, state: &AppState, pages: SettingsPages) -> Self {
-        let settings = Some(pages.only_for(Audience::Operators).behind(state.gateway.proxies.clone()));
+        let settings = Some(
+            pages
+                .only_for(Audience::Operators)
+                .behind(state.gateway.proxies.clone()),
+        );
         // Replies to operators do not share the memory for replies to clients.
         let response_sender = ResponseSender::new(no_memory);
-        let gateway = GatewayState { response_sender, ..state.gateway.clone() };
-        Self { pages: Some(AppState { settings, gateway, ..state.clone() }), ..self }
+        let gateway = GatewayState {
+            response_sender,
+            ..state.gateway.clone()
+        };
+        Self {
+            pages: Some(AppState {
+                settings,
+                gateway,
+                ..state.clone()
+            }),
+            ..self
+        }
     }
 
-    /// Answers operators from now on, until the handle is stopped. Signals are left to the server of the clients. Must
-    /// be called where that server runs.
+    /// Answers operators from now on, until the handle is stopped. Signals are left to the server
+    /// of the clients. Must be called where that server runs.
     ///
     /// # Errors
     ///
@@ -93,7 +116,8 @@ impl OperatorListener {
         let metrics = self.metrics.clone();
         let probe = self.probe.clone();
         rt::spawn(async move {
-            // The connections of the probe are there before anybody asks: later there may be none left.
+            // The connections of the probe are there before anybody asks: later there may be none
+            // left.
             let _ = in_time(probe.ask()).await;
             let _ = in_time(probe.ask_to_write()).await;
             let mut time = rt::time::interval(MAINTENANCE);
@@ -102,8 +126,15 @@ impl OperatorListener {
                 metrics.run_upkeep();
             }
         });
-        let address = ListenerAddress { is_secure: false, host: listener.local_addr()?.to_string() };
-        let app = move || App::new().app_data(address.clone()).configure(|config| self.configure_routes(config));
+        let address = ListenerAddress {
+            is_secure: false,
+            host: listener.local_addr()?.to_string(),
+        };
+        let app = move || {
+            App::new()
+                .app_data(address.clone())
+                .configure(|config| self.configure_routes(config))
+        };
         let server = HttpServer::new(app)
             .workers(1)
             .disable_signals()
@@ -119,8 +150,12 @@ impl OperatorListener {
     fn configure_routes(&self, config: &mut ServiceConfig) {
         let operator = Rc::new(self.clone());
         let listener = Rc::clone(&operator);
-        config.service(read_only("/metrics", move || std::future::ready(listener.metrics())));
-        config.service(read_only("/health/live", || std::future::ready(health(StatusCode::OK, "live", None))));
+        config.service(read_only("/metrics", move || {
+            std::future::ready(listener.metrics())
+        }));
+        config.service(read_only("/health/live", || {
+            std::future::ready(health(StatusCode::OK, "live", None))
+        }));
         let listener = Rc::clone(&operator);
         let ready = move || {
             let operator = Rc::clone(&listener);
@@ -137,16 +172,24 @@ impl OperatorListener {
             let response_sender = state.gateway.response_sender.clone();
             config.app_data(Rc::new(RequestMetrics::of(state.gateway.versions)));
             config.service(home(paths::SETTINGS));
-            let is_page = |path: &str| [paths::SETTINGS, paths::DOCS].iter().any(|pages| path.starts_with(pages));
+            let is_page = |path: &str| {
+                [paths::SETTINGS, paths::DOCS]
+                    .iter()
+                    .any(|pages| path.starts_with(pages))
+            };
             let pages = web::scope("")
                 .guard(fn_guard(move |request| is_page(request.head().uri.path())))
-                .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
+                .wrap(from_fn(move |request, next| {
+                    response_sender.clone().send(request, next)
+                }))
                 .wrap(from_fn(access_log::log))
                 .configure(move |config| configure_operator_pages(config, &state));
             config.service(pages);
         }
         config.default_service(web::to(|| {
-            std::future::ready(HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version()))
+            std::future::ready(HttpResponse::from(
+                ApiError::NotFound(Missing::Path).response_without_version(),
+            ))
         }));
     }
 
@@ -159,13 +202,16 @@ impl OperatorListener {
             .body(self.metrics.render())
     }
 
-    /// Whether requests should be sent to the server, since those that read are answered. One that is busy is ready all the
-    /// same: it says so to whom it cannot serve, and to send its requests elsewhere would make others busier.
+    /// Whether requests should be sent to the server, since those that read are answered. One that
+    /// is busy is ready all the same: it says so to whom it cannot serve, and to send its requests
+    /// elsewhere would make others busier.
     async fn ready(&self) -> Result<(), NotReady> {
         if self.readiness.is_stopping() {
             return Err(NotReady::Stopping);
         }
-        in_time(self.probe.ask()).await.map_err(|()| NotReady::Database)
+        in_time(self.probe.ask())
+            .await
+            .map_err(|()| NotReady::Database)
     }
 
     /// Whether a write would be kept now.
@@ -174,7 +220,12 @@ impl OperatorListener {
             return Err(NotReady::Stopping);
         }
         // Side by side, since each may take its time.
-        match futures_util::future::join(in_time(self.probe.ask_to_write()), in_time(self.probe.ask())).await {
+        match futures_util::future::join(
+            in_time(self.probe.ask_to_write()),
+            in_time(self.probe.ask()),
+        )
+        .await
+        {
             (Ok(()), _) => Ok(()),
             (Err(()), Ok(())) => Err(NotReady::Writes),
             (Err(()), Err(())) => Err(NotReady::Database),
@@ -215,7 +266,9 @@ fn health(status: StatusCode, word: &str, reason: Option<NotReady>) -> HttpRespo
         Some(reason) => json!({ "status": word, "reason": reason.name() }),
         None => json!({ "status": word }),
     };
-    HttpResponse::build(status).insert_header((CACHE_CONTROL, "no-store")).json(body)
+    HttpResponse::build(status)
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .json(body)
 }
 
 #[cfg(test)]
@@ -239,7 +292,14 @@ mod tests {
         let good = |word: &str| (200, json!({ "status": word }));
         let stopping = |word: &str| (503, json!({ "status": word, "reason": "stopping" }));
         let expected = [good("ready"), good("writable"), live.clone()];
-        assert_eq!(answers, [&expected[..], &[stopping("not_ready"), stopping("not_writable"), live]].concat());
+        assert_eq!(
+            answers,
+            [
+                &expected[..],
+                &[stopping("not_ready"), stopping("not_writable"), live]
+            ]
+            .concat()
+        );
     }
 
     async fn answers_before_and_while_stopping(store: Store) -> Vec<(u16, Value)> {
@@ -247,7 +307,8 @@ mod tests {
         let state = AppState::of(store, Environment::Sandbox);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
         let operator = OperatorListener::of(&state, readiness.clone(), metrics);
-        let app = init_service(App::new().configure(|config| operator.configure_routes(config))).await;
+        let app =
+            init_service(App::new().configure(|config| operator.configure_routes(config))).await;
         let mut answers = Vec::new();
         for is_stopping in [false, true] {
             if is_stopping {

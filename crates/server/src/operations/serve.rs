@@ -10,7 +10,9 @@ use std::{io, thread};
 use actix_http::error::DispatchError;
 use actix_http::{HttpService, Request};
 use actix_server::{GracefulShutdownSignal, Server, ServerBuilder};
-use actix_service::{Service as ActixService, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config};
+use actix_service::{
+    Service as ActixService, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
+};
 use actix_tls::accept::TlsError;
 use actix_tls::accept::rustls_0_23::Acceptor;
 use actix_web::body::MessageBody;
@@ -40,7 +42,8 @@ use crate::routes::{configure, configure_settings};
 const LISTENER: &str = "clients";
 /// The protocol over TLS (RFC 7301).
 const HTTP_1_1: &[u8] = b"http/1.1";
-/// Connections to the pages of the settings that can be open at once, where they have a listener of their own.
+/// Connections to the pages of the settings that can be open at once, where they have a listener of
+/// their own.
 const MAX_SETTINGS_CONNECTIONS: NonZeroUsize = NonZeroUsize::new(100).unwrap();
 /// For how long a browser asks for nothing but HTTPS: a year (RFC 6797).
 const STRICT_TRANSPORT: &str = "max-age=31536000";
@@ -75,8 +78,8 @@ impl Service {
         self.serving(configure, state, listener)
     }
 
-    /// The server of these pages of the settings over a listener of their own; it runs when it is awaited. Signals are for
-    /// whoever awaits it.
+    /// The server of these pages of the settings over a listener of their own; it runs when it is
+    /// awaited. Signals are for whoever awaits it.
     ///
     /// # Errors
     ///
@@ -87,11 +90,20 @@ impl Service {
         settings: SettingsPages,
         listener: TcpListener,
     ) -> io::Result<Server> {
-        let limits =
-            Limits { max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS), ..self.limits };
+        let limits = Limits {
+            max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS),
+            ..self.limits
+        };
         let settings = settings.behind(state.gateway.proxies.clone());
-        let state = AppState { settings: Some(settings), ..state };
-        Self { limits, ..self.clone() }.serving(configure_settings, state, listener)
+        let state = AppState {
+            settings: Some(settings),
+            ..state
+        };
+        Self {
+            limits,
+            ..self.clone()
+        }
+        .serving(configure_settings, state, listener)
     }
 
     fn serving(
@@ -101,24 +113,36 @@ impl Service {
         listener: TcpListener,
     ) -> io::Result<Server> {
         let limits = self.limits;
-        let gateway = GatewayState { bodies: BodyReader::new(limits.body_timeout), ..state.gateway };
+        let gateway = GatewayState {
+            bodies: BodyReader::new(limits.body_timeout),
+            ..state.gateway
+        };
         let state = AppState { gateway, ..state };
         let is_secure = self.certificate.is_some();
-        let address = ListenerAddress { is_secure, host: listener.local_addr()?.to_string() };
+        let address = ListenerAddress {
+            is_secure,
+            host: listener.local_addr()?.to_string(),
+        };
         let app = move || {
             let secure = DefaultHeaders::new().add((STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT));
             let response_sender = state.gateway.response_sender.clone();
             let app = App::new()
                 .app_data(address.clone())
-                .wrap(from_fn(move |request, next| response_sender.clone().send(request, next)))
+                .wrap(from_fn(move |request, next| {
+                    response_sender.clone().send(request, next)
+                }))
                 .wrap(from_fn(access_log::log))
                 .wrap(Condition::new(is_secure, secure))
-                .wrap(from_fn(move |request, next| connections::track_activity(limits, request, next)))
+                .wrap(from_fn(move |request, next| {
+                    connections::track_activity(limits, request, next)
+                }))
                 .configure(|config| routes(config, &state));
             map_config(app, |()| AppConfig::default())
         };
         let most = limits.max_connections.get();
-        let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(most);
+        let workers = thread::available_parallelism()
+            .map_or(1, NonZeroUsize::get)
+            .min(most);
         let server = ServerBuilder::new()
             .workers(workers)
             .max_concurrent_connections(most / workers)
@@ -136,13 +160,15 @@ impl Service {
                 server.listen(LISTENER, listener, move || {
                     let large_heads = large_heads.clone();
                     let acceptor = acceptor.clone().map_err(TlsError::into_service_error);
-                    let connect = acceptor.map(move |stream| connected(ClientStream::tls(stream, &large_heads)));
+                    let connect = acceptor
+                        .map(move |stream| connected(ClientStream::tls(stream, &large_heads)));
                     connect.and_then(http().map_err(TlsError::Service))
                 })?
             }
             None => server.listen(LISTENER, listener, move || {
                 let large_heads = large_heads.clone();
-                let connect = move |stream| ready(Ok(connected(ClientStream::plain(stream, &large_heads))));
+                let connect =
+                    move |stream| ready(Ok(connected(ClientStream::plain(stream, &large_heads))));
                 fn_service(connect).and_then(http())
             })?,
         };
@@ -160,15 +186,28 @@ fn connected(stream: ClientStream) -> (ClientStream, Option<SocketAddr>) {
     (stream, client)
 }
 
-/// HTTP/1.1 over connections, for the application of one worker. [`actix_web::HttpServer`] has no way to set the stream or the
-/// service for requests with `Expect: 100-continue`; this does the rest of what it does.
+/// HTTP/1.1 over connections, for the application of one worker. [`actix_web::HttpServer`] has no
+/// way to set the stream or the service for requests with `Expect: 100-continue`; this does the
+/// rest of what it does.
 fn http_service<F, B>(
     limits: Limits,
     stopping: GracefulShutdownSignal,
     application: F,
-) -> impl ServiceFactory<(ClientStream, Option<SocketAddr>), Config = (), Response = (), Error = DispatchError, InitError = ()>
+) -> impl ServiceFactory<
+    (ClientStream, Option<SocketAddr>),
+    Config = (),
+    Response = (),
+    Error = DispatchError,
+    InitError = (),
+>
 where
-    F: ServiceFactory<Request, Config = (), Response = ServiceResponse<B>, Error = Error, InitError = ()> + 'static,
+    F: ServiceFactory<
+            Request,
+            Config = (),
+            Response = ServiceResponse<B>,
+            Error = Error,
+            InitError = (),
+        > + 'static,
     F::Future: 'static,
     F::Service: 'static,
     <F::Service as ActixService<Request>>::Future: 'static,
@@ -204,10 +243,14 @@ pub fn reload_on_signal(certificate: Option<Arc<Certificate>>) -> io::Result<()>
     rt::spawn(async move {
         while told.recv().await.is_some() {
             match certificate.as_deref().map(Certificate::read_again) {
-                Some(Ok(())) => log::info!("SIGHUP: the certificate was read again, and is used from now on"),
+                Some(Ok(())) => {
+                    log::info!("SIGHUP: the certificate was read again, and is used from now on")
+                }
                 Some(Err(error)) => {
                     let error: tls::TlsError = error;
-                    log::error!("SIGHUP: the certificate that was read before stays in use: {error}");
+                    log::error!(
+                        "SIGHUP: the certificate that was read before stays in use: {error}"
+                    );
                 }
                 None => log::info!("SIGHUP: there is no certificate to read again"),
             }

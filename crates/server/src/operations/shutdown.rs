@@ -1,8 +1,9 @@
-//! The signals that stop the server, and what it does until it has: it says that it is no longer ready, goes on for as
-//! long as a balancer needs to notice, takes no more connections, answers what it has begun, and finishes what is left.
+//! The signals that stop the server, and what it does until it has: it says that it is no longer
+//! ready, goes on for as long as a balancer needs to notice, takes no more connections, answers
+//! what it has begun, and finishes what is left.
 //!
-//! A second signal ends the program at once. What was acknowledged is on the disk at any time, so nothing is lost by it but
-//! replies.
+//! A second signal ends the program at once. What was acknowledged is on the disk at any time, so
+//! nothing is lost by it but replies.
 
 use std::time::Duration;
 use std::{io, process};
@@ -22,7 +23,8 @@ use crate::operations::readiness::Readiness;
 pub struct ShutdownTimeouts {
     /// How long the server goes on taking requests after the signal to stop.
     pub stop_delay: Duration,
-    /// How long those that are in flight may take after that, and then what the store has left to do.
+    /// How long those that are in flight may take after that, and then what the store has left to
+    /// do.
     pub drain_time: Duration,
 }
 
@@ -66,7 +68,10 @@ impl StopSignals {
     ///
     /// When the operating system does not allow it.
     pub fn listen() -> io::Result<Self> {
-        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
     }
 
     /// Waits for the next one.
@@ -80,8 +85,8 @@ impl StopSignals {
     }
 }
 
-/// Runs the server until a signal stops it and it has shut down, and with it the one of the settings, where they have a
-/// listener of their own.
+/// Runs the server until a signal stops it and it has shut down, and with it the one of the
+/// settings, where they have a listener of their own.
 ///
 /// # Errors
 ///
@@ -111,7 +116,8 @@ pub async fn run(
     });
     server.await?;
     if let Some(settings) = settings {
-        // It may have requests to answer when the other has none. One that is being stopped goes on as it was told first.
+        // It may have requests to answer when the other has none. One that is being stopped goes on
+        // as it was told first.
         settings.stop(true).await;
     }
     finish(state, shutdown_timeouts.drain_time).await;
@@ -125,7 +131,10 @@ async fn stop(
     settings: Option<&ServerHandle>,
     shutdown_timeouts: ShutdownTimeouts,
 ) {
-    let ShutdownTimeouts { stop_delay, drain_time } = shutdown_timeouts;
+    let ShutdownTimeouts {
+        stop_delay,
+        drain_time,
+    } = shutdown_timeouts;
     log::info!(
         "{}: stopping; requests are taken for another {} s, and then have {} s to be answered",
         signal.name(),
@@ -141,12 +150,17 @@ async fn stop(
     join(settings, handle.stop(true)).await;
 }
 
-/// What is left to be done when the last request was answered, or given up. Whatever must be finished before the program
-/// ends stands here, the store behind what may write to it.
+/// What is left to be done when the last request was answered, or given up. Whatever must be
+/// finished before the program ends stands here, the store behind what may write to it.
 async fn finish(state: &AppState, most: Duration) {
     let all = async {
         let counted = async {
-            usage::flush::write(&state.gateway.usage, &state.gateway.shadow, &state.gateway.store).await;
+            usage::flush::write(
+                &state.gateway.usage,
+                &state.gateway.shadow,
+                &state.gateway.store,
+            )
+            .await;
             request_log::write(&state.gateway.request_log, &state.gateway.store).await;
         };
         join(state.long_jobs.finished(), counted).await;
@@ -155,6 +169,9 @@ async fn finish(state: &AppState, most: Duration) {
     match rt::time::timeout(most, all).await {
         Ok(Ok(())) => {}
         Ok(Err(error)) => log::warn!("the last writes were not kept: {error}"),
-        Err(_) => log::warn!("writes that nobody waits for were given up after {} s", most.as_secs()),
+        Err(_) => log::warn!(
+            "writes that nobody waits for were given up after {} s",
+            most.as_secs()
+        ),
     }
 }

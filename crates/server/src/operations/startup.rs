@@ -1,8 +1,9 @@
-//! What is looked at before the server listens: whether the register can be served from this machine, now. The schema is
-//! looked at where the database is opened, and files where they are read.
+//! What is looked at before the server listens: whether the register can be served from this
+//! machine, now. The schema is looked at where the database is opened, and files where they are
+//! read.
 //!
-//! Whatever is wrong is reported in one line, with what to do. What would write wrong dates into the register refuses
-//! the start; what may be an accident is a warning.
+//! Whatever is wrong is reported in one line, with what to do. What would write wrong dates into
+//! the register refuses the start; what may be an accident is a warning.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::{fs, io};
@@ -46,12 +47,14 @@ pub enum StartError {
 #[must_use]
 pub fn open_files() -> Option<usize> {
     let limits = fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    let line = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Listens on an address such as `127.0.0.1:8080`, or on the first of those that a name stands for. An option of the command
-/// line says which one.
+/// Listens on an address such as `127.0.0.1:8080`, or on the first of those that a name stands for.
+/// An option of the command line says which one.
 ///
 /// # Errors
 ///
@@ -65,13 +68,22 @@ pub fn listen(address: &str, option: &'static str) -> Result<TcpListener, StartE
                 Err(error) => failed = Some(error),
             }
         }
-        Err(failed.unwrap_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the name stands for no address")))
+        Err(failed.unwrap_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the name stands for no address",
+            )
+        }))
     };
-    listen().map_err(|source| StartError::Listen { address: address.to_owned(), option, source })
+    listen().map_err(|source| StartError::Listen {
+        address: address.to_owned(),
+        option,
+        source,
+    })
 }
 
-/// The site at an address, such as `http://127.0.0.1:8080`, as a browser on this machine opens it: a listener on all addresses
-/// of the machine is reached at the loopback address.
+/// The site at an address, such as `http://127.0.0.1:8080`, as a browser on this machine opens it:
+/// a listener on all addresses of the machine is reached at the loopback address.
 #[must_use]
 pub fn site(scheme: &str, mut address: SocketAddr) -> String {
     match address.ip() {
@@ -83,7 +95,11 @@ pub fn site(scheme: &str, mut address: SocketAddr) -> String {
 }
 
 fn listener(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
     // A server that is started again does not wait for what is left of old connections.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
@@ -93,19 +109,33 @@ fn listener(address: SocketAddr) -> io::Result<TcpListener> {
 
 fn listen_hint(error: &io::Error) -> &'static str {
     let ways = [
-        (io::ErrorKind::AddrInUse, "stop the program that listens there, or choose another port"),
-        (io::ErrorKind::AddrNotAvailable, "choose an address of this machine, such as 127.0.0.1:8080,"),
-        (io::ErrorKind::PermissionDenied, "allow the program this port, or choose one from 1024 on"),
+        (
+            io::ErrorKind::AddrInUse,
+            "stop the program that listens there, or choose another port",
+        ),
+        (
+            io::ErrorKind::AddrNotAvailable,
+            "choose an address of this machine, such as 127.0.0.1:8080,",
+        ),
+        (
+            io::ErrorKind::PermissionDenied,
+            "allow the program this port, or choose one from 1024 on",
+        ),
     ];
     let way = ways.into_iter().find(|(kind, _)| *kind == error.kind());
-    way.map_or("give an address and a port, such as 127.0.0.1:8080,", |(_, way)| way)
+    way.map_or(
+        "give an address and a port, such as 127.0.0.1:8080,",
+        |(_, way)| way,
+    )
 }
 
 /// What to do about a database that cannot be used, behind what is wrong with it.
 pub(crate) fn remedy(error: &StorageError) -> &'static str {
     match error {
         StorageError::Database(DatabaseError::UnknownAddress) => "; check --database-url",
-        StorageError::Database(DatabaseError::Folder { .. }) => "; check --database-url, or make the folders above it",
+        StorageError::Database(DatabaseError::Folder { .. }) => {
+            "; check --database-url, or make the folders above it"
+        }
         StorageError::Database(DatabaseError::DatabaseFileChanged(_)) => {
             "; put the file back, or restore a backup with `trainee-register restore`"
         }
@@ -124,7 +154,9 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         StorageError::Database(DatabaseError::DatabaseFault(_)) => {
             "; give the user of this program what it needs there, or look for damage (docs/operations.md)"
         }
-        StorageError::Database(DatabaseError::DateNotDue { .. }) => "; set the clock of this machine (timedatectl)",
+        StorageError::Database(DatabaseError::DateNotDue { .. }) => {
+            "; set the clock of this machine (timedatectl)"
+        }
         StorageError::Database(DatabaseError::Busy)
         | StorageError::Database(DatabaseError::Collided)
         | StorageError::Database(DatabaseError::QueueFull)
@@ -166,7 +198,9 @@ pub(crate) fn remedy(error: &StorageError) -> &'static str {
         | StorageError::Database(DatabaseError::TransactionDepth)
         | StorageError::Database(DatabaseError::TransactionLost(_))
         | StorageError::Database(DatabaseError::Query(_))
-        | StorageError::SandboxOrganisations(_) => "; look for what is wrong with `trainee-register check`",
+        | StorageError::SandboxOrganisations(_) => {
+            "; look for what is wrong with `trainee-register check`"
+        }
     }
 }
 

@@ -22,9 +22,10 @@ const DEMO_EMAIL: &str = "demo@example.com";
 const DEMO_TRAINEES: usize = 50;
 const DEMO_SEED: u64 = 2026;
 
-/// Makes sure that the demo provider exists and has trainees, issues a fresh token for it, and says what to try first.
-/// `base` is the site of the API, `settings_site` that of the settings, where they are served, and `registry_delay` is how many
-/// seconds the registry takes that is played; `None` where none is.
+/// Makes sure that the demo provider exists and has trainees, issues a fresh token for it, and says
+/// what to try first. `base` is the site of the API, `settings_site` that of the settings, where
+/// they are served, and `registry_delay` is how many seconds the registry takes that is played;
+/// `None` where none is.
 ///
 /// # Errors
 ///
@@ -51,15 +52,33 @@ pub fn prepare(
         })?;
         let link = session.invite_user(
             Actor::operator("demo"),
-            NewInvitation { provider_ukprn: Some(DEMO_UKPRN), email: DEMO_EMAIL, role: UserRole::Admin },
+            NewInvitation {
+                provider_ukprn: Some(DEMO_UKPRN),
+                email: DEMO_EMAIL,
+                role: UserRole::Admin,
+            },
         )?;
         Ok((token, link.secret, is_new))
     })?;
     if is_new {
-        fill(&state.store, state.lists, DEMO_UKPRN, DEMO_TRAINEES, DEMO_SEED, None, |_| {})?;
+        fill(
+            &state.store,
+            state.lists,
+            DEMO_UKPRN,
+            DEMO_TRAINEES,
+            DEMO_SEED,
+            None,
+            |_| {},
+        )?;
     }
     let link = settings_site.map(|site| paths::sign_in(site, link.reveal()));
-    Ok(introduction(state.versions, base, token.reveal(), link.as_deref(), registry_delay))
+    Ok(introduction(
+        state.versions,
+        base,
+        token.reveal(),
+        link.as_deref(),
+        registry_delay,
+    ))
 }
 
 fn introduction(
@@ -69,7 +88,9 @@ fn introduction(
     link: Option<&str>,
     registry_delay: Option<u32>,
 ) -> String {
-    let (Some(oldest), Some(newest)) = (versions.iter().next(), versions.newest()) else { return String::new() };
+    let (Some(oldest), Some(newest)) = (versions.iter().next(), versions.newest()) else {
+        return String::new();
+    };
     let (old, new) = (oldest.version.label, newest.version.label);
     let body = example(oldest.version);
     let registry = registry_delay.map_or_else(String::new, |seconds| {
@@ -106,7 +127,11 @@ TRAINEE_ID=$(curl -s -w '\nstatus %{{http_code}}\n' {base}/api/{old}/trainees \
 # 4. Read the trainee in {new}, under the names of that version.{registry}
 curl -i -w '\n' {base}/api/{new}/trainees/$TRAINEE_ID -H "Authorization: Bearer $TOKEN"
 "#,
-        labels = versions.iter().map(|served| served.version.label.to_string()).collect::<Vec<_>>().join(", "),
+        labels = versions
+            .iter()
+            .map(|served| served.version.label.to_string())
+            .collect::<Vec<_>>()
+            .join(", "),
     )
 }
 
@@ -124,6 +149,9 @@ mod tests {
     #[test]
     fn the_readme_shows_the_example_as_the_oldest_version_spells_it() {
         let body = example(versions::all().iter().next().unwrap().version);
-        assert!(include_str!("../../../../README.md").contains(&format!("-d '{body}'")), "{body}");
+        assert!(
+            include_str!("../../../../README.md").contains(&format!("-d '{body}'")),
+            "{body}"
+        );
     }
 }

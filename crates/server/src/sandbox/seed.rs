@@ -31,13 +31,17 @@ pub enum SeedError {
 
 impl JobError for SeedError {
     fn of_the_store(&self) -> Option<&StorageError> {
-        if let Self::Storage(error) = self { Some(error) } else { None }
+        if let Self::Storage(error) = self {
+            Some(error)
+        } else {
+            None
+        }
     }
 }
 
-/// Adds so many invented trainees to a provider, with codes of the lists; the same seed gives the same trainees on the
-/// same day. `written` receives how many were written, after each batch. `by` is who runs
-/// the command, where one is run.
+/// Adds so many invented trainees to a provider, with codes of the lists; the same seed gives the
+/// same trainees on the same day. `written` receives how many were written, after each batch. `by`
+/// is who runs the command, where one is run.
 ///
 /// # Errors
 ///
@@ -51,12 +55,20 @@ pub fn fill(
     by: Option<&str>,
     written: impl Fn(usize),
 ) -> Result<(), SeedError> {
-    let Some(newest) = versions::all().newest() else { return Ok(()) };
-    let (organisations, today) = store.read_blocking(|session| -> Result<(Organisations, _), StorageError> {
-        Ok((session.first_organisations(ORGANISATIONS)?, session.today()))
-    })?;
+    let Some(newest) = versions::all().newest() else {
+        return Ok(());
+    };
+    let (organisations, today) =
+        store.read_blocking(|session| -> Result<(Organisations, _), StorageError> {
+            Ok((session.first_organisations(ORGANISATIONS)?, session.today()))
+        })?;
     let version = newest.version;
-    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
+    let context = Context {
+        today,
+        lists,
+        accepted_codes: &version.accepted_codes,
+        organisations: &organisations,
+    };
     let mut generator = TraineeGenerator::new(seed, &version.rules, context);
     let mut left = count;
     while left > 0 {
@@ -67,15 +79,22 @@ pub fn fill(
             .map_err(SeedError::Refused)?;
         let (provider, by) = (ukprn.to_owned(), by.map(str::to_owned));
         store.write_blocking(move |session| -> Result<(), SeedError> {
-            let mut session =
-                match session.open_provider(&provider, Cause { by: by.as_deref(), ..Cause::of("sandbox seed") })? {
-                    Some(session) => session,
-                    None => return Err(SeedError::UnknownProvider(provider.clone())),
-                };
-            trainees.iter().try_for_each(|trainee| match session.insert_trainee(trainee) {
-                Err(error) if error.is_unique_violation() => Err(SeedError::SeedUsed(seed)),
-                result => Ok(result?),
-            })
+            let mut session = match session.open_provider(
+                &provider,
+                Cause {
+                    by: by.as_deref(),
+                    ..Cause::of("sandbox seed")
+                },
+            )? {
+                Some(session) => session,
+                None => return Err(SeedError::UnknownProvider(provider.clone())),
+            };
+            trainees
+                .iter()
+                .try_for_each(|trainee| match session.insert_trainee(trainee) {
+                    Err(error) if error.is_unique_violation() => Err(SeedError::SeedUsed(seed)),
+                    result => Ok(result?),
+                })
         })?;
         left -= batch;
         written(count - left);

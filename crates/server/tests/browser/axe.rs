@@ -1,4 +1,5 @@
-//! axe-core, which looks for what keeps people from a page. It comes from npm, at the version of the lock file.
+//! axe-core, which looks for what keeps people from a page. It comes from npm, at the version of
+//! the lock file.
 //!
 //! Tests are skipped where npm is missing or reaches no registry.
 
@@ -22,7 +23,8 @@ pub(crate) fn is_here() -> bool {
 
 /// What axe-core finds on the page: each rule with the elements that break it.
 pub(crate) fn violations(browser: &Browser) -> Value {
-    let script = fs::read_to_string(Path::new(INSTALLED).join("node_modules/axe-core/axe.min.js")).unwrap();
+    let script =
+        fs::read_to_string(Path::new(INSTALLED).join("node_modules/axe-core/axe.min.js")).unwrap();
     let run = "const done = arguments[0];
         axe.run(document, { resultTypes: ['violations'] }).then(
             found => done(found.violations.map(one => ({ rule: one.id, help: one.help, at: one.nodes.slice(0, 3).map(node => node.html) }))),

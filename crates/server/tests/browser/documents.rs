@@ -17,12 +17,29 @@ const REACHABLE: &str = "[...document.querySelectorAll('a[href], button, input:n
 /// All pages for people, but for the explorer, which is the work of others and needs scripts.
 fn pages() -> Vec<String> {
     let (oldest, newest) = (SERVED[0].label, SERVED.last().unwrap().label);
-    let documents = ["guide", "contract", "fields", "problems", "rules", "reference-data", "funding"];
-    let lists = ["training_route", "course_subject", "ethnicity", "withdrawal_reasons"];
+    let documents = [
+        "guide",
+        "contract",
+        "fields",
+        "problems",
+        "rules",
+        "reference-data",
+        "funding",
+    ];
+    let lists = [
+        "training_route",
+        "course_subject",
+        "ethnicity",
+        "withdrawal_reasons",
+    ];
     let of_version = |label: &dyn std::fmt::Display| {
-        let lists = lists.iter().map(move |list| format!("reference-data/{list}"));
+        let lists = lists
+            .iter()
+            .map(move |list| format!("reference-data/{list}"));
         let names = documents.iter().map(|&name| name.to_owned()).chain(lists);
-        names.map(|name| format!("/docs/{label}/{name}")).collect::<Vec<_>>()
+        names
+            .map(|name| format!("/docs/{label}/{name}"))
+            .collect::<Vec<_>>()
     };
     let others = [
         "/docs".to_owned(),
@@ -33,7 +50,11 @@ fn pages() -> Vec<String> {
         format!("/docs/versions/migrating-from-{oldest}"),
         format!("/docs/differences/{oldest}..{newest}"),
     ];
-    others.into_iter().chain(of_version(&oldest)).chain(of_version(&newest)).collect()
+    others
+        .into_iter()
+        .chain(of_version(&oldest))
+        .chain(of_version(&newest))
+        .collect()
 }
 
 fn open(browser: &Browser, server: &Server, page: &str) {
@@ -43,22 +64,35 @@ fn open(browser: &Browser, server: &Server, page: &str) {
 
 #[test]
 fn axe_finds_nothing_on_any_page() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     if !axe::is_here() {
         return;
     }
     browser.open("data:text/html,<input>");
-    assert_ne!(axe::violations(&browser), axe::nothing(), "a field without a label is found");
+    assert_ne!(
+        axe::violations(&browser),
+        axe::nothing(),
+        "a field without a label is found"
+    );
     let server = Server::start();
     for page in pages() {
         open(&browser, &server, &page);
         for width in WIDTHS {
             browser.set_width(width);
-            assert_eq!(axe::violations(&browser), axe::nothing(), "{page} at {width}");
+            assert_eq!(
+                axe::violations(&browser),
+                axe::nothing(),
+                "{page} at {width}"
+            );
         }
     }
     // A page with a fault, and one with a result.
-    for body in ["{", "{\"data\": {\"email\": \"none\", \"midle_names\": \"x\"}}"] {
+    for body in [
+        "{",
+        "{\"data\": {\"email\": \"none\", \"midle_names\": \"x\"}}",
+    ] {
         open(&browser, &server, "/docs/migrate");
         browser.run(&format!(
             "document.getElementById('body').value = {}; document.querySelector('.buttons button').click();",
@@ -67,14 +101,20 @@ fn axe_finds_nothing_on_any_page() {
         browser.wait_until("document.querySelector('#summary, #result') !== null");
         for width in WIDTHS {
             browser.set_width(width);
-            assert_eq!(axe::violations(&browser), axe::nothing(), "{body} at {width}");
+            assert_eq!(
+                axe::violations(&browser),
+                axe::nothing(),
+                "{body} at {width}"
+            );
         }
     }
 }
 
 #[test]
 fn no_page_scrolls_sideways_and_wide_tables_do() {
-    let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+    let Some(browser) = Browser::start(Scripts::Blocked) else {
+        return;
+    };
     let server = Server::start();
     let mut wide = 0;
     for page in pages() {
@@ -82,18 +122,23 @@ fn no_page_scrolls_sideways_and_wide_tables_do() {
         for width in WIDTHS {
             browser.set_width(width);
             let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
-            assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
+            assert!(
+                scroll[0].as_u64() <= scroll[1].as_u64(),
+                "{page} scrolls sideways at {width}: {scroll}"
+            );
             // What scrolls by itself can be reached, and says what it is.
             let unreachable = "[...document.querySelectorAll('main *')].filter(element =>
                 element.scrollWidth > element.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(element).overflowX)
                 && element.tabIndex !== 0 && !/TEXTAREA|SELECT|INPUT/.test(element.tagName)).map(element => element.outerHTML.slice(0, 99))";
             assert_eq!(browser.see(unreachable), json!([]), "{page} at {width}");
-            let scrolls =
-                "[...document.querySelectorAll('.scrolls')].filter(one => one.scrollWidth > one.clientWidth).length";
+            let scrolls = "[...document.querySelectorAll('.scrolls')].filter(one => one.scrollWidth > one.clientWidth).length";
             wide += browser.see(scrolls).as_u64().unwrap();
         }
         assert!(
-            browser.read("document.querySelector('main').innerText").len() > 100,
+            browser
+                .read("document.querySelector('main').innerText")
+                .len()
+                > 100,
             "{page} cannot be read without scripts"
         );
     }
@@ -102,7 +147,9 @@ fn no_page_scrolls_sideways_and_wide_tables_do() {
 
 #[test]
 fn the_keyboard_reaches_everything_in_its_order() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     let server = Server::start();
     for page in pages() {
         open(&browser, &server, &page);
@@ -112,12 +159,15 @@ fn the_keyboard_reaches_everything_in_its_order() {
                 "window.reached = []; document.activeElement.blur(); getSelection().removeAllRanges(); scrollTo(0, 0);
                  if (!window.heard) { window.heard = true; addEventListener('focusin', event => window.reached.push(event.target)); }",
             );
-            let expected = browser.see(&format!("{REACHABLE}.length")).as_u64().unwrap();
+            let expected = browser
+                .see(&format!("{REACHABLE}.length"))
+                .as_u64()
+                .unwrap();
             let missed = format!(
                 "{REACHABLE}.filter(element => !window.reached.includes(element)).map(element => element.outerHTML.slice(0, 99))"
             );
-            // Once around the page and a little more: the way begins where the last one ended, and leads by the browser's
-            // own buttons.
+            // Once around the page and a little more: the way begins where the last one ended, and
+            // leads by the browser's own buttons.
             for _ in 0..expected / 100 + 3 {
                 browser.press(&TAB.repeat(100));
                 if browser.see(&missed) == json!([]) {
@@ -131,7 +181,9 @@ fn the_keyboard_reaches_everything_in_its_order() {
 
 #[test]
 fn a_reader_finds_a_code_by_keyboard_and_without_scripts() {
-    let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+    let Some(browser) = Browser::start(Scripts::Blocked) else {
+        return;
+    };
     let server = Server::start();
     let label = SERVED[0].label;
     open(&browser, &server, &format!("/docs/{label}/guide"));
@@ -139,7 +191,10 @@ fn a_reader_finds_a_code_by_keyboard_and_without_scripts() {
     browser.press("no_such_funding");
     browser.press(ENTER);
     browser.wait_until("document.getElementById('results') !== null");
-    assert_eq!(browser.see("document.getElementById('version').value"), Value::from(label.to_string()));
+    assert_eq!(
+        browser.see("document.getElementById('version').value"),
+        Value::from(label.to_string())
+    );
     let found = browser.tab_to("no_such_funding");
     assert!(found.len() < 30, "{found:?}");
     browser.press(ENTER);

@@ -34,25 +34,51 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser. Returns `None`, and reports the calling test as skipped, where there is none.
+    /// Starts a browser. Returns `None`, and reports the calling test as skipped, where there is
+    /// none.
     pub(crate) fn start(scripts: Scripts) -> Option<Self> {
         if !has_tools(&[Tool::Chromium, Tool::Chromedriver]) {
             return None;
         }
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let driver = Process::start(Tool::Chromedriver.command().arg(format!("--port={port}")).stdout(Stdio::null()));
-        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(TIMEOUT)).build().into();
-        let mut browser = Self { agent, _driver: driver, session: format!("http://127.0.0.1:{port}") };
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let driver = Process::start(
+            Tool::Chromedriver
+                .command()
+                .arg(format!("--port={port}"))
+                .stdout(Stdio::null()),
+        );
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(TIMEOUT))
+            .build()
+            .into();
+        let mut browser = Self {
+            agent,
+            _driver: driver,
+            session: format!("http://127.0.0.1:{port}"),
+        };
         browser.wait_for_driver();
         let preferences = match scripts {
             Scripts::Run => json!({}),
             Scripts::Blocked => json!({ "profile.managed_default_content_settings.javascript": 2 }),
         };
         // Only root needs to do without the sandbox, and only trusted pages are shown.
-        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"];
+        let arguments = [
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+        ];
         let options = json!({ "args": arguments, "prefs": preferences });
         let wanted = json!({ "browserName": "chrome", "goog:chromeOptions": options });
-        let session = browser.post("/session", &json!({ "capabilities": { "alwaysMatch": wanted } }));
+        let session = browser.post(
+            "/session",
+            &json!({ "capabilities": { "alwaysMatch": wanted } }),
+        );
         let id = session["sessionId"].as_str().unwrap().to_owned();
         browser.session = format!("{}/session/{id}", browser.session);
         Some(browser)
@@ -60,7 +86,12 @@ impl Browser {
 
     fn wait_for_driver(&self) {
         let begun = Instant::now();
-        while self.agent.get(format!("{}/status", self.session)).call().is_err() {
+        while self
+            .agent
+            .get(format!("{}/status", self.session))
+            .call()
+            .is_err()
+        {
             assert!(begun.elapsed() < TIMEOUT, "the driver does not answer");
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -76,7 +107,12 @@ impl Browser {
 
     fn post(&self, path: &str, body: &Value) -> Value {
         let request = ureq::http::Request::post(format!("{}{path}", self.session));
-        self.value(request.header("Content-Type", "application/json").body(body.to_string()).unwrap())
+        self.value(
+            request
+                .header("Content-Type", "application/json")
+                .body(body.to_string())
+                .unwrap(),
+        )
     }
 
     /// Opens a page.
@@ -86,7 +122,10 @@ impl Browser {
 
     /// Evaluates an expression in the page.
     pub(crate) fn see(&self, expression: &str) -> Value {
-        self.post("/execute/sync", &json!({ "script": format!("return {expression};"), "args": [] }))
+        self.post(
+            "/execute/sync",
+            &json!({ "script": format!("return {expression};"), "args": [] }),
+        )
     }
 
     /// Runs a script in the page.
@@ -101,25 +140,43 @@ impl Browser {
 
     /// Evaluates an expression that is a text.
     pub(crate) fn read(&self, expression: &str) -> String {
-        self.see(expression).as_str().unwrap_or_else(|| panic!("{expression} is no text")).to_owned()
+        self.see(expression)
+            .as_str()
+            .unwrap_or_else(|| panic!("{expression} is no text"))
+            .to_owned()
     }
 
     /// The visible text of the first element that a selector finds.
     pub(crate) fn text(&self, selector: &str) -> String {
-        let found = self.post("/element", &json!({ "using": "css selector", "value": selector }));
+        let found = self.post(
+            "/element",
+            &json!({ "using": "css selector", "value": selector }),
+        );
         let element = found[ELEMENT].as_str().unwrap();
         let request = ureq::http::Request::get(format!("{}/element/{element}/text", self.session));
-        self.value(request.body(String::new()).unwrap()).as_str().unwrap().to_owned()
+        self.value(request.body(String::new()).unwrap())
+            .as_str()
+            .unwrap()
+            .to_owned()
     }
 
     /// Presses keys, one after the other, wherever the focus is.
     pub(crate) fn press(&self, keys: &str) {
-        let press = |key: char| [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
+        let press = |key: char| {
+            [
+                json!({ "type": "keyDown", "value": key }),
+                json!({ "type": "keyUp", "value": key }),
+            ]
+        };
         let actions: Vec<Value> = keys.chars().flat_map(press).collect();
-        self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
+        self.post(
+            "/actions",
+            &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }),
+        );
     }
 
-    /// Presses Enter, and waits until the page is there to which it leads, which may have the title of the one before.
+    /// Presses Enter, and waits until the page is there to which it leads, which may have the title
+    /// of the one before.
     #[track_caller]
     pub(crate) fn enter(&self) {
         self.run("window.isBefore = true;");
@@ -130,15 +187,27 @@ impl Browser {
     /// Selects all of the field that has the focus.
     pub(crate) fn select_all(&self) {
         let key = |kind: &str, value: &str| json!({ "type": kind, "value": value });
-        let actions = [key("keyDown", CONTROL), key("keyDown", "a"), key("keyUp", "a"), key("keyUp", CONTROL)];
-        self.post("/actions", &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }));
+        let actions = [
+            key("keyDown", CONTROL),
+            key("keyDown", "a"),
+            key("keyUp", "a"),
+            key("keyUp", CONTROL),
+        ];
+        self.post(
+            "/actions",
+            &json!({ "actions": [{ "type": "key", "id": "keyboard", "actions": actions }] }),
+        );
     }
 
-    /// Presses the Tab key until the element with this id has the focus, and says where the focus has been.
+    /// Presses the Tab key until the element with this id has the focus, and says where the focus
+    /// has been.
     pub(crate) fn tab_to(&self, id: &str) -> Vec<String> {
         let mut been = Vec::new();
         while been.last().is_none_or(|last| last != id) {
-            assert!(been.len() < 60, "the Tab key does not lead to {id}: {been:?}");
+            assert!(
+                been.len() < 60,
+                "the Tab key does not lead to {id}: {been:?}"
+            );
             self.press(TAB);
             been.push(self.focus());
         }

@@ -1,4 +1,5 @@
-//! What holds of every page: nothing from elsewhere, no sideways scrolling, enough contrast, labels, and room to touch.
+//! What holds of every page: nothing from elsewhere, no sideways scrolling, enough contrast,
+//! labels, and room to touch.
 
 use serde_json::{Value, json};
 use versions::SERVED;
@@ -59,18 +60,37 @@ fn check(browser: &Browser, page: &str) {
     for width in [1_280, 390] {
         browser.set_width(width);
         let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
-        assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
+        assert!(
+            scroll[0].as_u64() <= scroll[1].as_u64(),
+            "{page} scrolls sideways at {width}: {scroll}"
+        );
         assert_eq!(browser.see(TOO_LOW), json!([]), "{page} at {width}");
         let contrasts = browser.see(CONTRASTS);
         let least = contrasts.as_array().and_then(|all| all.first()).unwrap();
-        assert!(least["contrast"].as_f64().unwrap() >= LEAST_CONTRAST, "{page} at {width}: {least}");
+        assert!(
+            least["contrast"].as_f64().unwrap() >= LEAST_CONTRAST,
+            "{page} at {width}: {least}"
+        );
     }
     assert_eq!(browser.see(UNLABELLED), json!([]), "{page}");
     assert_eq!(browser.see(FROM_ELSEWHERE), json!([]), "{page}");
-    assert_eq!(browser.see("document.querySelectorAll('h1').length"), json!(1), "{page}");
-    assert_eq!(browser.read("document.documentElement.lang"), "en-GB", "{page}");
+    assert_eq!(
+        browser.see("document.querySelectorAll('h1').length"),
+        json!(1),
+        "{page}"
+    );
+    assert_eq!(
+        browser.read("document.documentElement.lang"),
+        "en-GB",
+        "{page}"
+    );
     let ids = browser.see("[...document.querySelectorAll('[id]')].map(element => element.id)");
-    let mut ids: Vec<&str> = ids.as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let mut ids: Vec<&str> = ids
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
     let all = ids.len();
     ids.sort_unstable();
     ids.dedup();
@@ -80,14 +100,19 @@ fn check(browser: &Browser, page: &str) {
 
 /// Sends the form with this body.
 fn send(browser: &Browser, body: &str) {
-    browser.see(&format!("void (document.getElementById('body').value = {})", json!(body)));
+    browser.see(&format!(
+        "void (document.getElementById('body').value = {})",
+        json!(body)
+    ));
     browser.tab_to("Rewrite");
     browser.press(ENTER);
 }
 
 #[test]
 fn every_page_can_be_read_on_a_desk_and_on_a_phone() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     let server = Server::start();
     browser.open(&format!("{}/docs", server.origin));
     check(&browser, "the list");
@@ -96,7 +121,11 @@ fn every_page_can_be_read_on_a_desk_and_on_a_phone() {
     browser.open(&form);
     check(&browser, "the form");
     let long = "x".repeat(300);
-    let example = server::sandbox::demo::example(SERVED[0]).replacen('{', &format!("{{\"{long}\": \"{long}\", "), 1);
+    let example = server::sandbox::demo::example(SERVED[0]).replacen(
+        '{',
+        &format!("{{\"{long}\": \"{long}\", "),
+        1,
+    );
     send(&browser, &example);
     browser.wait_until("document.getElementById('result') !== null");
     check(&browser, "the result");
@@ -107,17 +136,25 @@ fn every_page_can_be_read_on_a_desk_and_on_a_phone() {
 
 #[test]
 fn the_keyboard_skips_to_the_content_and_shows_where_it_is() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     let server = Server::start();
     browser.open(&format!("{}/docs", server.origin));
     browser.press(TAB);
     assert_eq!(browser.focus(), "Skip to the main content");
-    assert_eq!(browser.see("document.activeElement.getBoundingClientRect().left >= 0"), json!(true));
+    assert_eq!(
+        browser.see("document.activeElement.getBoundingClientRect().left >= 0"),
+        json!(true)
+    );
     let outline = "getComputedStyle(document.activeElement).outlineStyle";
     assert_eq!(browser.read(outline), "solid");
     browser.press(ENTER);
     browser.press(TAB);
-    assert_eq!(browser.see("document.getElementById('main').contains(document.activeElement)"), json!(true));
+    assert_eq!(
+        browser.see("document.getElementById('main').contains(document.activeElement)"),
+        json!(true)
+    );
     assert_eq!(browser.read(outline), "solid");
     browser.tab_to("Show the differences");
     assert_eq!(browser.read(outline), "solid");

@@ -12,7 +12,11 @@ fn renamed() -> (&'static str, &'static str) {
     let mut inputs = SERVED[0].inputs.trainee.entries.iter();
     inputs
         .find_map(|input| {
-            let name = newest.inputs.trainee.name_of(input.field).filter(|name| *name != input.name)?;
+            let name = newest
+                .inputs
+                .trainee
+                .name_of(input.field)
+                .filter(|name| *name != input.name)?;
             Some((input.name, name))
         })
         .unwrap()
@@ -22,7 +26,10 @@ fn renamed() -> (&'static str, &'static str) {
 fn fill_in(browser: &Browser, server: &Server, body: &str) {
     browser.open(&format!("{}/docs/migrate", server.origin));
     let been = browser.tab_to("from");
-    assert_eq!(been.first().map(String::as_str), Some("Skip to the main content"));
+    assert_eq!(
+        been.first().map(String::as_str),
+        Some("Skip to the main content")
+    );
     browser.tab_to("kind");
     browser.press(DOWN);
     browser.press(DOWN);
@@ -35,7 +42,9 @@ fn fill_in(browser: &Browser, server: &Server, body: &str) {
 }
 
 fn a_body_is_rewritten(scripts: Scripts) {
-    let Some(browser) = Browser::start(scripts) else { return };
+    let Some(browser) = Browser::start(scripts) else {
+        return;
+    };
     browser.open("data:text/html,<title>blocked</title><script>document.title = 'run'</script>");
     let expected = match scripts {
         Scripts::Run => "run",
@@ -44,20 +53,47 @@ fn a_body_is_rewritten(scripts: Scripts) {
     assert_eq!(browser.read("document.title"), expected);
     let server = Server::start();
     let (old, new) = renamed();
-    fill_in(&browser, &server, &format!("{{\"{old}\": \"100403\", \"email\": \"none\"}}"));
-    browser.wait_until("document.getElementById('result') !== null && document.readyState === 'complete'");
+    fill_in(
+        &browser,
+        &server,
+        &format!("{{\"{old}\": \"100403\", \"email\": \"none\"}}"),
+    );
+    browser.wait_until(
+        "document.getElementById('result') !== null && document.readyState === 'complete'",
+    );
     let (from, to) = (SERVED[0].label, SERVED.last().unwrap().label);
-    assert_eq!(browser.text("#result"), format!("Your body of {from} in {to}"));
+    assert_eq!(
+        browser.text("#result"),
+        format!("Your body of {from} in {to}")
+    );
     // The third choice is a change of a trainee.
-    assert!(browser.text("main").contains("a request that changes a trainee"));
-    assert_eq!(browser.text("pre[aria-labelledby=old] .row-renamed .note"), format!("renamed to {new}"));
-    assert_eq!(browser.text("pre[aria-labelledby=new] .row-renamed .note"), format!("was {old}"));
-    assert!(browser.text("pre[aria-labelledby=new] .row-problem").contains("problem, see below"));
+    assert!(
+        browser
+            .text("main")
+            .contains("a request that changes a trainee")
+    );
+    assert_eq!(
+        browser.text("pre[aria-labelledby=old] .row-renamed .note"),
+        format!("renamed to {new}")
+    );
+    assert_eq!(
+        browser.text("pre[aria-labelledby=new] .row-renamed .note"),
+        format!("was {old}")
+    );
+    assert!(
+        browser
+            .text("pre[aria-labelledby=new] .row-problem")
+            .contains("problem, see below")
+    );
     assert!(browser.text("#problems + ul").contains("What to do: "));
-    assert_eq!(browser.see("document.querySelectorAll('#renames + table tbody tr').length"), json!(1));
+    assert_eq!(
+        browser.see("document.querySelectorAll('#renames + table tbody tr').length"),
+        json!(1)
+    );
     browser.wait_until("document.activeElement.id === 'result'");
     // The body that is there to copy is the new one.
-    let plain: Value = serde_json::from_str(&browser.read("document.getElementById('plain').value")).unwrap();
+    let plain: Value =
+        serde_json::from_str(&browser.read("document.getElementById('plain').value")).unwrap();
     assert_eq!(plain, json!({ new: "100403", "email": "none" }));
 }
 
@@ -73,17 +109,24 @@ fn a_body_is_rewritten_without_scripts() {
 
 #[test]
 fn what_is_wrong_is_summed_up_and_leads_to_its_field() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     let server = Server::start();
     fill_in(&browser, &server, "{\"sex\": ,}");
-    browser.wait_until("document.getElementById('summary') !== null && document.readyState === 'complete'");
+    browser.wait_until(
+        "document.getElementById('summary') !== null && document.readyState === 'complete'",
+    );
     assert!(browser.read("document.title").starts_with("Error: "));
     browser.wait_until("document.activeElement.id === 'summary'");
     browser.tab_to("The body is not valid JSON: expected value at line 1 column 9");
     browser.press(ENTER);
     browser.wait_until("document.activeElement.id === 'body'");
     assert_eq!(browser.read("document.activeElement.value"), "{\"sex\": ,}");
-    assert_eq!(browser.read("document.activeElement.getAttribute('aria-invalid')"), "true");
+    assert_eq!(
+        browser.read("document.activeElement.getAttribute('aria-invalid')"),
+        "true"
+    );
     let described = "document.activeElement.getAttribute('aria-describedby').split(' ')\
                      .every(id => document.getElementById(id).textContent.trim() !== '')";
     assert_eq!(browser.see(described), json!(true));

@@ -1,5 +1,5 @@
-//! Signing in by OpenID Connect, in a real browser at a real provider: by keyboard and without scripts, and with a
-//! choice.
+//! Signing in by OpenID Connect, in a real browser at a real provider: by keyboard and without
+//! scripts, and with a choice.
 
 use std::path::Path;
 
@@ -15,7 +15,8 @@ use super::served::Server;
 const DEMO_UKPRN: &str = "10099999";
 const CLIENT: &str = "register";
 
-/// A server that trusts a provider, which has an account `a` of the demo, and `b` that is an operator too.
+/// A server that trusts a provider, which has an account `a` of the demo, and `b` that is an
+/// operator too.
 fn start() -> Option<(Server, OpenIdProvider)> {
     let mut provider = OpenIdProvider::start(Path::new(env!("CARGO_TARGET_TMPDIR")))?;
     let server = Server::start_with(
@@ -44,7 +45,9 @@ fn start() -> Option<(Server, OpenIdProvider)> {
 
 fn wait_for(browser: &Browser, address: &str, title: &str) {
     let (address, title) = (json!(address), json!(title));
-    browser.wait_until(&format!("location.href.startsWith({address}) && document.title.startsWith({title})"));
+    browser.wait_until(&format!(
+        "location.href.startsWith({address}) && document.title.startsWith({title})"
+    ));
     browser.wait_until("document.readyState === 'complete'");
 }
 
@@ -54,7 +57,10 @@ fn log_in(browser: &Browser, server: &Server, provider: &OpenIdProvider, account
     wait_for(browser, &server.origin, "Sign in");
     browser.tab_to("sign-in");
     browser.press(ENTER);
-    browser.wait_until(&format!("location.href.startsWith({})", json!(format!("{}/interaction/", provider.address()))));
+    browser.wait_until(&format!(
+        "location.href.startsWith({})",
+        json!(format!("{}/interaction/", provider.address()))
+    ));
     browser.wait_until("document.activeElement.name === 'login'");
     browser.press(account);
     browser.press(TAB);
@@ -64,8 +70,12 @@ fn log_in(browser: &Browser, server: &Server, provider: &OpenIdProvider, account
 
 #[test]
 fn a_person_signs_in_at_the_provider_by_keyboard_and_without_scripts() {
-    let Some(browser) = Browser::start(Scripts::Blocked) else { return };
-    let Some((server, provider)) = start() else { return };
+    let Some(browser) = Browser::start(Scripts::Blocked) else {
+        return;
+    };
+    let Some((server, provider)) = start() else {
+        return;
+    };
     log_in(&browser, &server, &provider, "a");
     wait_for(&browser, &format!("{}/settings", server.origin), "Overview");
     assert!(browser.text("body").contains("a@example.com (admin)"));
@@ -80,35 +90,60 @@ fn a_person_signs_in_at_the_provider_by_keyboard_and_without_scripts() {
     browser.tab_to("Sign out");
     browser.press(ENTER);
     wait_for(&browser, &server.origin, "Sign in");
-    browser.open(&format!("{}/settings/sign-in/oidc/callback?state=x&code=y", server.origin));
+    browser.open(&format!(
+        "{}/settings/sign-in/oidc/callback?state=x&code=y",
+        server.origin
+    ));
     wait_for(&browser, &server.origin, "You are not signed in");
 }
 
 /// The page that leads to the issuer, as a browser without another page gets it.
 fn page_on_the_way(server: &Server) -> String {
-    let mut shown = ureq::get(format!("{}/settings/sign-in", server.origin)).call().unwrap();
-    let cookie = shown.headers()["set-cookie"].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let mut shown = ureq::get(format!("{}/settings/sign-in", server.origin))
+        .call()
+        .unwrap();
+    let cookie = shown.headers()["set-cookie"]
+        .to_str()
+        .unwrap()
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned();
     let text = shown.body_mut().read_to_string().unwrap();
     let (_, rest) = text.split_once("name=\"form_token\" value=\"").unwrap();
     let form = format!("form_token={}", rest.split('"').next().unwrap());
-    let begin = ureq::post(format!("{}/settings/sign-in/oidc", server.origin)).header("Cookie", cookie);
-    let begun = begin.content_type("application/x-www-form-urlencoded").send(form);
+    let begin =
+        ureq::post(format!("{}/settings/sign-in/oidc", server.origin)).header("Cookie", cookie);
+    let begun = begin
+        .content_type("application/x-www-form-urlencoded")
+        .send(form);
     begun.unwrap().body_mut().read_to_string().unwrap()
 }
 
 #[test]
 fn whoever_has_two_accesses_chooses_one_on_a_page_in_which_axe_finds_nothing() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     if !axe::is_here() {
         return;
     }
-    let Some((server, provider)) = start() else { return };
+    let Some((server, provider)) = start() else {
+        return;
+    };
     let examine = |page: &str| {
         for width in [1_280, 320] {
             browser.set_width(width);
-            assert_eq!(axe::violations(&browser), axe::nothing(), "{page} at {width}");
+            assert_eq!(
+                axe::violations(&browser),
+                axe::nothing(),
+                "{page} at {width}"
+            );
             let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
-            assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
+            assert!(
+                scroll[0].as_u64() <= scroll[1].as_u64(),
+                "{page} scrolls sideways at {width}: {scroll}"
+            );
         }
     };
     browser.open(&format!("{}/settings/sign-in", server.origin));
@@ -116,15 +151,27 @@ fn whoever_has_two_accesses_chooses_one_on_a_page_in_which_axe_finds_nothing() {
     examine("how to sign in");
     // The page on the way there leads on at once, so it is put into the place of this one.
     let page = page_on_the_way(&server);
-    browser.run(&format!("document.open(); document.write({}); document.close()", json!(page)));
-    browser.wait_until("document.title.startsWith('Continue') && document.readyState === 'complete'");
-    assert!(browser.read("document.getElementById('continue').href").starts_with(provider.address()));
+    browser.run(&format!(
+        "document.open(); document.write({}); document.close()",
+        json!(page)
+    ));
+    browser
+        .wait_until("document.title.startsWith('Continue') && document.readyState === 'complete'");
+    assert!(
+        browser
+            .read("document.getElementById('continue').href")
+            .starts_with(provider.address())
+    );
     examine("on the way there");
     log_in(&browser, &server, &provider, "b");
     wait_for(&browser, &server.origin, "Choose an organisation");
     examine("the choice");
     browser.tab_to("All organisations, operator");
     browser.press(ENTER);
-    wait_for(&browser, &format!("{}/settings", server.origin), "Organisations");
+    wait_for(
+        &browser,
+        &format!("{}/settings", server.origin),
+        "Organisations",
+    );
     assert!(browser.text("body").contains("b@example.com (operator)"));
 }

@@ -1,4 +1,5 @@
-//! The pages of operators: their work by keyboard, without scripts, on a desk and on a phone, and every page examined.
+//! The pages of operators: their work by keyboard, without scripts, on a desk and on a phone, and
+//! every page examined.
 
 use serde_json::{Value, json};
 use server::sandbox::demo;
@@ -20,7 +21,9 @@ pub(crate) fn sign_in(browser: &Browser, server: &Server) {
 #[test]
 fn operators_do_their_work_by_keyboard_and_without_scripts() {
     for width in WIDTHS {
-        let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+        let Some(browser) = Browser::start(Scripts::Blocked) else {
+            return;
+        };
         browser.set_width(width);
         let server = Server::start_for_operators();
         sign_in(&browser, &server);
@@ -71,7 +74,12 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
         assert!(browser.text("main").contains("it is the newest"));
         go("Activity", "Activity");
         let log = browser.text("main");
-        for words in ["looked at the history", "acted as the registry", "reopened an organisation", "made a token"] {
+        for words in [
+            "looked at the history",
+            "acted as the registry",
+            "reopened an organisation",
+            "made a token",
+        ] {
             assert!(log.contains(words), "{words} in {log}");
         }
     }
@@ -79,30 +87,67 @@ fn operators_do_their_work_by_keyboard_and_without_scripts() {
 
 #[test]
 fn axe_finds_nothing_on_any_page_of_operators_and_none_scrolls_sideways() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     if !axe::is_here() {
         return;
     }
     let server = Server::start_for_operators();
     sign_in(&browser, &server);
     let submit = |page: &str, title: &str, fields: &[(&str, &str)]| {
-        let fill =
-            |(id, value): &(&str, &str)| format!("document.getElementById({}).value = {};", json!(id), json!(value));
-        submit(&browser, &server, page, title, &fields.iter().map(fill).collect::<String>());
+        let fill = |(id, value): &(&str, &str)| {
+            format!(
+                "document.getElementById({}).value = {};",
+                json!(id),
+                json!(value)
+            )
+        };
+        submit(
+            &browser,
+            &server,
+            page,
+            title,
+            &fields.iter().map(fill).collect::<String>(),
+        );
     };
     let home = "/organisations/10012345";
     submit("/organisations/add", "Error: Add", &[]);
-    submit("/organisations/add", "Ashdown", &[("ukprn", "10012345"), ("name", "Ashdown University")]);
+    submit(
+        "/organisations/add",
+        "Ashdown",
+        &[("ukprn", "10012345"), ("name", "Ashdown University")],
+    );
     submit(home, "Error: Ashdown", &[("name", "")]);
-    submit(&format!("{home}/tokens"), "The new token", &[("name", "Records")]);
-    submit(&format!("{home}/people"), "The link", &[("email", "b@example.com"), ("role", "admin")]);
+    submit(
+        &format!("{home}/tokens"),
+        "The new token",
+        &[("name", "Records")],
+    );
+    submit(
+        &format!("{home}/people"),
+        "The link",
+        &[("email", "b@example.com"), ("role", "admin")],
+    );
     browser.open(&format!("{}/settings/registry", server.origin));
     let first = browser.read("document.querySelector('tbody th').textContent");
-    submit("/registry/trainee", "Error: One trainee", &[("trainee_id", &first), ("action", "award")]);
-    submit("/registry/trainee", "One trainee", &[("trainee_id", &first), ("action", "issue-trn")]);
+    submit(
+        "/registry/trainee",
+        "Error: One trainee",
+        &[("trainee_id", &first), ("action", "award")],
+    );
+    submit(
+        "/registry/trainee",
+        "One trainee",
+        &[("trainee_id", &first), ("action", "issue-trn")],
+    );
     submit("/registry/file", "Error: Many trainees", &[]);
     let rows = "trainee_id\nnobody\n";
-    submit("/registry/file", "Discard", &[("action", "discard"), ("rows", rows)]);
+    submit(
+        "/registry/file",
+        "Discard",
+        &[("action", "discard"), ("rows", rows)],
+    );
     browser.tab_to("Discard");
     browser.enter();
     wait_for_title(&browser, "Report");
@@ -116,7 +161,12 @@ fn axe_finds_nothing_on_any_page_of_operators_and_none_scrolls_sideways() {
     open_until(&browser, &server, "/versions", tried);
     let table = browser.text("main");
     let heading = format!("Who stands in the way of removing {}", SERVED[0].label);
-    for words in [heading.as_str(), "Demo Provider (10099999)", "no, it is used", "it is the newest"] {
+    for words in [
+        heading.as_str(),
+        "Demo Provider (10099999)",
+        "no, it is used",
+        "it is the newest",
+    ] {
         assert!(table.contains(words), "{words} in {table}");
     }
     for page in [

@@ -22,12 +22,26 @@ fn body(version: &ApiVersion, name: &str, field: F, value: Value) -> Value {
 #[test]
 fn the_refused_request_of_the_night_is_found_in_three_steps() {
     for width in WIDTHS {
-        let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+        let Some(browser) = Browser::start(Scripts::Blocked) else {
+            return;
+        };
         browser.set_width(width);
         let server = Server::start();
-        assert_eq!(server.send(SERVED[0], "/trainees", &body(SERVED[0], "Night", F::first_names, Value::Null)), 422);
+        assert_eq!(
+            server.send(
+                SERVED[0],
+                "/trainees",
+                &body(SERVED[0], "Night", F::first_names, Value::Null)
+            ),
+            422
+        );
         sign_in(&browser, &server);
-        open_until(&browser, &server, "/requests", "document.querySelector('main td') !== null");
+        open_until(
+            &browser,
+            &server,
+            "/requests",
+            "document.querySelector('main td') !== null",
+        );
         browser.open(&format!("{}/settings", server.origin));
         wait_for_title(&browser, "Overview");
 
@@ -41,21 +55,31 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
         browser.wait_until("location.search.includes('outcome=refused')");
         let found = browser.text("main");
         let field = Trainee::inputs(SERVED[0]).name_of(F::first_names).unwrap();
-        for words in ["POST /trainees", "422", "blank", field, &SERVED[0].label.to_string()] {
+        for words in [
+            "POST /trainees",
+            "422",
+            "blank",
+            field,
+            &SERVED[0].label.to_string(),
+        ] {
             assert!(found.contains(words), "{words} is not in {found}");
         }
         assert!(!found.contains("Night"), "{found}");
         // Third: what it means.
         browser.tab_to(&format!("blank {field}"));
         browser.press(ENTER);
-        browser.wait_until("location.pathname.startsWith('/docs') && document.readyState === 'complete'");
+        browser.wait_until(
+            "location.pathname.startsWith('/docs') && document.readyState === 'complete'",
+        );
         assert!(browser.text("main").contains("blank"));
     }
 }
 
 #[test]
 fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
-    let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+    let Some(browser) = Browser::start(Scripts::Blocked) else {
+        return;
+    };
     let server = Server::start_with(&["--shadow-share", "100"], &[]);
     let (oldest, newest) = (SERVED[0], SERVED[SERVED.len() - 1]);
     let dated = |version, name, date: &str| body(version, name, F::itt_end_date, json!(date));
@@ -66,26 +90,58 @@ fn readiness_before_and_after_a_client_moves_to_the_newest_version() {
 
     // The oldest version accepts a date that the newest one refuses.
     for name in ["First", "Second"] {
-        assert_eq!(server.send(oldest, "/trainees", &dated(oldest, name, "2036-07-31")), 201);
+        assert_eq!(
+            server.send(oldest, "/trainees", &dated(oldest, name, "2036-07-31")),
+            201
+        );
     }
-    let shows = |words: &str| format!("document.querySelector('main').textContent.includes({})", json!(words));
-    let share = |percent: u8| format!("{} would accept {percent} % of your accepted writes", newest.label);
+    let shows = |words: &str| {
+        format!(
+            "document.querySelector('main').textContent.includes({})",
+            json!(words)
+        )
+    };
+    let share = |percent: u8| {
+        format!(
+            "{} would accept {percent} % of your accepted writes",
+            newest.label
+        )
+    };
     open_until(&browser, &server, "/readiness", &shows(&share(0)));
     let field = Trainee::inputs(newest).name_of(F::itt_end_date).unwrap();
     let shown = browser.text("main");
-    assert!(shown.contains(&format!("Why {} would refuse", newest.label)) && shown.contains(field), "{shown}");
-    browser.tab_to(&format!("Rewrite a body of {} for {}", oldest.label, newest.label));
+    assert!(
+        shown.contains(&format!("Why {} would refuse", newest.label)) && shown.contains(field),
+        "{shown}"
+    );
+    browser.tab_to(&format!(
+        "Rewrite a body of {} for {}",
+        oldest.label, newest.label
+    ));
     browser.press(ENTER);
-    browser.wait_until("location.pathname.startsWith('/docs') && document.readyState === 'complete'");
+    browser
+        .wait_until("location.pathname.startsWith('/docs') && document.readyState === 'complete'");
     assert!(browser.text("main").contains(&newest.label.to_string()));
 
     // It sends dates that both accept, and then moves.
     for name in ["Third", "Fourth"] {
-        assert_eq!(server.send(oldest, "/trainees", &dated(oldest, name, "2028-07-31")), 201);
+        assert_eq!(
+            server.send(oldest, "/trainees", &dated(oldest, name, "2028-07-31")),
+            201
+        );
     }
     open_until(&browser, &server, "/readiness", &shows(&share(50)));
-    assert_eq!(server.send(newest, "/trainees", &dated(newest, "Fifth", "2036-07-31")), 422);
-    assert_eq!(server.send(newest, "/trainees", &dated(newest, "Sixth", "2028-07-31")), 201);
-    let moved = format!("You use newer versions already: {} with 2 requests.", newest.label);
+    assert_eq!(
+        server.send(newest, "/trainees", &dated(newest, "Fifth", "2036-07-31")),
+        422
+    );
+    assert_eq!(
+        server.send(newest, "/trainees", &dated(newest, "Sixth", "2028-07-31")),
+        201
+    );
+    let moved = format!(
+        "You use newer versions already: {} with 2 requests.",
+        newest.label
+    );
     open_until(&browser, &server, "/readiness", &shows(&moved));
 }

@@ -21,16 +21,37 @@ const WITHOUT_BODY: &str = "performance.getEntriesByType('resource')
     .filter(entry => entry.decodedBodySize === 0)
     .map(entry => entry.name)";
 
-/// Fails unless the open page has a style, each of its sheets has rules, and everything that it loads has arrived.
+/// Fails unless the open page has a style, each of its sheets has rules, and everything that it
+/// loads has arrived.
 #[track_caller]
 pub(crate) fn require_loaded(browser: &Browser, page: &str) {
     browser.wait_until("document.readyState === 'complete'");
     let rules = browser.see("[...document.styleSheets].map(sheet => sheet.cssRules.length)");
-    let rules: Vec<u64> = rules.as_array().unwrap().iter().filter_map(Value::as_u64).collect();
-    assert!(!rules.is_empty() && !rules.contains(&0), "{page}: rules of each style sheet: {rules:?}");
+    let rules: Vec<u64> = rules
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_u64)
+        .collect();
+    assert!(
+        !rules.is_empty() && !rules.contains(&0),
+        "{page}: rules of each style sheet: {rules:?}"
+    );
     assert_eq!(browser.see(FAILED), json!([]), "{page}");
-    for address in browser.see(WITHOUT_BODY).as_array().unwrap().iter().filter_map(Value::as_str) {
-        let body = agent().get(address).call().unwrap().body_mut().read_to_vec().unwrap();
+    for address in browser
+        .see(WITHOUT_BODY)
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+    {
+        let body = agent()
+            .get(address)
+            .call()
+            .unwrap()
+            .body_mut()
+            .read_to_vec()
+            .unwrap();
         assert!(!body.is_empty(), "{page}: {address} is empty");
     }
 }
@@ -40,7 +61,12 @@ fn links(browser: &Browser, site: &str) -> Vec<String> {
     let links = browser.see(
         "[...document.links].map(link => link.href.split('#')[0]).filter(link => link !== location.href.split('#')[0])",
     );
-    let links = links.as_array().unwrap().iter().filter_map(Value::as_str).map(str::to_owned);
+    let links = links
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned);
     links.filter(|link| link.starts_with(site)).collect()
 }
 
@@ -53,13 +79,19 @@ fn require_answered(addresses: &BTreeSet<String>) {
     }
 }
 
-/// Opens every page of the settings that these users can have on the listener, by the table of routes.
+/// Opens every page of the settings that these users can have on the listener, by the table of
+/// routes.
 fn walk_settings(browser: &Browser, site: &str, is_for: fn(Access) -> bool) {
     let mut linked = BTreeSet::new();
-    let is_page =
-        |route: &&Route| route.method == Method::Get && is_for(route.access()) && !route.path.ends_with(".csv");
+    let is_page = |route: &&Route| {
+        route.method == Method::Get && is_for(route.access()) && !route.path.ends_with(".csv")
+    };
     for route in ROUTES.iter().filter(is_page) {
-        let path = route.path.replace("{id}", "1").replace("{ukprn}", "10099999").replace("{secret}", "x");
+        let path = route
+            .path
+            .replace("{id}", "1")
+            .replace("{ukprn}", "10099999")
+            .replace("{secret}", "x");
         let page = format!("{site}/settings{path}");
         browser.open(&page);
         require_loaded(browser, &page);
@@ -89,7 +121,12 @@ fn walk_documents(browser: &Browser, site: &str) -> BTreeSet<String> {
         browser.open(&page);
         require_loaded(browser, &page);
         let links = links(browser, site);
-        next.extend(links.iter().filter(|link| link.starts_with(&documents) && !seen.contains(*link)).cloned());
+        next.extend(
+            links
+                .iter()
+                .filter(|link| link.starts_with(&documents) && !seen.contains(*link))
+                .cloned(),
+        );
         linked.extend(links);
     }
     require_answered(&linked);
@@ -112,14 +149,25 @@ fn is_for_operators(access: Access) -> bool {
 
 #[test]
 fn every_page_next_to_the_api_has_its_style_and_files() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     let server = Server::start();
     let documents = walk_documents(&browser, &server.origin);
     for version in SERVED {
         let label = version.label;
-        for name in ["guide", "contract", "fields", "reference-data/training_route", ""] {
+        for name in [
+            "guide",
+            "contract",
+            "fields",
+            "reference-data/training_route",
+            "",
+        ] {
             let page = format!("{}/docs/{label}/{name}", server.origin);
-            assert!(documents.contains(&page) || documents.contains(page.trim_end_matches('/')), "{page}");
+            assert!(
+                documents.contains(&page) || documents.contains(page.trim_end_matches('/')),
+                "{page}"
+            );
         }
     }
     sign_in(&browser, &server);
@@ -128,8 +176,13 @@ fn every_page_next_to_the_api_has_its_style_and_files() {
 
 #[test]
 fn every_page_on_a_listener_of_the_settings_has_its_style_and_files() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
-    let server = Server::start_with(&["--settings", "127.0.0.1:0", "--operator-pages", "settings"], &[]);
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
+    let server = Server::start_with(
+        &["--settings", "127.0.0.1:0", "--operator-pages", "settings"],
+        &[],
+    );
     let site = server.link.split_once("/settings/").unwrap().0.to_owned();
     assert_ne!(site, server.origin);
     walk_documents(&browser, &site);
@@ -141,7 +194,9 @@ fn every_page_on_a_listener_of_the_settings_has_its_style_and_files() {
 
 #[test]
 fn every_page_on_the_listener_of_operators_has_its_style_and_files() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     let server = Server::start_with(&["--operator-listen", "127.0.0.1:0"], &[]);
     operators::sign_in(&browser, &server);
     let site = browser.read("location.origin");

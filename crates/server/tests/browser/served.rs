@@ -26,9 +26,10 @@ pub(crate) struct Server {
 /// The program over the database in a folder.
 fn program(folder: &TempDir) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trainee-register"));
-    command
-        .env("RUST_LOG", "warn")
-        .env("REGISTER_DATABASE_URL", format!("sqlite://{}", folder.path().join("register.db").display()));
+    command.env("RUST_LOG", "warn").env(
+        "REGISTER_DATABASE_URL",
+        format!("sqlite://{}", folder.path().join("register.db").display()),
+    );
     command
 }
 
@@ -39,7 +40,17 @@ impl Server {
 
     /// With the pages of operators next to the others, and a registry that nobody plays.
     pub(crate) fn start_for_operators() -> Self {
-        Self::start_with(&["--operator-pages", "settings", "--registry", "off", "--shadow-share", "100"], &[])
+        Self::start_with(
+            &[
+                "--operator-pages",
+                "settings",
+                "--registry",
+                "off",
+                "--shadow-share",
+                "100",
+            ],
+            &[],
+        )
     }
 
     /// A link that signs an operator in.
@@ -66,10 +77,17 @@ impl Server {
         let (mut origin, mut link, mut token) = (None, None, None);
         while origin.is_none() || link.is_none() || token.is_none() {
             let mut line = String::new();
-            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server has ended");
+            assert_ne!(
+                stdout.read_line(&mut line).unwrap(),
+                0,
+                "the server has ended"
+            );
             let line = line.trim();
             if let Some((_, rest)) = line.split_once("http://").filter(|_| origin.is_none()) {
-                origin = rest.split(['/', ',']).next().map(|address| format!("http://{address}"));
+                origin = rest
+                    .split(['/', ','])
+                    .next()
+                    .map(|address| format!("http://{address}"));
             }
             if line.contains("/settings/sign-in/") {
                 link = Some(line.to_owned());
@@ -79,18 +97,33 @@ impl Server {
             }
         }
         let [origin, link, token] = [origin, link, token].map(Option::unwrap);
-        Self { _process: process, _stdout: stdout, origin, link, token, folder }
+        Self {
+            _process: process,
+            _stdout: stdout,
+            origin,
+            link,
+            token,
+            folder,
+        }
     }
 
     /// The status of the reply to a request with a token.
     pub(crate) fn info(&self, token: &str) -> u16 {
         let url = self.url(SERVED[0], "/info");
-        agent().get(url).header("Authorization", format!("Bearer {token}")).call().unwrap().status().as_u16()
+        agent()
+            .get(url)
+            .header("Authorization", format!("Bearer {token}"))
+            .call()
+            .unwrap()
+            .status()
+            .as_u16()
     }
 
     /// The status of the reply to a body that is sent with the token of the demo.
     pub(crate) fn send(&self, version: &ApiVersion, path: &str, body: &Value) -> u16 {
-        let request = agent().post(self.url(version, path)).header("Authorization", format!("Bearer {}", self.token));
+        let request = agent()
+            .post(self.url(version, path))
+            .header("Authorization", format!("Bearer {}", self.token));
         let request = request.header("Content-Type", "application/json");
         request.send(body.to_string()).unwrap().status().as_u16()
     }
@@ -102,5 +135,9 @@ impl Server {
 
 /// A client that takes every status as an answer and follows no redirection.
 pub(crate) fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder().http_status_as_error(false).max_redirects(0).build().into()
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .build()
+        .into()
 }

@@ -1,4 +1,5 @@
-//! The settings: the life of a token by keyboard, without scripts, on a desk and on a phone, and every page examined.
+//! The settings: the life of a token by keyboard, without scripts, on a desk and on a phone, and
+//! every page examined.
 
 use std::time::Duration;
 
@@ -13,7 +14,10 @@ use super::served::Server;
 pub(crate) const WIDTHS: [u32; 2] = [1_280, 320];
 
 pub(crate) fn wait_for_title(browser: &Browser, title: &str) {
-    browser.wait_until(&format!("document.title.startsWith({}) && document.readyState === 'complete'", json!(title)));
+    browser.wait_until(&format!(
+        "document.title.startsWith({}) && document.readyState === 'complete'",
+        json!(title)
+    ));
 }
 
 /// Opens the link of the demo and presses its button.
@@ -25,7 +29,8 @@ pub(crate) fn sign_in(browser: &Browser, server: &Server) {
     wait_for_title(browser, "Overview");
 }
 
-/// Opens a page of the settings again and again until an expression holds in it: servers write some seconds after a reply.
+/// Opens a page of the settings again and again until an expression holds in it: servers write some
+/// seconds after a reply.
 pub(crate) fn open_until(browser: &Browser, server: &Server, page: &str, expression: &str) {
     let address = format!("{}/settings{page}", server.origin);
     let is_there = || {
@@ -33,9 +38,13 @@ pub(crate) fn open_until(browser: &Browser, server: &Server, page: &str, express
         browser.wait_until("document.readyState === 'complete'");
         browser.see(expression) == json!(true)
     };
-    let mut tries =
-        std::iter::repeat_with(is_there).take(120).inspect(|_| std::thread::sleep(Duration::from_millis(250)));
-    assert!(tries.any(|is_there| is_there), "{expression} does not come on {page}");
+    let mut tries = std::iter::repeat_with(is_there)
+        .take(120)
+        .inspect(|_| std::thread::sleep(Duration::from_millis(250)));
+    assert!(
+        tries.any(|is_there| is_there),
+        "{expression} does not come on {page}"
+    );
 }
 
 /// Examines the open page on a desk and on a phone.
@@ -43,16 +52,26 @@ pub(crate) fn examine(browser: &Browser, page: &str) {
     require_loaded(browser, page);
     for width in WIDTHS {
         browser.set_width(width);
-        assert_eq!(axe::violations(browser), axe::nothing(), "{page} at {width}");
+        assert_eq!(
+            axe::violations(browser),
+            axe::nothing(),
+            "{page} at {width}"
+        );
         let scroll = browser.see("[document.documentElement.scrollWidth, innerWidth]");
-        assert!(scroll[0].as_u64() <= scroll[1].as_u64(), "{page} scrolls sideways at {width}: {scroll}");
+        assert!(
+            scroll[0].as_u64() <= scroll[1].as_u64(),
+            "{page} scrolls sideways at {width}: {scroll}"
+        );
     }
 }
 
-/// Runs a script on a page of the settings, sends its last form, waits for a title and examines what came.
+/// Runs a script on a page of the settings, sends its last form, waits for a title and examines
+/// what came.
 pub(crate) fn submit(browser: &Browser, server: &Server, page: &str, title: &str, fill: &str) {
     browser.open(&format!("{}/settings{page}", server.origin));
-    browser.run(&format!("{fill}; [...document.querySelectorAll('main form')].at(-1).requestSubmit()"));
+    browser.run(&format!(
+        "{fill}; [...document.querySelectorAll('main form')].at(-1).requestSubmit()"
+    ));
     wait_for_title(browser, title);
     examine(browser, title);
 }
@@ -60,7 +79,9 @@ pub(crate) fn submit(browser: &Browser, server: &Server, page: &str, title: &str
 #[test]
 fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
     for width in WIDTHS {
-        let Some(browser) = Browser::start(Scripts::Blocked) else { return };
+        let Some(browser) = Browser::start(Scripts::Blocked) else {
+            return;
+        };
         browser.set_width(width);
         let server = Server::start();
         sign_in(&browser, &server);
@@ -85,7 +106,10 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
         browser.select_all();
         let selected = "(field => field.value.slice(field.selectionStart, field.selectionEnd))(document.activeElement)";
         let token = browser.read(selected);
-        assert!(token.starts_with("sandbox_") && token.len() == 72, "{token}");
+        assert!(
+            token.starts_with("sandbox_") && token.len() == 72,
+            "{token}"
+        );
         assert_eq!(server.info(&token), 200);
 
         browser.tab_to("I have copied it: go to the tokens");
@@ -122,7 +146,9 @@ fn a_token_is_made_replaced_and_revoked_by_keyboard_and_without_scripts() {
 
 #[test]
 fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
-    let Some(browser) = Browser::start(Scripts::Run) else { return };
+    let Some(browser) = Browser::start(Scripts::Run) else {
+        return;
+    };
     if !axe::is_here() {
         return;
     }
@@ -133,18 +159,30 @@ fn axe_finds_nothing_on_any_page_of_the_settings_and_none_scrolls_sideways() {
     sign_in(&browser, &server);
     let submit = |page: &str, title: &str, fill: &str| submit(&browser, &server, page, title, fill);
     submit("/tokens", "Error: Tokens", "");
-    submit("/tokens", "The new token", "document.getElementById('name').value = 'Records'");
+    submit(
+        "/tokens",
+        "The new token",
+        "document.getElementById('name').value = 'Records'",
+    );
     let token = browser.read("document.getElementById('token').value");
     assert_eq!(server.info(&token), 200);
-    submit("/tokens/1/rotate", "Error: Replace", "document.getElementById('overlap').value = 'x'");
+    submit(
+        "/tokens/1/rotate",
+        "Error: Replace",
+        "document.getElementById('overlap').value = 'x'",
+    );
     submit("/people", "Error: People", "");
-    let fill =
-        "document.getElementById('email').value = 'b@example.com'; document.getElementById('role').value = 'viewer'";
+    let fill = "document.getElementById('email').value = 'b@example.com'; document.getElementById('role').value = 'viewer'";
     submit("/people", "The link", fill);
     submit("/people/1", "Error: demo@example.com", "");
     // The request is there when the server has written it.
     for (page, shown) in [("/requests", "main td"), ("/usage", "main svg")] {
-        open_until(&browser, &server, page, &format!("document.querySelector('{shown}') !== null"));
+        open_until(
+            &browser,
+            &server,
+            page,
+            &format!("document.querySelector('{shown}') !== null"),
+        );
     }
     for page in [
         "",

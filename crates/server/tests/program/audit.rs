@@ -18,15 +18,35 @@ fn the_history_of_a_trainee_says_who_changed_what_and_when() {
     assert_eq!(status, 201, "{created}");
     let id = created["data"]["trainee_id"].as_str().unwrap();
     let update = json!({ "data": { "last_name": "Newname" } });
-    assert_eq!(server.send(&agent(), "PATCH", &format!("{path}/{id}"), Some(&update)).0, 200);
+    assert_eq!(
+        server
+            .send(&agent(), "PATCH", &format!("{path}/{id}"), Some(&update))
+            .0,
+        200
+    );
 
     let audit = place.run(&["audit", id], None);
     assert_eq!(audit.status(), 0, "{}", audit.stderr());
     let entries: Vec<&str> = audit.stdout().split("\n\n").collect();
     assert_eq!(entries.len(), 3, "{}", audit.stdout());
-    assert!(entries[0].starts_with(&format!("trainee {id} of provider 1")), "{}", entries[0]);
-    assert!(entries[1].contains(&format!("POST /trainees  {}  token 1 (demo of ", version.label)), "{}", entries[1]);
-    assert!(entries[1].contains("  last_name") && entries[1].contains(" null -> \"Example\"\n"), "{}", entries[1]);
+    assert!(
+        entries[0].starts_with(&format!("trainee {id} of provider 1")),
+        "{}",
+        entries[0]
+    );
+    assert!(
+        entries[1].contains(&format!(
+            "POST /trainees  {}  token 1 (demo of ",
+            version.label
+        )),
+        "{}",
+        entries[1]
+    );
+    assert!(
+        entries[1].contains("  last_name") && entries[1].contains(" null -> \"Example\"\n"),
+        "{}",
+        entries[1]
+    );
     let lines: Vec<&str> = entries[2].lines().collect();
     assert!(
         lines[0].contains("PUT or PATCH /trainees/{trainee_id}") && lines[0].contains("  request "),
@@ -34,7 +54,10 @@ fn the_history_of_a_trainee_says_who_changed_what_and_when() {
         lines[0]
     );
     assert_eq!(lines[1], "  last_name   \"Example\" -> \"Newname\"");
-    assert!(lines[2].starts_with("  updated_at  ") && lines.len() == 3, "{lines:?}");
+    assert!(
+        lines[2].starts_with("  updated_at  ") && lines.len() == 3,
+        "{lines:?}"
+    );
 
     let absent = "3xampleTra1neeWh1sNotTh1";
     let unknown = place.run(&["audit", absent], None);
@@ -48,28 +71,57 @@ fn what_a_command_changes_is_recorded_with_who_ran_it() {
     let server = place.serve(&[], None);
     let version = versions::all().newest().unwrap().version;
     let body: Value = serde_json::from_str(&demo::example(version)).unwrap();
-    let (status, created) = server.send(&agent(), "POST", &format!("/api/{}/trainees", version.label), Some(&body));
+    let (status, created) = server.send(
+        &agent(),
+        "POST",
+        &format!("/api/{}/trainees", version.label),
+        Some(&body),
+    );
     assert_eq!(status, 201, "{created}");
     let id = created["data"]["trainee_id"].as_str().unwrap();
     let id_program = Command::new("id").arg("-un").output().unwrap();
     let user = str::from_utf8(&id_program.stdout).unwrap().trim();
     let run = |arguments: &[&str], variables: &[(&str, &str)]| {
         let mut command = place.command(arguments, None);
-        command.env_remove("REGISTER_BY").env_remove("SUDO_USER").envs(variables.iter().copied());
+        command
+            .env_remove("REGISTER_BY")
+            .env_remove("SUDO_USER")
+            .envs(variables.iter().copied());
         let ended = command.env("RUST_LOG", "info").output().unwrap();
         assert!(ended.status.success(), "{ended:?}");
         String::from_utf8(ended.stderr).unwrap()
     };
     let logged = run(&["registry", "issue-trn", id, "1234567"], &[]);
-    assert!(logged.contains("command=registry issue-trn") && logged.contains(&format!("by={user}")), "{logged}");
-    run(&["registry", "discard", id], &[("SUDO_USER", "somebody"), ("REGISTER_BY", "B. Operator")]);
+    assert!(
+        logged.contains("command=registry issue-trn") && logged.contains(&format!("by={user}")),
+        "{logged}"
+    );
+    run(
+        &["registry", "discard", id],
+        &[("SUDO_USER", "somebody"), ("REGISTER_BY", "B. Operator")],
+    );
     let audit = place.run(&["audit", id], None);
-    for heading in [&*format!("  registry issue-trn  by {user}\n"), "  registry discard  by B. Operator\n"] {
-        assert!(audit.stdout().contains(heading), "{heading}: {}", audit.stdout());
+    for heading in [
+        &*format!("  registry issue-trn  by {user}\n"),
+        "  registry discard  by B. Operator\n",
+    ] {
+        assert!(
+            audit.stdout().contains(heading),
+            "{heading}: {}",
+            audit.stdout()
+        );
     }
 
-    let logged = run(&["provider", "add", "--ukprn", "10067890", "--name", "Another"], &[("SUDO_USER", "somebody")]);
-    assert!(logged.contains("command=provider add") && logged.contains("by=somebody"), "{logged}");
+    let logged = run(
+        &[
+            "provider", "add", "--ukprn", "10067890", "--name", "Another",
+        ],
+        &[("SUDO_USER", "somebody")],
+    );
+    assert!(
+        logged.contains("command=provider add") && logged.contains("by=somebody"),
+        "{logged}"
+    );
     // What changes nothing and shows no record is not recorded.
     assert!(!run(&["provider", "list"], &[]).contains("by="));
     let refused = place.run(&["provider", "close", "10067890", "--by", "A\nB"], None);

@@ -12,8 +12,17 @@ fn seeded(place: &Workplace, kind: Kind) -> Database {
     let database = Database::fresh_on(kind);
     let on = ["--database-url", database.url()];
     for command in [
-        &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"][..],
-        &["sandbox", "seed", "--provider", "10000001", "--trainees", TRAINEES],
+        &[
+            "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+        ][..],
+        &[
+            "sandbox",
+            "seed",
+            "--provider",
+            "10000001",
+            "--trainees",
+            TRAINEES,
+        ],
     ] {
         let ended = place.run(&[command, &on[..]].concat(), None);
         assert_eq!(ended.status(), 0, "{}", ended.stderr());
@@ -21,11 +30,14 @@ fn seeded(place: &Workplace, kind: Kind) -> Database {
     database
 }
 
-/// What sets a field of the stored record of a trainee to a text, without the columns that follow from it.
+/// What sets a field of the stored record of a trainee to a text, without the columns that follow
+/// from it.
 fn edited(kind: Kind, field: &str, text: &str) -> String {
     match kind {
         Kind::Sqlite => format!("record = json_set(record, '$.{field}', '{text}')"),
-        Kind::Postgres => format!("record = jsonb_set(record::jsonb, '{{{field}}}', to_jsonb('{text}'::text))::json"),
+        Kind::Postgres => format!(
+            "record = jsonb_set(record::jsonb, '{{{field}}}', to_jsonb('{text}'::text))::json"
+        ),
     }
 }
 
@@ -37,11 +49,28 @@ fn a_register_in_all_states_is_clean_beside_its_server() {
         let on = ["--database-url", database.url()];
         let _server = place.serve(&on, None);
         let checked = place.run(&[&["check"], &on[..]].concat(), None);
-        assert_eq!(checked.status(), 0, "{kind:?}: {}{}", checked.stdout(), checked.stderr());
-        assert!(checked.stderr().ends_with("no problem was found\n"), "{}", checked.stderr());
+        assert_eq!(
+            checked.status(),
+            0,
+            "{kind:?}: {}{}",
+            checked.stdout(),
+            checked.stderr()
+        );
+        assert!(
+            checked.stderr().ends_with("no problem was found\n"),
+            "{}",
+            checked.stderr()
+        );
         // The demo adds some of its own.
-        let counted = texts(database.url(), "SELECT CAST(count(*) AS TEXT) AS text FROM trainees");
-        let line = checked.stdout().lines().find(|line| line.starts_with("trainees ")).unwrap();
+        let counted = texts(
+            database.url(),
+            "SELECT CAST(count(*) AS TEXT) AS text FROM trainees",
+        );
+        let line = checked
+            .stdout()
+            .lines()
+            .find(|line| line.starts_with("trainees "))
+            .unwrap();
         assert!(line.ends_with(&format!(" {}", counted[0])), "{line}");
     }
 }
@@ -52,36 +81,83 @@ fn each_damage_is_one_line_with_the_trainee_and_nothing_of_the_person() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);
         let url = database.url();
-        let ids = texts(url, "SELECT trainee_id AS text FROM trainees WHERE state = 'submitted_for_trn' ORDER BY id");
-        let unshown = format!("cannot be shown in {}", versions::all().iter().next().unwrap().version.label);
+        let ids = texts(
+            url,
+            "SELECT trainee_id AS text FROM trainees WHERE state = 'submitted_for_trn' ORDER BY id",
+        );
+        let unshown = format!(
+            "cannot be shown in {}",
+            versions::all().iter().next().unwrap().version.label
+        );
         let damages = [
-            (edited(kind, "sex", "Secret"), "sex holds a code that is not in its list"),
-            (edited(kind, "state", "withdrawn"), "state is withdrawn, but withdrawal_date is missing"),
+            (
+                edited(kind, "sex", "Secret"),
+                "sex holds a code that is not in its list",
+            ),
+            (
+                edited(kind, "state", "withdrawn"),
+                "state is withdrawn, but withdrawal_date is missing",
+            ),
             (edited(kind, "state", "Secret"), "cannot be read: row"),
             ("record = '{\"trn\": 7}'".to_owned(), "cannot be read: row"),
             (edited(kind, "additional_legacy_data", "{Secret"), &unshown),
-            (edited(kind, "email", "secret@example.com"), "is not found by what it says"),
-            ("last_name_folded = 'secret'".to_owned(), "is not found by what it says"),
-            ("academic_cycle = 1999".to_owned(), "is not found by what it says"),
-            (edited(kind, "course_year", "12345"), "course_year is longer than 4 characters"),
-            (edited(kind, "updated_at", "1999-01-01T00:00:00.000Z"), "updated_at is not later than created_at"),
+            (
+                edited(kind, "email", "secret@example.com"),
+                "is not found by what it says",
+            ),
+            (
+                "last_name_folded = 'secret'".to_owned(),
+                "is not found by what it says",
+            ),
+            (
+                "academic_cycle = 1999".to_owned(),
+                "is not found by what it says",
+            ),
+            (
+                edited(kind, "course_year", "12345"),
+                "course_year is longer than 4 characters",
+            ),
+            (
+                edited(kind, "updated_at", "1999-01-01T00:00:00.000Z"),
+                "updated_at is not later than created_at",
+            ),
         ];
         for ((set, _), id) in damages.iter().zip(&ids) {
-            execute(url, &format!("UPDATE trainees SET {set} WHERE trainee_id = '{id}'"));
+            execute(
+                url,
+                &format!("UPDATE trainees SET {set} WHERE trainee_id = '{id}'"),
+            );
         }
         let checked = place.run(&["check", "--database-url", url], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         for ((set, told), id) in damages.iter().zip(&ids) {
             let line = format!("trainee {id}: {told}");
             assert!(
-                checked.stdout().lines().any(|found| found.starts_with(&line)),
+                checked
+                    .stdout()
+                    .lines()
+                    .any(|found| found.starts_with(&line)),
                 "{kind:?}, {set}: {}",
                 checked.stdout()
             );
         }
-        assert!(!checked.stdout().to_lowercase().contains("secret"), "{}", checked.stdout());
-        let problems = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).count();
-        assert!(checked.stderr().contains(&format!("problems found: {problems}\n")), "{}", checked.stderr());
+        assert!(
+            !checked.stdout().to_lowercase().contains("secret"),
+            "{}",
+            checked.stdout()
+        );
+        let problems = checked
+            .stdout()
+            .lines()
+            .filter(|line| line.starts_with("trainee "))
+            .count();
+        assert!(
+            checked
+                .stderr()
+                .contains(&format!("problems found: {problems}\n")),
+            "{}",
+            checked.stderr()
+        );
     }
 }
 
@@ -95,12 +171,24 @@ fn a_trainee_that_an_import_of_schools_would_pass_over_is_named() {
             url,
             "SELECT DISTINCT trainee_id AS text FROM trainees JOIN placement_schools ON trainee_key = trainees.id",
         );
-        let of = |id: &str| format!("trainee_key = (SELECT id FROM trainees WHERE trainee_id = '{id}')");
-        execute(url, &format!("DELETE FROM placement_schools WHERE {}", of(&ids[0])));
+        let of =
+            |id: &str| format!("trainee_key = (SELECT id FROM trainees WHERE trainee_id = '{id}')");
+        execute(
+            url,
+            &format!("DELETE FROM placement_schools WHERE {}", of(&ids[0])),
+        );
         let checked = place.run(&["check", "--database-url", url], None);
         assert_eq!(checked.status(), 1, "{kind:?}: {}", checked.stdout());
-        let faults: Vec<_> = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).collect();
-        assert_eq!(faults, [format!("trainee {}: is not found by what it says", ids[0])], "{kind:?}");
+        let faults: Vec<_> = checked
+            .stdout()
+            .lines()
+            .filter(|line| line.starts_with("trainee "))
+            .collect();
+        assert_eq!(
+            faults,
+            [format!("trainee {}: is not found by what it says", ids[0])],
+            "{kind:?}"
+        );
     }
 }
 
@@ -110,9 +198,18 @@ fn reserved_urns_and_shared_ukprns_of_earlier_imports_are_named() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);
         let url = database.url();
-        execute(url, "INSERT INTO schools (urn, name, postcode, open) VALUES ('900020', 'None', NULL, TRUE)");
-        execute(url, "INSERT INTO training_partners (urn, ukprn, name) VALUES ('000000', '10000008', 'None')");
-        execute(url, "INSERT INTO training_partners (urn, ukprn, name) VALUES ('100008', '10000008', 'Ash')");
+        execute(
+            url,
+            "INSERT INTO schools (urn, name, postcode, open) VALUES ('900020', 'None', NULL, TRUE)",
+        );
+        execute(
+            url,
+            "INSERT INTO training_partners (urn, ukprn, name) VALUES ('000000', '10000008', 'None')",
+        );
+        execute(
+            url,
+            "INSERT INTO training_partners (urn, ukprn, name) VALUES ('100008', '10000008', 'Ash')",
+        );
         let checked = place.run(&["check", "--database-url", url], None);
         assert_eq!(checked.status(), 1, "{kind:?}: {}", checked.stdout());
         for problem in [
@@ -120,7 +217,11 @@ fn reserved_urns_and_shared_ukprns_of_earlier_imports_are_named() {
             "training_partners: URN 000000 is reserved",
             "training_partners: 2 have the UKPRN 10000008",
         ] {
-            assert!(checked.stdout().lines().any(|line| line == problem), "{kind:?}: {}", checked.stdout());
+            assert!(
+                checked.stdout().lines().any(|line| line == problem),
+                "{kind:?}: {}",
+                checked.stdout()
+            );
         }
     }
 }
@@ -135,7 +236,10 @@ fn a_degree_between_the_kinds_is_named_and_made_whole_by_its_next_change() {
         let newest = versions::all().newest().unwrap().version.label;
         let (value, degrees) = match kind {
             Kind::Sqlite => ("degree.value", "json_each(record, '$.degrees') AS degree"),
-            Kind::Postgres => ("degree", "json_array_elements(record -> 'degrees') AS degree"),
+            Kind::Postgres => (
+                "degree",
+                "json_array_elements(record -> 'degrees') AS degree",
+            ),
         };
         let rows = texts(
             database.url(),
@@ -156,23 +260,44 @@ fn a_degree_between_the_kinds_is_named_and_made_whole_by_its_next_change() {
                  WITH ORDINALITY AS each (one, place) WHERE one ->> 'degree_id' = '{degree}'), 'country'])::json"
             ),
         };
-        let edit = format!("UPDATE trainees SET record = {without_country} WHERE trainee_id = '{trainee}'");
+        let edit = format!(
+            "UPDATE trainees SET record = {without_country} WHERE trainee_id = '{trainee}'"
+        );
         execute(database.url(), &edit);
         let faults = || {
             let checked = place.run(&[&["check"], &on[..]].concat(), None);
-            let lines = checked.stdout().lines().filter(|line| line.contains(": degree ")).map(str::to_owned);
+            let lines = checked
+                .stdout()
+                .lines()
+                .filter(|line| line.contains(": degree "))
+                .map(str::to_owned);
             lines.collect::<Vec<_>>()
         };
         let found = faults();
         assert_eq!(found.len(), 1, "{kind:?}: {found:?}");
-        assert!(found[0].starts_with(&format!("trainee {trainee}: degree ")), "{found:?}");
-        assert!(found[0].ends_with(": country is missing on a degree of another country"), "{found:?}");
+        assert!(
+            found[0].starts_with(&format!("trainee {trainee}: degree ")),
+            "{found:?}"
+        );
+        assert!(
+            found[0].ends_with(": country is missing on a degree of another country"),
+            "{found:?}"
+        );
 
         let path = format!("/api/{newest}/trainees/{}", rows[0]);
-        let change = |data: Value| server.send(&agent(), "PATCH", &path, Some(&json!({ "data": data })));
+        let change =
+            |data: Value| server.send(&agent(), "PATCH", &path, Some(&json!({ "data": data })));
         let (status, reply) = change(json!({ "graduation_year": 1999 }));
-        assert_eq!((status, &reply["errors"][0]["field"]), (422, &json!("country")), "{kind:?}");
-        assert_eq!(change(json!({ "graduation_year": 1999, "country": "FR" })).0, 200, "{kind:?}");
+        assert_eq!(
+            (status, &reply["errors"][0]["field"]),
+            (422, &json!("country")),
+            "{kind:?}"
+        );
+        assert_eq!(
+            change(json!({ "graduation_year": 1999, "country": "FR" })).0,
+            200,
+            "{kind:?}"
+        );
         assert_eq!(faults(), [""; 0], "{kind:?}");
     }
 }
@@ -198,7 +323,11 @@ fn rows_without_those_that_they_refer_to_are_reported() {
         let checked = place.run(&["check", "--database-url", url], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         let line = "table placement_schools: trainee_key is 999999 in ";
-        assert!(checked.stdout().starts_with(line), "{kind:?}: {}", checked.stdout());
+        assert!(
+            checked.stdout().starts_with(line),
+            "{kind:?}: {}",
+            checked.stdout()
+        );
     }
 }
 
@@ -206,16 +335,37 @@ fn rows_without_those_that_they_refer_to_are_reported() {
 fn what_sqlite_alone_lets_in_is_reported_and_does_not_end_the_walk() {
     let place = Workplace::on_sqlite();
     let database = seeded(&place, Kind::Sqlite);
-    let ids = texts(database.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id");
+    let ids = texts(
+        database.url(),
+        "SELECT trainee_id AS text FROM trainees ORDER BY id",
+    );
     let (first, last) = (&ids[0], ids.last().unwrap());
-    execute(database.url(), &format!("UPDATE trainees SET date_of_birth = 'Secret' WHERE trainee_id = '{first}'"));
+    execute(
+        database.url(),
+        &format!("UPDATE trainees SET date_of_birth = 'Secret' WHERE trainee_id = '{first}'"),
+    );
     let ends_at_once = "json_set(record, '$.itt_end_date', record ->> '$.itt_start_date')";
-    execute(database.url(), &format!("UPDATE trainees SET record = {ends_at_once} WHERE trainee_id = '{last}'"));
+    execute(
+        database.url(),
+        &format!("UPDATE trainees SET record = {ends_at_once} WHERE trainee_id = '{last}'"),
+    );
     let checked = place.run(&["check", "--database-url", database.url()], None);
     assert_eq!(checked.status(), 1);
-    let told: Vec<_> = checked.stdout().lines().filter(|line| line.starts_with("trainee ")).collect();
-    assert!(told[0].starts_with(&format!("trainee {first}: cannot be read: ")), "{told:?}");
-    assert_eq!(told[1..], [format!("trainee {last}: itt_end_date is not later than itt_start_date")]);
+    let told: Vec<_> = checked
+        .stdout()
+        .lines()
+        .filter(|line| line.starts_with("trainee "))
+        .collect();
+    assert!(
+        told[0].starts_with(&format!("trainee {first}: cannot be read: ")),
+        "{told:?}"
+    );
+    assert_eq!(
+        told[1..],
+        [format!(
+            "trainee {last}: itt_end_date is not later than itt_start_date"
+        )]
+    );
     assert!(!checked.stdout().contains("Secret"));
 }
 
@@ -224,9 +374,21 @@ fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_reported() 
     for kind in kinds() {
         let place = Workplace::on_sqlite();
         let database = seeded(&place, kind);
-        let ids = texts(database.url(), "SELECT trainee_id AS text FROM trainees ORDER BY id");
+        let ids = texts(
+            database.url(),
+            "SELECT trainee_id AS text FROM trainees ORDER BY id",
+        );
         // The history has an entry for what changes after the creation.
-        let discarded = place.run(&["registry", "discard", &ids[0], "--database-url", database.url()], None);
+        let discarded = place.run(
+            &[
+                "registry",
+                "discard",
+                &ids[0],
+                "--database-url",
+                database.url(),
+            ],
+            None,
+        );
         assert_eq!(discarded.status(), 0, "{}", discarded.stderr());
         let edit = edited(kind, "discarded_at", "2026-01-01T00:00:00.000Z");
         execute(
@@ -236,12 +398,22 @@ fn a_record_that_left_its_history_and_a_count_that_left_its_list_are_reported() 
                 ids[0]
             ),
         );
-        execute(database.url(), "UPDATE trainee_counts SET trainees = trainees + 1");
+        execute(
+            database.url(),
+            "UPDATE trainee_counts SET trainees = trainees + 1",
+        );
         let checked = place.run(&["check", "--database-url", database.url()], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         let told: Vec<_> = checked.stdout().lines().collect();
-        assert!(told[0].starts_with("tables of counts: ") && told[0].ends_with(" counts are not what there is"));
-        assert_eq!(told[1], format!("trainee {}: is not what its history leads to", ids[0]), "{kind:?}");
+        assert!(
+            told[0].starts_with("tables of counts: ")
+                && told[0].ends_with(" counts are not what there is")
+        );
+        assert_eq!(
+            told[1],
+            format!("trainee {}: is not what its history leads to", ids[0]),
+            "{kind:?}"
+        );
         assert!(!told[2].starts_with("trainee "), "{told:?}");
     }
 }

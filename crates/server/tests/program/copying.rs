@@ -1,6 +1,7 @@
 //! A register in the other database and back.
 //!
-//! `COPY_TRAINEES=100000 cargo test --release -p server --test program -- --nocapture the_other_database` copies as many.
+//! `COPY_TRAINEES=100000 cargo test --release -p server --test program -- --nocapture
+//! the_other_database` copies as many.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -26,7 +27,14 @@ fn seeded(place: &Workplace, trainees: &str) -> Database {
     let on = ["--database-url", database.url()];
     for command in [
         &["provider", "add", "--ukprn", DEMO, "--name", "Demo"][..],
-        &["sandbox", "seed", "--provider", DEMO, "--trainees", trainees],
+        &[
+            "sandbox",
+            "seed",
+            "--provider",
+            DEMO,
+            "--trainees",
+            trainees,
+        ],
     ] {
         let ended = place.run(&[command, &on[..]].concat(), None);
         assert_eq!(ended.status(), 0, "{}", ended.stderr());
@@ -36,7 +44,10 @@ fn seeded(place: &Workplace, trainees: &str) -> Database {
 
 /// What the server answers for each trainee, as a digest of status and body.
 fn answers(server: &Server, ids: &[String]) -> HashMap<String, u64> {
-    let path = format!("/api/{}/trainees", versions::all().newest().unwrap().version.label);
+    let path = format!(
+        "/api/{}/trainees",
+        versions::all().newest().unwrap().version.label
+    );
     let read = |ids: &[String]| {
         let agent = agent();
         let answer = |id: &String| {
@@ -49,8 +60,14 @@ fn answers(server: &Server, ids: &[String]) -> HashMap<String, u64> {
         ids.iter().map(answer).collect::<Vec<_>>()
     };
     thread::scope(|scope| {
-        let parts: Vec<_> = ids.chunks(ids.len().div_ceil(CLIENTS)).map(|part| scope.spawn(|| read(part))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+        let parts: Vec<_> = ids
+            .chunks(ids.len().div_ceil(CLIENTS))
+            .map(|part| scope.spawn(|| read(part)))
+            .collect();
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap())
+            .collect()
     })
 }
 
@@ -68,20 +85,43 @@ fn every_reply_is_the_same_from_the_other_database_and_back_again() {
     for kind in kinds().into_iter().rev() {
         let target = Database::fresh_on(kind);
         let began = Instant::now();
-        let copied = place.run(&["copy", "--from", source.url(), "--to", target.url()], None);
+        let copied = place.run(
+            &["copy", "--from", source.url(), "--to", target.url()],
+            None,
+        );
         assert_eq!(copied.status(), 0, "{}{}", copied.stdout(), copied.stderr());
-        eprintln!("{} trainees copied from {:?} to {kind:?} in {:.1?}", known.len(), source.kind(), began.elapsed());
+        eprintln!(
+            "{} trainees copied from {:?} to {kind:?} in {:.1?}",
+            known.len(),
+            source.kind(),
+            began.elapsed()
+        );
         assert_eq!(ids(target.url()), known);
-        // A server issues a token at its start, so a database is served only when it has been copied.
-        let read = answers(&place.serve(&["--database-url", source.url()], None), &known);
+        // A server issues a token at its start, so a database is served only when it has been
+        // copied.
+        let read = answers(
+            &place.serve(&["--database-url", source.url()], None),
+            &known,
+        );
         assert_eq!(read.len(), known.len());
-        assert!(expected.get_or_insert_with(|| read.clone()) == &read, "{:?} answers otherwise", source.kind());
+        assert!(
+            expected.get_or_insert_with(|| read.clone()) == &read,
+            "{:?} answers otherwise",
+            source.kind()
+        );
         source = target;
     }
     let checked = place.run(&["check", "--database-url", source.url()], None);
     assert_eq!(checked.status(), 0, "{}", checked.stdout());
-    let read = answers(&place.serve(&["--database-url", source.url()], None), &known);
-    assert!(expected == Some(read), "{:?} answers otherwise", source.kind());
+    let read = answers(
+        &place.serve(&["--database-url", source.url()], None),
+        &known,
+    );
+    assert!(
+        expected == Some(read),
+        "{:?} answers otherwise",
+        source.kind()
+    );
 }
 
 /// What never comes to an end in a target, behind the trainee with that key.
@@ -106,7 +146,12 @@ fn nothing_opens_the_target_of_a_copy_that_was_killed() {
         let source = seeded(&place, "1200");
         let target = Database::fresh_on(kind);
         let arguments = ["copy", "--from", source.url(), "--to", target.url()];
-        assert_eq!(place.run(&["migrate", "--database-url", target.url()], None).status(), 0);
+        assert_eq!(
+            place
+                .run(&["migrate", "--database-url", target.url()], None)
+                .status(),
+            0
+        );
         execute(target.url(), &stuck(kind, 700));
         let mut copy = place.command(&arguments, None).spawn().unwrap();
         let there = loop {
@@ -121,12 +166,31 @@ fn nothing_opens_the_target_of_a_copy_that_was_killed() {
         copy.wait().unwrap();
         assert!(there <= 700, "{there}");
 
-        let refused = place.run(&["serve", "--listen", "127.0.0.1:0", "--database-url", target.url()], None);
+        let refused = place.run(
+            &[
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--database-url",
+                target.url(),
+            ],
+            None,
+        );
         assert_eq!(refused.status(), 1);
-        assert!(refused.stderr().contains("target of an unfinished copy"), "{}", refused.stderr());
+        assert!(
+            refused.stderr().contains("target of an unfinished copy"),
+            "{}",
+            refused.stderr()
+        );
         let again = place.run(&arguments, None);
         assert_eq!(again.status(), 1);
-        assert!(again.stderr().contains("begin again with an empty database"), "{}", again.stderr());
+        assert!(
+            again
+                .stderr()
+                .contains("begin again with an empty database"),
+            "{}",
+            again.stderr()
+        );
     }
 }
 
@@ -136,17 +200,37 @@ fn a_target_that_is_not_empty_and_a_copy_that_is_not_the_same_are_reported() {
         let place = Workplace::on_sqlite();
         let source = seeded(&place, "3");
         let target = Database::fresh_on(kind);
-        let add = ["provider", "add", "--ukprn", "10000001", "--name", "Ashdown", "--database-url", target.url()];
+        let add = [
+            "provider",
+            "add",
+            "--ukprn",
+            "10000001",
+            "--name",
+            "Ashdown",
+            "--database-url",
+            target.url(),
+        ];
         assert_eq!(place.run(&add, None).status(), 0);
         let arguments = ["copy", "--from", source.url(), "--to", target.url()];
         let refused = place.run(&arguments, None);
         assert_eq!((refused.status(), refused.stdout()), (1, ""));
-        assert!(refused.stderr().contains("not empty: table providers has 1 rows"), "{}", refused.stderr());
+        assert!(
+            refused
+                .stderr()
+                .contains("not empty: table providers has 1 rows"),
+            "{}",
+            refused.stderr()
+        );
 
         // A target that changes what it is given.
         let target = Database::fresh_on(kind);
         let arguments = ["copy", "--from", source.url(), "--to", target.url()];
-        assert_eq!(place.run(&["migrate", "--database-url", target.url()], None).status(), 0);
+        assert_eq!(
+            place
+                .run(&["migrate", "--database-url", target.url()], None)
+                .status(),
+            0
+        );
         execute(
             target.url(),
             &match kind {
@@ -163,10 +247,16 @@ fn a_target_that_is_not_empty_and_a_copy_that_is_not_the_same_are_reported() {
         let copied = place.run(&arguments, None);
         assert_eq!(copied.status(), 1, "{kind:?}");
         assert!(
-            copied.stdout().ends_with("table trainees, key 2: the row is not the same in both\n"),
+            copied
+                .stdout()
+                .ends_with("table trainees, key 2: the row is not the same in both\n"),
             "{}",
             copied.stdout()
         );
-        assert!(copied.stderr().contains("rows that are not the same: 1"), "{}", copied.stderr());
+        assert!(
+            copied.stderr().contains("rows that are not the same: 1"),
+            "{}",
+            copied.stderr()
+        );
     }
 }

@@ -10,26 +10,54 @@ use super::support::Workplace;
 #[test]
 fn the_difference_between_any_two_versions_is_printed_to_read() {
     let place = Workplace::new();
-    for (from, to) in all().iter().flat_map(|from| all().iter().map(move |to| (from, to))) {
+    for (from, to) in all()
+        .iter()
+        .flat_map(|from| all().iter().map(move |to| (from, to)))
+    {
         let labels = [from.version.label.to_string(), to.version.label.to_string()];
         let ended = place.run(&["version", "difference", &labels[0], &labels[1]], None);
         assert_eq!((ended.status(), ended.stderr()), (0, ""));
-        assert_eq!(ended.stdout(), Difference::between(from, to, Lists::embedded()).markdown());
+        assert_eq!(
+            ended.stdout(),
+            Difference::between(from, to, Lists::embedded()).markdown()
+        );
     }
 }
 
 #[test]
 fn the_difference_is_printed_as_json_for_programs() {
-    let ended = Workplace::new().run(&["version", "difference", "v2025.0", "v2026.1", "--format", "json"], None);
+    let ended = Workplace::new().run(
+        &[
+            "version",
+            "difference",
+            "v2025.0",
+            "v2026.1",
+            "--format",
+            "json",
+        ],
+        None,
+    );
     assert_eq!((ended.status(), ended.stderr()), (0, ""));
     let difference: Value = serde_json::from_str(ended.stdout()).unwrap();
-    assert_eq!((&difference["from"], &difference["to"]), (&"v2025.0".into(), &"v2026.1".into()));
-    let renamed =
-        difference["changes"].as_array().unwrap().iter().find(|change| change["before"] == "lead_partner_urn");
+    assert_eq!(
+        (&difference["from"], &difference["to"]),
+        (&"v2025.0".into(), &"v2026.1".into())
+    );
+    let renamed = difference["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|change| change["before"] == "lead_partner_urn");
     let renamed = renamed.unwrap();
     assert_eq!(renamed["after"], "training_partner_urn");
-    assert_eq!((&renamed["about"], &renamed["change"]), (&"field".into(), &"renamed".into()));
-    assert_eq!((&renamed["effect"], &renamed["breaking"]), (&"refused".into(), &true.into()));
+    assert_eq!(
+        (&renamed["about"], &renamed["change"]),
+        (&"field".into(), &"renamed".into())
+    );
+    assert_eq!(
+        (&renamed["effect"], &renamed["breaking"]),
+        (&"refused".into(), &true.into())
+    );
 }
 
 #[test]
@@ -39,7 +67,11 @@ fn a_version_that_nobody_knows_is_answered_with_those_that_there_are() {
         let ended = place.run(&["version", "difference", pair[0], pair[1]], None);
         assert_eq!((ended.status(), ended.stdout()), (1, ""));
         for told in ["v1999.0", "v2025.0", "v2026.0", "v2026.1"] {
-            assert!(ended.stderr().contains(told), "{told} in {}", ended.stderr());
+            assert!(
+                ended.stderr().contains(told),
+                "{told} in {}",
+                ended.stderr()
+            );
         }
     }
 }
@@ -47,10 +79,24 @@ fn a_version_that_nobody_knows_is_answered_with_those_that_there_are() {
 #[test]
 fn a_reader_who_stops_before_the_end_ends_the_command_without_a_word() {
     let newest = all().newest().unwrap().version.label.to_string();
-    for arguments in [&["version", "openapi", &newest][..], &["provider", "list"], &["check"]] {
+    for arguments in [
+        &["version", "openapi", &newest][..],
+        &["provider", "list"],
+        &["check"],
+    ] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let ended = Workplace::migrated().command(arguments, None).stdout(writer).output().unwrap();
-        assert_eq!((ended.status.code(), String::from_utf8(ended.stderr).unwrap().as_str()), (Some(141), ""));
+        let ended = Workplace::migrated()
+            .command(arguments, None)
+            .stdout(writer)
+            .output()
+            .unwrap();
+        assert_eq!(
+            (
+                ended.status.code(),
+                String::from_utf8(ended.stderr).unwrap().as_str()
+            ),
+            (Some(141), "")
+        );
     }
 }

@@ -8,17 +8,42 @@ use versions::SERVED;
 use super::support::running::{Running, ask};
 use super::support::{Ended, Workplace, execute, kinds, texts};
 
-const PROVIDER: [&str; 6] = ["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"];
-const ISSUE: [&str; 6] = ["token", "issue", "--provider", "10000001", "--name", "Records"];
-const SEED: [&str; 6] = ["sandbox", "seed", "--provider", "10000001", "--trainees", "3"];
+const PROVIDER: [&str; 6] = [
+    "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+];
+const ISSUE: [&str; 6] = [
+    "token",
+    "issue",
+    "--provider",
+    "10000001",
+    "--name",
+    "Records",
+];
+const SEED: [&str; 6] = [
+    "sandbox",
+    "seed",
+    "--provider",
+    "10000001",
+    "--trainees",
+    "3",
+];
 const RECORD: &str = "SELECT value AS text FROM register_settings WHERE name = 'environment'";
 
 /// Requires that a command was refused with one line that has this text.
 #[track_caller]
 fn refuses(ended: &Ended, text: &str) {
-    assert_eq!((ended.status(), ended.stdout()), (1, ""), "{}", ended.stderr());
+    assert_eq!(
+        (ended.status(), ended.stdout()),
+        (1, ""),
+        "{}",
+        ended.stderr()
+    );
     assert_eq!(ended.stderr().lines().count(), 1, "{}", ended.stderr());
-    assert!(ended.stderr().contains(text), "{text:?} is not in {}", ended.stderr());
+    assert!(
+        ended.stderr().contains(text),
+        "{text:?} is not in {}",
+        ended.stderr()
+    );
 }
 
 #[track_caller]
@@ -36,12 +61,18 @@ fn with_trainees(place: &Workplace, environment: &str) {
 }
 
 fn record(place: &Workplace, environment: &str) {
-    execute(&place.url(), &format!("UPDATE register_settings SET value = '{environment}' WHERE name = 'environment'"));
+    execute(
+        &place.url(),
+        &format!("UPDATE register_settings SET value = '{environment}' WHERE name = 'environment'"),
+    );
 }
 
 /// All commands that open a register, but for those that are refused for other reasons first.
 fn commands(place: &Workplace) -> Vec<Vec<String>> {
-    let schools = place.write("schools.csv", "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n");
+    let schools = place.write(
+        "schools.csv",
+        "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n",
+    );
     let partners = place.write("partners.csv", "URN,UKPRN,Name\n");
     let trainees = place.write("trainees.csv", "trainee_id\n");
     let with = |words: &[&str], file: &Path| {
@@ -74,7 +105,11 @@ fn commands(place: &Workplace) -> Vec<Vec<String>> {
 
 /// Runs a command with more arguments.
 fn run(place: &Workplace, command: &[String], more: &[&str]) -> Ended {
-    let words: Vec<&str> = command.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    let words: Vec<&str> = command
+        .iter()
+        .map(String::as_str)
+        .chain(more.iter().copied())
+        .collect();
     place.run(&words, None)
 }
 
@@ -84,13 +119,29 @@ fn a_server_without_a_word_on_the_environment_serves_production_as_production() 
     succeeds(place.run(&["migrate", "--environment", "production"], None));
     succeeds(place.run(&PROVIDER, None));
     let token = succeeds(place.run(&ISSUE, None));
-    assert!(token.stdout().starts_with("production_"), "{}", token.stdout());
-    refuses(&place.run(&["serve", "--listen", "127.0.0.1:0", "--registry-delay", "0"], None), "sandbox environment");
-    refuses(&place.run(&["serve", "--listen", "127.0.0.1:0", "--demo"], None), "sandbox environment only");
+    assert!(
+        token.stdout().starts_with("production_"),
+        "{}",
+        token.stdout()
+    );
+    refuses(
+        &place.run(
+            &["serve", "--listen", "127.0.0.1:0", "--registry-delay", "0"],
+            None,
+        ),
+        "sandbox environment",
+    );
+    refuses(
+        &place.run(&["serve", "--listen", "127.0.0.1:0", "--demo"], None),
+        "sandbox environment only",
+    );
     let mut server = Running::begin_with(&place, &["serve", "--listen", "127.0.0.1:0"]);
     server.wait_for("the environment of this register is production");
     server.wait_until_it_listens();
-    assert_eq!(texts(&place.url(), "SELECT name AS text FROM schools"), [""; 0]);
+    assert_eq!(
+        texts(&place.url(), "SELECT name AS text FROM schools"),
+        [""; 0]
+    );
     let label = SERVED.last().unwrap().label;
     for (path, status) in [("account", "405"), ("sandbox/reset", "404")] {
         let request = format!(
@@ -98,14 +149,20 @@ fn a_server_without_a_word_on_the_environment_serves_production_as_production() 
             token.stdout().trim()
         );
         let reply = ask(&mut server.connect(), &request);
-        assert!(reply.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {reply}");
+        assert!(
+            reply.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{path}: {reply}"
+        );
     }
 }
 
 #[test]
 fn a_new_register_is_a_sandbox_unless_it_is_said_otherwise() {
-    for (environment, expected) in [(None, "sandbox"), (Some("sandbox"), "sandbox"), (Some("production"), "production")]
-    {
+    for (environment, expected) in [
+        (None, "sandbox"),
+        (Some("sandbox"), "sandbox"),
+        (Some("production"), "production"),
+    ] {
         let place = Workplace::new();
         let mut command = place.command(&PROVIDER, None);
         // As an option or as a variable, it is the same.
@@ -113,7 +170,11 @@ fn a_new_register_is_a_sandbox_unless_it_is_said_otherwise() {
         assert!(command.status().unwrap().success());
         assert_eq!(texts(&place.url(), RECORD), [expected]);
         let token = succeeds(place.run(&ISSUE, None));
-        assert!(token.stdout().starts_with(&format!("{expected}_")), "{}", token.stdout());
+        assert!(
+            token.stdout().starts_with(&format!("{expected}_")),
+            "{}",
+            token.stdout()
+        );
     }
 }
 
@@ -132,14 +193,25 @@ fn every_command_refuses_another_environment_than_that_of_the_register() {
     ] {
         commands.push(words.split(' ').map(str::to_owned).collect());
     }
-    commands.push(["provider", "add", "--ukprn", "10000002", "--name", "Beech"].map(str::to_owned).to_vec());
+    commands.push(
+        ["provider", "add", "--ukprn", "10000002", "--name", "Beech"]
+            .map(str::to_owned)
+            .to_vec(),
+    );
     let target = Database::fresh();
-    commands.push(["copy", "--from", &place.url(), "--to", target.url()].map(str::to_owned).to_vec());
+    commands.push(
+        ["copy", "--from", &place.url(), "--to", target.url()]
+            .map(str::to_owned)
+            .to_vec(),
+    );
     for command in &commands {
         refuses(&run(&place, command, &["--environment", "sandbox"]), other);
     }
     let mut command = place.command(&["check"], None);
-    let ended = command.env("REGISTER_ENVIRONMENT", "sandbox").output().unwrap();
+    let ended = command
+        .env("REGISTER_ENVIRONMENT", "sandbox")
+        .output()
+        .unwrap();
     assert!(!ended.status.success() && String::from_utf8(ended.stderr).unwrap().contains(other));
     assert_eq!(texts(&place.url(), RECORD), ["production"]);
     succeeds(place.run(&["check", "--environment", "production"], None));
@@ -150,25 +222,69 @@ fn nothing_is_invented_in_production() {
     let place = Workplace::new();
     succeeds(place.run(&PROVIDER, None));
     // So many that some of them wait for a number.
-    succeeds(place.run(&["sandbox", "seed", "--provider", "10000001", "--trainees", "40"], None));
+    succeeds(place.run(
+        &[
+            "sandbox",
+            "seed",
+            "--provider",
+            "10000001",
+            "--trainees",
+            "40",
+        ],
+        None,
+    ));
     record(&place, "production");
-    let first = "id = (SELECT min(id) FROM trainees WHERE trn IS NULL AND state = 'submitted_for_trn')";
-    let ids = texts(&place.url(), &format!("SELECT trainee_id AS text FROM trainees WHERE {first}"));
+    let first =
+        "id = (SELECT min(id) FROM trainees WHERE trn IS NULL AND state = 'submitted_for_trn')";
+    let ids = texts(
+        &place.url(),
+        &format!("SELECT trainee_id AS text FROM trainees WHERE {first}"),
+    );
     refuses(
-        &place.run(&["sandbox", "seed", "--provider", "10000001", "--trainees", "1", "--seed", "2"], None),
+        &place.run(
+            &[
+                "sandbox",
+                "seed",
+                "--provider",
+                "10000001",
+                "--trainees",
+                "1",
+                "--seed",
+                "2",
+            ],
+            None,
+        ),
         "production",
     );
     let id = &ids[0];
-    refuses(&place.run(&["registry", "issue-trn", id], None), "give the number");
+    refuses(
+        &place.run(&["registry", "issue-trn", id], None),
+        "give the number",
+    );
     let file = place.write("numbers.csv", format!("trainee_id,trn\n{id},\n"));
     let refused = place.run(&["registry", "issue-trn", "--from-file"], Some(&file));
     assert_eq!(refused.status(), 1);
-    let expected =
-        format!("done       0\nunchanged  0\nrefused    1\nline 2: trainee {id}: in production a TRN comes ");
-    assert!(refused.stdout().starts_with(&expected), "{}", refused.stdout());
-    assert_eq!(texts(&place.url(), "SELECT trn AS text FROM trainees WHERE trn = '1234567'"), [""; 0]);
+    let expected = format!(
+        "done       0\nunchanged  0\nrefused    1\nline 2: trainee {id}: in production a TRN comes "
+    );
+    assert!(
+        refused.stdout().starts_with(&expected),
+        "{}",
+        refused.stdout()
+    );
+    assert_eq!(
+        texts(
+            &place.url(),
+            "SELECT trn AS text FROM trainees WHERE trn = '1234567'"
+        ),
+        [""; 0]
+    );
     let issued = succeeds(place.run(&["registry", "issue-trn", id, "1234567"], None));
-    assert!(issued.stdout().contains("TRN 1234567"), "{}", issued.stdout());
+    assert!(
+        issued.stdout().contains("TRN 1234567"),
+        "{}",
+        issued.stdout()
+    );
 }
 
 #[test]
@@ -177,12 +293,18 @@ fn a_copy_is_of_the_environment_of_its_source() {
         let place = Workplace::new();
         with_trainees(&place, "production");
         let (target, other) = (Database::fresh_on(kind), Database::fresh_on(kind));
-        succeeds(place.run(&["copy", "--from", &place.url(), "--to", target.url()], None));
+        succeeds(place.run(
+            &["copy", "--from", &place.url(), "--to", target.url()],
+            None,
+        ));
         assert_eq!(texts(target.url(), RECORD), ["production"]);
         succeeds(place.run(&["migrate", "--database-url", other.url()], None));
         assert_eq!(texts(other.url(), RECORD), ["sandbox"]);
         let refused = place.run(&["copy", "--from", &place.url(), "--to", other.url()], None);
-        refuses(&refused, "copy from is a production register, and database to copy to is a sandbox register");
+        refuses(
+            &refused,
+            "copy from is a production register, and database to copy to is a sandbox register",
+        );
         // The empty register is as usable as before.
         succeeds(place.run(&["provider", "list", "--database-url", other.url()], None));
     }
@@ -195,7 +317,10 @@ fn a_restored_register_is_of_the_environment_of_its_backup() {
     let file = place.path("backup.db");
     succeeds(place.run(&["backup", "--environment", "production"], Some(&file)));
     refuses(
-        &place.run(&["backup", "--force", "--environment", "sandbox"], Some(&file)),
+        &place.run(
+            &["backup", "--force", "--environment", "sandbox"],
+            Some(&file),
+        ),
         "the environment of this register is production, not sandbox",
     );
     let other = Workplace::on_sqlite();
@@ -210,6 +335,12 @@ fn a_restored_register_is_of_the_environment_of_its_backup() {
     let sandbox = Workplace::on_sqlite();
     with_trainees(&sandbox, "sandbox");
     let before = texts(&sandbox.url(), "SELECT trainee_id AS text FROM trainees");
-    refuses(&sandbox.run(&["restore", "--force"], Some(&file)), "is a backup of a production register, and");
-    assert_eq!(texts(&sandbox.url(), "SELECT trainee_id AS text FROM trainees"), before);
+    refuses(
+        &sandbox.run(&["restore", "--force"], Some(&file)),
+        "is a backup of a production register, and",
+    );
+    assert_eq!(
+        texts(&sandbox.url(), "SELECT trainee_id AS text FROM trainees"),
+        before
+    );
 }

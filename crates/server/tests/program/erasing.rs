@@ -1,4 +1,5 @@
-//! Trainees who are erased for good: what is left of them, what clients and operators see, and what is refused.
+//! Trainees who are erased for good: what is left of them, what clients and operators see, and what
+//! is refused.
 
 use std::fs;
 use std::io::Write as _;
@@ -29,7 +30,12 @@ pub(super) fn path(rest: &str) -> String {
 
 /// Registers the example of the newest version with another last name, and gives the identifier.
 pub(super) fn register(server: &Server, last_name: &str) -> String {
-    let (status, reply) = server.send(&agent(), "POST", &path("/trainees"), Some(&example(last_name)));
+    let (status, reply) = server.send(
+        &agent(),
+        "POST",
+        &path("/trainees"),
+        Some(&example(last_name)),
+    );
     assert_eq!(status, 201, "{reply:#}");
     reply["data"]["trainee_id"].as_str().unwrap().to_owned()
 }
@@ -42,12 +48,29 @@ pub(super) fn example(last_name: &str) -> Value {
 
 /// The UKPRN of the provider of the demo.
 pub(super) fn provider_of_demo(url: &str) -> String {
-    texts(url, "SELECT ukprn AS text FROM providers WHERE id = (SELECT min(provider_id) FROM tokens)").remove(0)
+    texts(
+        url,
+        "SELECT ukprn AS text FROM providers WHERE id = (SELECT min(provider_id) FROM tokens)",
+    )
+    .remove(0)
 }
 
 /// The arguments of an erasure that needs no confirmation.
 pub(super) fn erase<'a>(on: &[&'a str], provider: &'a str, ids: &[&'a str]) -> Vec<&'a str> {
-    [&["trainee", "erase", "--provider", provider, "--ground", GROUND, "--yes"][..], on, ids].concat()
+    [
+        &[
+            "trainee",
+            "erase",
+            "--provider",
+            provider,
+            "--ground",
+            GROUND,
+            "--yes",
+        ][..],
+        on,
+        ids,
+    ]
+    .concat()
 }
 
 pub(super) fn done(ended: Ended) -> String {
@@ -61,14 +84,25 @@ pub(super) fn require_clean(place: &Workplace, on: &[&str]) {
 
 /// The changes behind a cursor, and the cursor behind them.
 fn changes(server: &Server, agent: &Agent, after: Option<&str>) -> (Vec<Value>, String) {
-    let query = after.map(|after| format!("&after={after}")).unwrap_or_default();
-    let (status, reply) = server.send(agent, "GET", &path(&format!("/changes?limit=500{query}")), None);
+    let query = after
+        .map(|after| format!("&after={after}"))
+        .unwrap_or_default();
+    let (status, reply) = server.send(
+        agent,
+        "GET",
+        &path(&format!("/changes?limit=500{query}")),
+        None,
+    );
     assert_eq!(status, 200, "{reply:#}");
     assert_eq!(reply["meta"]["has_more"], json!(false));
-    (reply["data"].as_array().unwrap().clone(), reply["meta"]["after"].as_str().unwrap().to_owned())
+    (
+        reply["data"].as_array().unwrap().clone(),
+        reply["meta"]["after"].as_str().unwrap().to_owned(),
+    )
 }
 
-/// The same when one of them is there: they are shown when the transactions of other tests on the same server have ended.
+/// The same when one of them is there: they are shown when the transactions of other tests on the
+/// same server have ended.
 fn changes_until(
     server: &Server,
     agent: &Agent,
@@ -85,12 +119,19 @@ fn changes_until(
 
 /// Looks through the files of a SQLite database, byte by byte.
 pub(super) fn assert_nothing_in_files(url: &str) {
-    let Some(database) = url.strip_prefix("sqlite://") else { return };
+    let Some(database) = url.strip_prefix("sqlite://") else {
+        return;
+    };
     for ending in ["", "-wal", "-journal"] {
-        let Ok(bytes) = fs::read(format!("{database}{ending}")) else { continue };
+        let Ok(bytes) = fs::read(format!("{database}{ending}")) else {
+            continue;
+        };
         let text = String::from_utf8_lossy(&bytes);
         // Names of columns and the like show that the search would find something.
-        assert!(!ending.is_empty() || text.contains("CREATE TABLE"), "the file cannot be read");
+        assert!(
+            !ending.is_empty() || text.contains("CREATE TABLE"),
+            "the file cannot be read"
+        );
         assert_nothing_of_a_person(&format!("the file {database}{ending}"), &text);
     }
 }
@@ -113,22 +154,48 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
     assert!(ids.len() > SERVED.len());
     done(place.run(&["registry", "discard", &ids[0]], None));
     let replies = "SELECT CAST(count(*) AS TEXT) AS text FROM replies";
-    let of_person = format!("{replies} WHERE lower(idempotency_key) LIKE '%{}%'", CANARY.to_lowercase());
+    let of_person = format!(
+        "{replies} WHERE lower(idempotency_key) LIKE '%{}%'",
+        CANARY.to_lowercase()
+    );
     let kept = texts(&url, replies);
-    assert_eq!(texts(&url, &of_person), ["0"], "a key is kept as it was sent");
-    let held = |name: &str| tables(&url).iter().any(|(table, rows)| table == name && rows.contains(CANARY));
-    assert!(["trainees", "changes", "replies"].into_iter().all(held), "the person was not planted everywhere");
-    let (_, cursor) = changes_until(&server, &agent, None, |known| known["trainee_id"] == json!(ids[1]));
+    assert_eq!(
+        texts(&url, &of_person),
+        ["0"],
+        "a key is kept as it was sent"
+    );
+    let held = |name: &str| {
+        tables(&url)
+            .iter()
+            .any(|(table, rows)| table == name && rows.contains(CANARY))
+    };
+    assert!(
+        ["trainees", "changes", "replies"].into_iter().all(held),
+        "the person was not planted everywhere"
+    );
+    let (_, cursor) = changes_until(&server, &agent, None, |known| {
+        known["trainee_id"] == json!(ids[1])
+    });
 
     let provider = provider_of_demo(&url);
     let some: Vec<&str> = ids.iter().map(String::as_str).collect();
     let mut command = place.command(&erase(&[], &provider, &some), None);
     let erased = command.env("RUST_LOG", "trace").output().unwrap();
-    let (printed, logged) = (String::from_utf8(erased.stdout).unwrap(), String::from_utf8(erased.stderr).unwrap());
+    let (printed, logged) = (
+        String::from_utf8(erased.stdout).unwrap(),
+        String::from_utf8(erased.stderr).unwrap(),
+    );
     assert!(erased.status.success(), "{logged}");
     assert_nothing_of_a_person("what the command prints", &printed);
     assert_nothing_of_a_person("the log of the command", &logged);
-    assert_eq!(printed.lines().filter(|line| line.contains(": erased; entries")).count(), ids.len(), "{printed}");
+    assert_eq!(
+        printed
+            .lines()
+            .filter(|line| line.contains(": erased; entries"))
+            .count(),
+        ids.len(),
+        "{printed}"
+    );
 
     // The server is still there, and so is its log beside the file.
     assert_nothing_in_files(&url);
@@ -136,7 +203,10 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
         assert_nothing_of_a_person(&format!("the table {table}"), &rows);
     }
     if !url.starts_with("sqlite:") {
-        let statistics = texts(&url, "SELECT s::TEXT AS text FROM pg_stats s WHERE schemaname = current_schema()");
+        let statistics = texts(
+            &url,
+            "SELECT s::TEXT AS text FROM pg_stats s WHERE schemaname = current_schema()",
+        );
         assert!(!statistics.is_empty());
         assert_nothing_of_a_person("the statistics", &statistics.join("\n"));
     }
@@ -144,22 +214,52 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
     assert_ne!(kept, ["0"]);
     assert_eq!(texts(&url, replies), kept, "a used key is new again");
 
-    let is_last = |change: &Value| change["trainee_id"] == json!(ids.last()) && change["trainee"].is_null();
+    let is_last =
+        |change: &Value| change["trainee_id"] == json!(ids.last()) && change["trainee"].is_null();
     let (told, _) = changes_until(&server, &agent, Some(&cursor), is_last);
     for id in &ids {
-        let told = told.iter().find(|change| change["trainee_id"] == json!(id)).unwrap();
-        assert!(told["removed_at"].is_string() && told["trainee"].is_null(), "{told:#}");
-        assert_eq!(server.send(&agent, "GET", &path(&format!("/trainees/{id}")), None).0, 404);
+        let told = told
+            .iter()
+            .find(|change| change["trainee_id"] == json!(id))
+            .unwrap();
+        assert!(
+            told["removed_at"].is_string() && told["trainee"].is_null(),
+            "{told:#}"
+        );
+        assert_eq!(
+            server
+                .send(&agent, "GET", &path(&format!("/trainees/{id}")), None)
+                .0,
+            404
+        );
     }
-    assert!(!told.iter().any(|change| change["trainee_id"] == json!(innocent)));
-    assert_eq!(server.send(&agent, "GET", &path(&format!("/trainees/{innocent}")), None).0, 200);
+    assert!(
+        !told
+            .iter()
+            .any(|change| change["trainee_id"] == json!(innocent))
+    );
+    assert_eq!(
+        server
+            .send(&agent, "GET", &path(&format!("/trainees/{innocent}")), None)
+            .0,
+        200
+    );
     // The provider may register the person anew, in each version.
     for (number, version) in SERVED.iter().copied().enumerate() {
-        drop(Planter::new(&server, &agent, version, &format!("V{number}")));
+        drop(Planter::new(
+            &server,
+            &agent,
+            version,
+            &format!("V{number}"),
+        ));
     }
     require_clean(&place, &[]);
     server.stop();
-    let usage = tables(&url).into_iter().find(|(table, _)| table == "shadow_checks").unwrap().1;
+    let usage = tables(&url)
+        .into_iter()
+        .find(|(table, _)| table == "shadow_checks")
+        .unwrap()
+        .1;
     assert!(!usage.is_empty() && !usage.contains(BORN_ON));
 }
 
@@ -172,8 +272,18 @@ fn a_request_that_is_sent_again_does_not_register_an_erased_person_again() {
         let token = format!("Bearer {}", server.token());
         let send = |key: &str, body: &Value| {
             let json = ("Content-Type", "application/json");
-            let headers = [("Authorization", token.as_str()), json, ("Idempotency-Key", key)];
-            server.send_with(&agent(), "POST", &path("/trainees"), &headers, Some(&body.to_string()))
+            let headers = [
+                ("Authorization", token.as_str()),
+                json,
+                ("Idempotency-Key", key),
+            ];
+            server.send_with(
+                &agent(),
+                "POST",
+                &path("/trainees"),
+                &headers,
+                Some(&body.to_string()),
+            )
         };
         let (_, created) = send("one", &example("Erased"));
         let (_, other) = send("other", &example("Other"));
@@ -183,7 +293,11 @@ fn a_request_that_is_sent_again_does_not_register_an_erased_person_again() {
         let unknown = server.send(&agent(), "GET", &path("/trainees/none"), None);
         assert_eq!(unknown.0, 404);
         assert_eq!(send("one", &example("Erased")), unknown, "{kind:?}");
-        assert_eq!(server.send(&agent(), "GET", &path(&format!("/trainees/{id}")), None), unknown, "{kind:?}");
+        assert_eq!(
+            server.send(&agent(), "GET", &path(&format!("/trainees/{id}")), None),
+            unknown,
+            "{kind:?}"
+        );
         assert_eq!(send("other", &example("Other")), (201, other), "{kind:?}");
         let (status, again) = send("two", &example("Erased"));
         assert_eq!(status, 201, "{kind:?}: {again:#}");
@@ -199,53 +313,137 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
         let server = place.serve(&on, None);
         let run = |arguments: &[&str]| place.run(&[arguments, &on].concat(), None);
         let id = register(&server, "Erased");
-        let (same, stays) = (register(&server, "Samename"), register(&server, "Samename2"));
+        let (same, stays) = (
+            register(&server, "Samename"),
+            register(&server, "Samename2"),
+        );
         let provider = provider_of_demo(database.url());
-        let asked = ["trainee", "erase", &id, "--provider", &provider, "--ground", GROUND, "--by", "A. Operator"];
+        let asked = [
+            "trainee",
+            "erase",
+            &id,
+            "--provider",
+            &provider,
+            "--ground",
+            GROUND,
+            "--by",
+            "A. Operator",
+        ];
         let answered = |answer: &str| {
             let mut command = place.command(&[&asked[..], &on].concat(), None);
-            let mut command =
-                command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-            command.stdin.take().unwrap().write_all(answer.as_bytes()).unwrap();
+            let mut command = command
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            command
+                .stdin
+                .take()
+                .unwrap()
+                .write_all(answer.as_bytes())
+                .unwrap();
             let ended = command.wait_with_output().unwrap();
-            (ended.status.code(), String::from_utf8(ended.stdout).unwrap(), String::from_utf8(ended.stderr).unwrap())
+            (
+                ended.status.code(),
+                String::from_utf8(ended.stdout).unwrap(),
+                String::from_utf8(ended.stderr).unwrap(),
+            )
         };
         for answer in ["", "yes\n", "\n"] {
             let (status, _, told) = answered(answer);
-            assert!(status == Some(1) && told.contains("nothing was erased"), "{kind:?}: {told}");
+            assert!(
+                status == Some(1) && told.contains("nothing was erased"),
+                "{kind:?}: {told}"
+            );
             // The same first names on the same day: who may be the same person is listed.
-            assert!(told.contains(&format!("stays: trainee {same} of")), "{kind:?}: {told}");
-            assert!(!told.contains("Example") && !told.contains("Erased"), "{told}");
+            assert!(
+                told.contains(&format!("stays: trainee {same} of")),
+                "{kind:?}: {told}"
+            );
+            assert!(
+                !told.contains("Example") && !told.contains("Erased"),
+                "{told}"
+            );
         }
-        assert_eq!(server.send(&agent(), "GET", &path(&format!("/trainees/{id}")), None).0, 200);
+        assert_eq!(
+            server
+                .send(&agent(), "GET", &path(&format!("/trainees/{id}")), None)
+                .0,
+            200
+        );
         let (status, printed, told) = answered("erase\n");
         assert_eq!(
             (status, printed),
-            (Some(0), format!("trainee {id}: erased; entries of the history removed: 1\n")),
+            (
+                Some(0),
+                format!("trainee {id}: erased; entries of the history removed: 1\n")
+            ),
             "{told}"
         );
         for other in [&same, &stays] {
-            assert_eq!(server.send(&agent(), "GET", &path(&format!("/trainees/{other}")), None).0, 200);
+            assert_eq!(
+                server
+                    .send(&agent(), "GET", &path(&format!("/trainees/{other}")), None)
+                    .0,
+                200
+            );
         }
 
         let audit = done(run(&["audit", &id]));
-        let erased = texts(database.url(), "SELECT CAST(erased_at AS TEXT) AS text FROM erasures").remove(0);
+        let erased = texts(
+            database.url(),
+            "SELECT CAST(erased_at AS TEXT) AS text FROM erasures",
+        )
+        .remove(0);
         let lines: Vec<&str> = audit.lines().collect();
         assert_eq!(lines[0], format!("trainee {id} of provider {provider}"));
-        assert!(lines[1].starts_with(&format!("erased {}", &erased[..10])), "{erased}: {audit}");
-        assert!(lines[1].ends_with(&format!("by A. Operator: {GROUND}; entries of the history removed: 1")), "{audit}");
-        assert!(lines[3].ends_with("  trainee erase  by A. Operator") && lines.len() == 4, "{audit}");
-        let listed = done(run(&["trainee", "erasures", "--format", "csv", "--provider", &provider]));
-        assert!(listed.contains(&format!("{id},{provider},")) && listed.contains(GROUND), "{listed}");
+        assert!(
+            lines[1].starts_with(&format!("erased {}", &erased[..10])),
+            "{erased}: {audit}"
+        );
+        assert!(
+            lines[1].ends_with(&format!(
+                "by A. Operator: {GROUND}; entries of the history removed: 1"
+            )),
+            "{audit}"
+        );
+        assert!(
+            lines[3].ends_with("  trainee erase  by A. Operator") && lines.len() == 4,
+            "{audit}"
+        );
+        let listed = done(run(&[
+            "trainee",
+            "erasures",
+            "--format",
+            "csv",
+            "--provider",
+            &provider,
+        ]));
+        assert!(
+            listed.contains(&format!("{id},{provider},")) && listed.contains(GROUND),
+            "{listed}"
+        );
         assert!(!done(run(&["trainee", "erasures", "--provider", "10000009"])).contains(&id));
 
         let again = done(place.run(&erase(&on, &provider, &[&id]), None));
-        assert!(again.contains("nothing to do: erased 2") && again.contains(" by A. Operator"), "{again}");
-        assert_eq!(done(run(&["audit", &id])), audit, "the second time changed something");
+        assert!(
+            again.contains("nothing to do: erased 2") && again.contains(" by A. Operator"),
+            "{again}"
+        );
+        assert_eq!(
+            done(run(&["audit", &id])),
+            audit,
+            "the second time changed something"
+        );
         for action in ["discard", "undo-withdrawal", "award"] {
             let refused = run(&["registry", action, &id]);
             assert_eq!(refused.status(), 1);
-            assert!(refused.stderr().contains("the trainee was erased"), "{}", refused.stderr());
+            assert!(
+                refused.stderr().contains("the trainee was erased"),
+                "{}",
+                refused.stderr()
+            );
         }
         require_clean(&place, &on);
     }
@@ -259,20 +457,48 @@ fn what_is_not_the_providers_or_would_name_the_person_is_refused_before_anything
         let server = place.serve(&on, None);
         let id = register(&server, "Refused");
         let provider = provider_of_demo(database.url());
-        done(place.run(&[&["provider", "add", "--ukprn", "10067890", "--name", "Another"], &on[..]].concat(), None));
+        done(
+            place.run(
+                &[
+                    &[
+                        "provider", "add", "--ukprn", "10067890", "--name", "Another",
+                    ],
+                    &on[..],
+                ]
+                .concat(),
+                None,
+            ),
+        );
         let unknown = "the provider has no trainee with this identifier";
         for (provider, ids, refusal) in [
             ("10067890", vec![id.as_str()], unknown),
             ("10000009", vec![id.as_str()], unknown),
-            (provider.as_str(), vec![id.as_str(), "3xampleTra1neeWh1sNotTh1"], unknown),
+            (
+                provider.as_str(),
+                vec![id.as_str(), "3xampleTra1neeWh1sNotTh1"],
+                unknown,
+            ),
         ] {
             let refused = place.run(&erase(&on, provider, &ids), None);
             assert_eq!((refused.status(), refused.stdout()), (1, ""), "{kind:?}");
             assert!(refused.stderr().contains(refusal), "{}", refused.stderr());
         }
-        let grounds = [("asked by refused", "names the person"), ("", "1 to 500 characters"), ("a\nb", "on one line")];
+        let grounds = [
+            ("asked by refused", "names the person"),
+            ("", "1 to 500 characters"),
+            ("a\nb", "on one line"),
+        ];
         for (ground, refusal) in grounds {
-            let asked = ["trainee", "erase", &id, "--provider", &provider, "--yes", "--ground", ground];
+            let asked = [
+                "trainee",
+                "erase",
+                &id,
+                "--provider",
+                &provider,
+                "--yes",
+                "--ground",
+                ground,
+            ];
             let refused = place.run(&[&asked[..], &on].concat(), None);
             assert_ne!(refused.status(), 0, "{kind:?}");
             assert!(refused.stderr().contains(refusal), "{}", refused.stderr());
@@ -280,14 +506,46 @@ fn what_is_not_the_providers_or_would_name_the_person_is_refused_before_anything
         // All are looked at before the first is erased, also by what they were called before.
         let other = register(&server, "Formerly");
         let renamed = json!({ "data": { "last_name": "Newname" } });
-        assert_eq!(server.send(&agent(), "PATCH", &path(&format!("/trainees/{other}")), Some(&renamed)).0, 200);
+        assert_eq!(
+            server
+                .send(
+                    &agent(),
+                    "PATCH",
+                    &path(&format!("/trainees/{other}")),
+                    Some(&renamed)
+                )
+                .0,
+            200
+        );
         for ground in ["asked by formerly", "asked by newname"] {
-            let asked = ["trainee", "erase", &id, &other, "--provider", &provider, "--yes", "--ground", ground];
+            let asked = [
+                "trainee",
+                "erase",
+                &id,
+                &other,
+                "--provider",
+                &provider,
+                "--yes",
+                "--ground",
+                ground,
+            ];
             let refused = place.run(&[&asked[..], &on].concat(), None);
-            assert!(refused.stderr().contains("names the person"), "{kind:?}: {}", refused.stderr());
+            assert!(
+                refused.stderr().contains("names the person"),
+                "{kind:?}: {}",
+                refused.stderr()
+            );
         }
-        assert_eq!(server.send(&agent(), "GET", &path(&format!("/trainees/{id}")), None).0, 200);
-        assert_eq!(texts(database.url(), "SELECT trainee_id AS text FROM erasures"), [""; 0]);
+        assert_eq!(
+            server
+                .send(&agent(), "GET", &path(&format!("/trainees/{id}")), None)
+                .0,
+            200
+        );
+        assert_eq!(
+            texts(database.url(), "SELECT trainee_id AS text FROM erasures"),
+            [""; 0]
+        );
     }
 }
 
@@ -304,7 +562,8 @@ fn updates_at_the_same_time_leave_nothing_behind() {
             let (agent, url) = (agent(), path(&format!("/trainees/{id}")));
             let mut accepted = 0_usize;
             loop {
-                let body = json!({ "data": { "last_name": format!("{CANARY}{worker}n{accepted}") } });
+                let body =
+                    json!({ "data": { "last_name": format!("{CANARY}{worker}n{accepted}") } });
                 match server.send(&agent, "PATCH", &url, Some(&body)).0 {
                     200 => {
                         accepted += 1;
@@ -317,14 +576,20 @@ fn updates_at_the_same_time_leave_nothing_behind() {
         };
         thread::scope(|scope| {
             let update = &update;
-            let workers: Vec<_> = (0..4).map(|worker| scope.spawn(move || update(worker))).collect();
+            let workers: Vec<_> = (0..4)
+                .map(|worker| scope.spawn(move || update(worker)))
+                .collect();
             wait_until("all have changed the trainee", || {
-                begun.load(Ordering::Relaxed) == workers.len() || workers.iter().any(ScopedJoinHandle::is_finished)
+                begun.load(Ordering::Relaxed) == workers.len()
+                    || workers.iter().any(ScopedJoinHandle::is_finished)
             });
             done(place.run(&erase(&on, &provider, &[&id]), None));
             for worker in workers {
                 let (status, accepted) = worker.join().unwrap();
-                assert!(status == 404 && accepted > 0, "{kind:?}: {status} after {accepted}");
+                assert!(
+                    status == 404 && accepted > 0,
+                    "{kind:?}: {status} after {accepted}"
+                );
             }
         });
         require_clean(&place, &on);
@@ -341,23 +606,50 @@ fn a_tombstone_that_holds_anything_is_a_finding() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let (on, url) = (["--database-url", database.url()], database.url());
         let server = place.serve(&on, None);
-        let ids: Vec<String> = (0..4).map(|number| register(&server, &format!("Erased{number}"))).collect();
+        let ids: Vec<String> = (0..4)
+            .map(|number| register(&server, &format!("Erased{number}")))
+            .collect();
         drop(server);
         let provider = provider_of_demo(url);
-        done(place.run(&erase(&on, &provider, &ids.iter().map(String::as_str).collect::<Vec<_>>()), None));
+        done(place.run(
+            &erase(
+                &on,
+                &provider,
+                &ids.iter().map(String::as_str).collect::<Vec<_>>(),
+            ),
+            None,
+        ));
         require_clean(&place, &on);
         let of = |id: &str| format!("(SELECT id FROM trainees WHERE trainee_id = '{id}')");
         let set = match kind {
             Kind::Sqlite => "json_set(record, '$.extra', 'x')",
             Kind::Postgres => "(record::jsonb || '{\"extra\": \"x\"}')::json",
         };
-        execute(url, &format!("UPDATE trainees SET record = {set} WHERE trainee_id = '{}'", ids[0]));
         execute(
             url,
-            &format!("UPDATE changes SET fields = '{{\"email\":[\"x\",null]}}' WHERE trainee_key = {}", of(&ids[1])),
+            &format!(
+                "UPDATE trainees SET record = {set} WHERE trainee_id = '{}'",
+                ids[0]
+            ),
         );
-        execute(url, &format!("DELETE FROM erasures WHERE trainee_id = '{}'", ids[2]));
-        execute(url, &format!("UPDATE trainees SET email_folded = 'x' WHERE trainee_id = '{}'", ids[3]));
+        execute(
+            url,
+            &format!(
+                "UPDATE changes SET fields = '{{\"email\":[\"x\",null]}}' WHERE trainee_key = {}",
+                of(&ids[1])
+            ),
+        );
+        execute(
+            url,
+            &format!("DELETE FROM erasures WHERE trainee_id = '{}'", ids[2]),
+        );
+        execute(
+            url,
+            &format!(
+                "UPDATE trainees SET email_folded = 'x' WHERE trainee_id = '{}'",
+                ids[3]
+            ),
+        );
         let checked = place.run(&[&["check"], &on[..]].concat(), None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         for (id, finding) in ids.iter().zip([
@@ -366,53 +658,93 @@ fn a_tombstone_that_holds_anything_is_a_finding() {
             "is blank, and no erasure is recorded",
             "is not found by what it says",
         ]) {
-            assert!(checked.stdout().contains(&format!("trainee {id}: {finding}\n")), "{kind:?}: {}", checked.stdout());
+            assert!(
+                checked
+                    .stdout()
+                    .contains(&format!("trainee {id}: {finding}\n")),
+                "{kind:?}: {}",
+                checked.stdout()
+            );
         }
     }
 }
 
 /// A list of erasures, as a file.
 fn list(place: &Workplace, on: &[&str]) -> std::path::PathBuf {
-    let listed = done(place.run(&[&["trainee", "erasures", "--format", "csv"], on].concat(), None));
+    let listed = done(place.run(
+        &[&["trainee", "erasures", "--format", "csv"], on].concat(),
+        None,
+    ));
     place.write("erasures.csv", listed)
 }
 
 #[test]
 fn what_an_older_copy_brings_back_is_erased_again_by_the_list() {
     for kind in kinds() {
-        let (place, database, older) = (Workplace::on_sqlite(), Database::fresh_on(kind), Database::fresh_on(kind));
+        let (place, database, older) = (
+            Workplace::on_sqlite(),
+            Database::fresh_on(kind),
+            Database::fresh_on(kind),
+        );
         let on = ["--database-url", database.url()];
         let server = place.serve(&on, None);
         let (id, stays) = (register(&server, CANARY), register(&server, "Stays"));
         server.stop();
-        done(place.run(&["copy", "--from", database.url(), "--to", older.url()], None));
+        done(place.run(
+            &["copy", "--from", database.url(), "--to", older.url()],
+            None,
+        ));
         let server = place.serve(&on, None);
         let later = register(&server, "Later");
         server.stop();
-        done(place.run(&erase(&on, &provider_of_demo(database.url()), &[&id, &later]), None));
+        done(place.run(
+            &erase(&on, &provider_of_demo(database.url()), &[&id, &later]),
+            None,
+        ));
         let file = list(&place, &on);
 
         let on_older = ["--database-url", older.url()];
         let again = |file: &Path| {
             place.run(
-                &[&["trainee", "erase", "--yes", "--by", "B. Operator"], &on_older[..], &["--again"]].concat(),
+                &[
+                    &["trainee", "erase", "--yes", "--by", "B. Operator"],
+                    &on_older[..],
+                    &["--again"],
+                ]
+                .concat(),
                 Some(file),
             )
         };
         let printed = done(again(&file));
-        assert_eq!(printed, "erased     1\nunchanged  1\nrefused    0\n", "{kind:?}");
-        assert_eq!(done(again(&file)), "erased     0\nunchanged  2\nrefused    0\n", "{kind:?}");
+        assert_eq!(
+            printed, "erased     1\nunchanged  1\nrefused    0\n",
+            "{kind:?}"
+        );
+        assert_eq!(
+            done(again(&file)),
+            "erased     0\nunchanged  2\nrefused    0\n",
+            "{kind:?}"
+        );
         for (table, rows) in tables(older.url()) {
-            assert!(!rows.to_lowercase().contains(&CANARY.to_lowercase()), "{kind:?}: {table}");
+            assert!(
+                !rows.to_lowercase().contains(&CANARY.to_lowercase()),
+                "{kind:?}: {table}"
+            );
         }
         require_clean(&place, &on_older);
         // The list is the same, with the first date.
-        let columns =
-            "SELECT trainee_id || ' ' || CAST(erased_at AS TEXT) || ' ' || erased_by AS text FROM erasures ORDER BY 1";
-        assert_eq!(texts(older.url(), columns), texts(database.url(), columns), "{kind:?}");
+        let columns = "SELECT trainee_id || ' ' || CAST(erased_at AS TEXT) || ' ' || erased_by AS text FROM erasures ORDER BY 1";
+        assert_eq!(
+            texts(older.url(), columns),
+            texts(database.url(), columns),
+            "{kind:?}"
+        );
         let audit = done(place.run(&[&["audit", &id], &on_older[..]].concat(), None));
         assert!(audit.contains("trainee erase  by B. Operator"), "{audit}");
-        assert!(done(place.run(&[&["audit", &later], &on_older[..]].concat(), None)).contains("\nerased "));
+        assert!(
+            done(place.run(&[&["audit", &later], &on_older[..]].concat(), None))
+                .contains("\nerased ")
+        );
         done(place.run(&[&["audit", &stays], &on_older[..]].concat(), None));
 
         let wrong = place.write(
@@ -424,6 +756,12 @@ fn what_an_older_copy_brings_back_is_erased_again_by_the_list() {
         );
         let refused = again(&wrong);
         assert_eq!(refused.status(), 1);
-        assert!(refused.stdout().starts_with("erased     0\nunchanged  0\nrefused    3\n"), "{}", refused.stdout());
+        assert!(
+            refused
+                .stdout()
+                .starts_with("erased     0\nunchanged  0\nrefused    3\n"),
+            "{}",
+            refused.stdout()
+        );
     }
 }

@@ -25,30 +25,74 @@ fn three_bad_rows_are_named_by_their_lines_and_the_others_are_imported() {
     );
     let first = place.run(&["school", "import"], Some(&file));
     assert_eq!(first.status(), 1, "{}", first.stderr());
-    let refused =
-        "line 3: URN must be 6 digits\nline 4: EstablishmentName is blank\nline 6: 100000 is on line 2 already\n";
-    assert_eq!(first.stdout(), format!("added      2\nchanged    0\nunchanged  0\nrefused    3\n{refused}"));
+    let refused = "line 3: URN must be 6 digits\nline 4: EstablishmentName is blank\nline 6: 100000 is on line 2 already\n";
+    assert_eq!(
+        first.stdout(),
+        format!("added      2\nchanged    0\nunchanged  0\nrefused    3\n{refused}")
+    );
     let second = place.run(&["school", "import"], Some(&file));
-    assert_eq!(second.stdout(), format!("added      0\nchanged    0\nunchanged  2\nrefused    3\n{refused}"));
+    assert_eq!(
+        second.stdout(),
+        format!("added      0\nchanged    0\nunchanged  2\nrefused    3\n{refused}")
+    );
 }
 
 #[test]
 fn training_partners_are_imported_and_a_file_of_another_kind_is_refused_as_a_whole() {
     let place = Workplace::migrated();
-    let file = place.write("partners.csv", b"URN,UKPRN,Name\r\n100000,,St Zo\xeb\r\n,10000001,Ash\r\n");
+    let file = place.write(
+        "partners.csv",
+        b"URN,UKPRN,Name\r\n100000,,St Zo\xeb\r\n,10000001,Ash\r\n",
+    );
     let imported = place.run(&["partner", "import"], Some(&file));
-    assert_eq!((imported.status(), imported.stdout()), (0, "added      2\nchanged    0\nunchanged  0\nrefused    0\n"));
+    assert_eq!(
+        (imported.status(), imported.stdout()),
+        (
+            0,
+            "added      2\nchanged    0\nunchanged  0\nrefused    0\n"
+        )
+    );
     let refused = place.run(&["school", "import"], Some(&file));
     assert_eq!((refused.status(), refused.stdout()), (1, ""));
-    assert!(refused.stderr().contains("does not name \"EstablishmentName\""), "{}", refused.stderr());
+    assert!(
+        refused
+            .stderr()
+            .contains("does not name \"EstablishmentName\""),
+        "{}",
+        refused.stderr()
+    );
     let absent = place.run(&["school", "import"], Some(&place.path("absent.csv")));
-    assert!(absent.status() == 1 && absent.stderr().contains("absent.csv"), "{}", absent.stderr());
-    assert_eq!(absent.stderr().matches("No such file").count(), 1, "{}", absent.stderr());
+    assert!(
+        absent.status() == 1 && absent.stderr().contains("absent.csv"),
+        "{}",
+        absent.stderr()
+    );
+    assert_eq!(
+        absent.stderr().matches("No such file").count(),
+        1,
+        "{}",
+        absent.stderr()
+    );
     let folder = place.run(&["school", "import"], Some(&place.path("")));
-    assert_eq!(folder.stderr().matches("directory").count(), 1, "{}", folder.stderr());
-    for (file, expected) in [(&b""[..], "the file is empty"), (b"PK\x03\x04\x14\0", "save it as CSV in UTF-8")] {
-        let refused = place.run(&["partner", "import"], Some(&place.write("other.csv", file)));
-        assert!(refused.status() == 1 && refused.stderr().contains(expected), "{}", refused.stderr());
+    assert_eq!(
+        folder.stderr().matches("directory").count(),
+        1,
+        "{}",
+        folder.stderr()
+    );
+    for (file, expected) in [
+        (&b""[..], "the file is empty"),
+        (b"PK\x03\x04\x14\0", "save it as CSV in UTF-8"),
+    ] {
+        let refused = place.run(
+            &["partner", "import"],
+            Some(&place.write("other.csv", file)),
+        );
+        assert!(
+            refused.status() == 1 && refused.stderr().contains(expected),
+            "{}",
+            refused.stderr()
+        );
     }
 }
 
@@ -59,14 +103,32 @@ fn file_with_a_header_and_no_rows_says_so() {
     let file = place.write("schools.csv", HEADER);
     let imported = place.run(&["school", "import"], Some(&file));
     let expected = format!("added      0\nchanged    0\nunchanged  0\nrefused    0\n{said}");
-    assert_eq!((imported.status(), imported.stdout()), (0, &*expected), "{}", imported.stderr());
+    assert_eq!(
+        (imported.status(), imported.stdout()),
+        (0, &*expected),
+        "{}",
+        imported.stderr()
+    );
     let file = place.write("awards.csv", "trainee_id\r,\r\n");
     let awarded = place.run(&["registry", "award", "--from-file"], Some(&file));
     let expected = format!("done       0\nunchanged  0\nrefused    0\n{said}");
-    assert_eq!((awarded.status(), awarded.stdout()), (0, &*expected), "{}", awarded.stderr());
-    let file = place.write("erasures.csv", "trainee_id,provider,erased_at,by,ground,entries_removed\n,,,,,\n");
+    assert_eq!(
+        (awarded.status(), awarded.stdout()),
+        (0, &*expected),
+        "{}",
+        awarded.stderr()
+    );
+    let file = place.write(
+        "erasures.csv",
+        "trainee_id,provider,erased_at,by,ground,entries_removed\n,,,,,\n",
+    );
     let erased = place.run(&["trainee", "erase", "--again"], Some(&file));
-    assert_eq!((erased.status(), erased.stdout()), (0, said), "{}", erased.stderr());
+    assert_eq!(
+        (erased.status(), erased.stdout()),
+        (0, said),
+        "{}",
+        erased.stderr()
+    );
 }
 
 #[test]
@@ -77,28 +139,58 @@ fn partner_with_the_ukprn_of_another_one_is_refused() {
         place.run(&["partner", "import"], Some(&file))
     };
     assert_eq!(import("100000,10000001,Ash\n,10000002,Beech\n").status(), 0);
-    let refused = import("100001,10000001,Cedar\n100002,10000002,Damson\n,10000001,Elm\n100003,10000003,Fir\n");
-    let taken = |line: u32, ukprn: &str| format!("line {line}: another training partner has the UKPRN {ukprn}\n");
-    let problems = [taken(2, "10000001"), taken(3, "10000002"), "line 4: 10000001 is on line 2 already\n".to_owned()];
-    let expected = format!("added      1\nchanged    0\nunchanged  0\nrefused    3\n{}", problems.concat());
+    let refused = import(
+        "100001,10000001,Cedar\n100002,10000002,Damson\n,10000001,Elm\n100003,10000003,Fir\n",
+    );
+    let taken = |line: u32, ukprn: &str| {
+        format!("line {line}: another training partner has the UKPRN {ukprn}\n")
+    };
+    let problems = [
+        taken(2, "10000001"),
+        taken(3, "10000002"),
+        "line 4: 10000001 is on line 2 already\n".to_owned(),
+    ];
+    let expected = format!(
+        "added      1\nchanged    0\nunchanged  0\nrefused    3\n{}",
+        problems.concat()
+    );
     assert_eq!((refused.status(), refused.stdout()), (1, &*expected));
     let shown = place.run(&["import", "show", "2"], None);
-    assert!(shown.stdout().contains("another training partner has the UKPRN"), "{}", shown.stdout());
+    assert!(
+        shown
+            .stdout()
+            .contains("another training partner has the UKPRN"),
+        "{}",
+        shown.stdout()
+    );
     assert!(!shown.stdout().contains("10000001"), "{}", shown.stdout());
     // A partner that gives up its UKPRN in a row leaves it to the rows behind.
     let moved = import("100000,,Ash\n100001,10000001,Cedar\n");
-    assert_eq!((moved.status(), moved.stdout()), (0, "added      1\nchanged    1\nunchanged  0\nrefused    0\n"));
+    assert_eq!(
+        (moved.status(), moved.stdout()),
+        (
+            0,
+            "added      1\nchanged    1\nunchanged  0\nrefused    0\n"
+        )
+    );
 }
 
 #[test]
 fn file_with_a_quote_that_is_never_closed_is_not_reported_as_imported() {
     let place = Workplace::migrated();
-    let file =
-        place.write("schools.csv", format!("{HEADER}100000,\"Ash,,Open\n100001,Beech,,Open\n100002,Cedar,,Open\n"));
+    let file = place.write(
+        "schools.csv",
+        format!("{HEADER}100000,\"Ash,,Open\n100001,Beech,,Open\n100002,Cedar,,Open\n"),
+    );
     let imported = place.run(&["school", "import"], Some(&file));
     assert_eq!(imported.status(), 1);
-    let expected = "rows refused: 1; no row after line 2 was read, where a quote is opened and never closed";
-    assert!(imported.stderr().contains(expected), "{}", imported.stderr());
+    let expected =
+        "rows refused: 1; no row after line 2 was read, where a quote is opened and never closed";
+    assert!(
+        imported.stderr().contains(expected),
+        "{}",
+        imported.stderr()
+    );
 }
 
 #[test]
@@ -107,7 +199,9 @@ fn a_server_that_is_written_to_loses_no_request_to_an_import() {
     let server = place.serve(&[], None);
     let version = versions::all().newest().unwrap().version;
     let mut text = HEADER.to_owned();
-    (0..SCHOOLS).for_each(|number| writeln!(text, "{},School {number},ZZ1 1AA,Open", 100_000 + number).unwrap());
+    (0..SCHOOLS).for_each(|number| {
+        writeln!(text, "{},School {number},ZZ1 1AA,Open", 100_000 + number).unwrap()
+    });
     let file = place.write("schools.csv", text);
     let imported = AtomicBool::new(false);
     let write = |client: usize| {
@@ -118,10 +212,16 @@ fn a_server_that_is_written_to_loses_no_request_to_an_import() {
         // One more after the import, so that each client has written beside it and behind it.
         loop {
             let last = imported.load(Ordering::SeqCst);
-            let letters = |number: usize| format!("{number:04}").bytes().map(|digit| char::from(digit + 49)).collect();
+            let letters = |number: usize| {
+                format!("{number:04}")
+                    .bytes()
+                    .map(|digit| char::from(digit + 49))
+                    .collect()
+            };
             let name: String = letters(written);
             body["data"]["last_name"] = format!("Example{name}").into();
-            body["data"]["first_names"] = format!("Client {}", ["Ann", "Bea", "Cleo", "Dora"][client]).into();
+            body["data"]["first_names"] =
+                format!("Client {}", ["Ann", "Bea", "Cleo", "Dora"][client]).into();
             body["data"]["email"] = format!("trainee.{client}.{written}@example.com").into();
             body["data"]["provider_trainee_id"] = format!("P-{client}-{written}").into();
             let (status, reply) = server.send(&agent, "POST", &path, Some(&body));
@@ -133,12 +233,23 @@ fn a_server_that_is_written_to_loses_no_request_to_an_import() {
         }
     };
     let written: usize = thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS).map(|client| scope.spawn(move || write(client))).collect();
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|client| scope.spawn(move || write(client)))
+            .collect();
         let report = place.run(&["school", "import"], Some(&file));
         imported.store(true, Ordering::SeqCst);
         assert_eq!(report.status(), 0, "{}", report.stderr());
-        assert!(report.stdout().starts_with(&format!("added      {SCHOOLS}\n")), "{}", report.stdout());
-        clients.into_iter().map(|client| client.join().unwrap()).sum()
+        assert!(
+            report
+                .stdout()
+                .starts_with(&format!("added      {SCHOOLS}\n")),
+            "{}",
+            report.stdout()
+        );
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .sum()
     });
     assert!(written > CLIENTS, "{written}");
     eprintln!("{written} trainees were registered meanwhile");

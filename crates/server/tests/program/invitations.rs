@@ -8,9 +8,20 @@ const OF_PROVIDER: [&str; 2] = ["--provider", "10012345"];
 
 /// The link to the settings of a provider or to the pages of operators, and what was said about it.
 fn invite(place: &Workplace, whom: &[&str], options: &[&str]) -> (String, String) {
-    let ended = place.run(&[&["user", "invite", "--email", "a@example.com"], whom, options].concat(), None);
+    let ended = place.run(
+        &[
+            &["user", "invite", "--email", "a@example.com"],
+            whom,
+            options,
+        ]
+        .concat(),
+        None,
+    );
     assert_eq!(ended.status(), 0, "{}", ended.stderr());
-    (ended.stdout().trim_end().to_owned(), ended.stderr().to_owned())
+    (
+        ended.stdout().trim_end().to_owned(),
+        ended.stderr().to_owned(),
+    )
 }
 
 fn site(link: &str) -> &str {
@@ -18,7 +29,13 @@ fn site(link: &str) -> &str {
 }
 
 fn serve(place: &Workplace, arguments: &[&str]) -> Running {
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
+    let serve = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--operator-listen",
+        "127.0.0.1:0",
+    ];
     let mut server = Running::begin_with(place, &[&serve, arguments].concat());
     server.wait_until_it_listens();
     server
@@ -33,7 +50,14 @@ fn place(environment: &str) -> Workplace {
     let place = Workplace::new();
     for command in [
         &["migrate", "--environment", environment][..],
-        &["provider", "add", "--ukprn", "10012345", "--name", "Ashdown University"],
+        &[
+            "provider",
+            "add",
+            "--ukprn",
+            "10012345",
+            "--name",
+            "Ashdown University",
+        ],
     ] {
         assert_eq!(place.run(command, None).status(), 0);
     }
@@ -45,7 +69,10 @@ fn links_lead_to_where_the_register_was_last_served() {
     let place = place("sandbox");
     let (link, said) = invite(&place, &OF_PROVIDER, &[]);
     assert_eq!(site(&link), "http://127.0.0.1:8080");
-    assert!(said.contains("see --settings-url") && !said.contains("production"), "{said}");
+    assert!(
+        said.contains("see --settings-url") && !said.contains("production"),
+        "{said}"
+    );
     let (link, said) = invite(&place, &["--operator"], &[]);
     assert_eq!(site(&link), "http://127.0.0.1:9464");
     assert!(said.contains("see --operator-pages-url"), "{said}");
@@ -69,18 +96,40 @@ fn links_lead_to_where_the_register_was_last_served() {
     assert_eq!(site(&invite(&place, &OF_PROVIDER, &[]).0), site(&link));
 
     // A configured address wins, and that of the command wins over that of the server.
-    let server = serve(&place, &["--settings-url", "https://register.example", "--operator-pages", "settings"]);
-    assert_eq!(site(&invite(&place, &OF_PROVIDER, &[]).0), "https://register.example");
+    let server = serve(
+        &place,
+        &[
+            "--settings-url",
+            "https://register.example",
+            "--operator-pages",
+            "settings",
+        ],
+    );
+    assert_eq!(
+        site(&invite(&place, &OF_PROVIDER, &[]).0),
+        "https://register.example"
+    );
     assert!(site(&invite(&place, &["--operator"], &[]).0).starts_with("http://127.0.0.1:"));
-    let elsewhere = invite(&place, &OF_PROVIDER, &["--settings-url", "https://other.example"]).0;
+    let elsewhere = invite(
+        &place,
+        &OF_PROVIDER,
+        &["--settings-url", "https://other.example"],
+    )
+    .0;
     assert_eq!(site(&elsewhere), "https://other.example");
     stop(server);
 
     // Nowhere.
     let server = serve(&place, &["--settings", "off"]);
-    for (whom, option) in [(&OF_PROVIDER[..], "--settings on"), (&["--operator"], "--operator-pages")] {
+    for (whom, option) in [
+        (&OF_PROVIDER[..], "--settings on"),
+        (&["--operator"], "--operator-pages"),
+    ] {
         let (_, said) = invite(&place, whom, &[]);
-        assert!(said.contains("opens only where a server runs with") && said.contains(option), "{said}");
+        assert!(
+            said.contains("opens only where a server runs with") && said.contains(option),
+            "{said}"
+        );
     }
     stop(server);
 }

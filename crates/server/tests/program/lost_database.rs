@@ -1,4 +1,5 @@
-//! A SQLite file that is deleted, moved or replaced under a running server, the start after it, and folders that do not exist.
+//! A SQLite file that is deleted, moved or replaced under a running server, the start after it, and
+//! folders that do not exist.
 
 use std::fs;
 use std::path::Path;
@@ -33,13 +34,25 @@ fn stop(server: Running) {
 fn register(server: &Watched, last_name: &str) -> Answer {
     let version = versions::all().newest().unwrap().version;
     let mut body: Value = serde_json::from_str(&demo::example(version)).unwrap();
-    body["data"][version.shapes.trainee.name_of(TraineeField::last_name).unwrap()] = last_name.into();
+    body["data"][version
+        .shapes
+        .trainee
+        .name_of(TraineeField::last_name)
+        .unwrap()] = last_name.into();
     let path = format!("/api/{}/trainees", version.label);
-    server.send_body("POST", &path, &["Content-Type: application/json"], &body.to_string())
+    server.send_body(
+        "POST",
+        &path,
+        &["Content-Type: application/json"],
+        &body.to_string(),
+    )
 }
 
 fn list(server: &Watched) -> u16 {
-    let path = format!("/api/{}/trainees", versions::all().newest().unwrap().version.label);
+    let path = format!(
+        "/api/{}/trainees",
+        versions::all().newest().unwrap().version.label
+    );
     server.send_body("GET", &path, &[], "").status
 }
 
@@ -53,7 +66,11 @@ fn require_writes(server: &Watched, last_name: &str, are_kept: bool) {
     for path in ["/health/ready", "/health/writable"] {
         let answer = server.ask(path);
         assert_eq!(answer.status, health, "{path}: {}", answer.body);
-        assert!(are_kept || answer.json()["reason"] == "database", "{}", answer.body);
+        assert!(
+            are_kept || answer.json()["reason"] == "database",
+            "{}",
+            answer.body
+        );
     }
     // Reads go on: a client may be told the wrong thing only by a write that is lost.
     assert_eq!(list(server), 200);
@@ -94,7 +111,13 @@ fn take_away(place: &Workplace, how: &str) -> Option<impl FnOnce() + use<>> {
 
 #[test]
 fn server_refuses_writes_while_its_sqlite_file_is_not_the_open_one() {
-    for how in ["deleted", "log deleted", "moved", "replaced", "folder moved"] {
+    for how in [
+        "deleted",
+        "log deleted",
+        "moved",
+        "replaced",
+        "folder moved",
+    ] {
         let place = Workplace::on_sqlite();
         let server = serve(&place);
         require_writes(&server, "First", true);
@@ -102,7 +125,10 @@ fn server_refuses_writes_while_its_sqlite_file_is_not_the_open_one() {
         require_writes(&server, "Second", false);
         let said = server.line(|line| line["level"] == "ERROR");
         let said = said["message"].as_str().unwrap();
-        assert!(said.contains("was deleted, moved or replaced") && said.contains("restore a backup"), "{how}: {said}");
+        assert!(
+            said.contains("was deleted, moved or replaced") && said.contains("restore a backup"),
+            "{how}: {said}"
+        );
         if let Some(put_back) = put_back {
             put_back();
             require_writes(&server, "Second", true);
@@ -124,36 +150,74 @@ fn server_is_not_started_where_its_database_is_gone() {
     assert_eq!(run(&["backup"], Some(&backup)).status(), 0);
     fs::remove_file(place.path("data/register.db")).unwrap();
     let held = run(&["restore"], Some(&backup));
-    assert!(held.status() == 1 && held.stderr().contains("is in use"), "{}", held.stderr());
+    assert!(
+        held.status() == 1 && held.stderr().contains("is in use"),
+        "{}",
+        held.stderr()
+    );
     drop(server);
     let marker = place.path("data/register.db.marker");
     for arguments in [
         &["serve", "--listen", "127.0.0.1:0"][..],
         &["migrate"],
         &["migrate", "--check"],
-        &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"],
+        &[
+            "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+        ],
         &["provider", "list"],
         &["check"],
     ] {
         let refused = run(arguments, None);
-        assert_eq!((refused.status(), refused.stderr().lines().count()), (1, 1), "{}", refused.stderr());
-        for text in ["register.db is gone", marker.to_str().unwrap(), "trainee-register restore"] {
-            assert!(refused.stderr().contains(text), "{text}: {}", refused.stderr());
+        assert_eq!(
+            (refused.status(), refused.stderr().lines().count()),
+            (1, 1),
+            "{}",
+            refused.stderr()
+        );
+        for text in [
+            "register.db is gone",
+            marker.to_str().unwrap(),
+            "trainee-register restore",
+        ] {
+            assert!(
+                refused.stderr().contains(text),
+                "{text}: {}",
+                refused.stderr()
+            );
         }
         assert!(!place.path("data/register.db").exists(), "{arguments:?}");
     }
     // Another register is not copied over it unnoticed.
     let other = Workplace::on_sqlite();
     assert_eq!(other.run(&["migrate"], None).status(), 0);
-    let copied = other.run(&["copy", "--from", &other.url(), "--to", &url(&place)], None);
-    assert!(copied.status() == 1 && copied.stderr().contains("register.db is gone"), "{}", copied.stderr());
+    let copied = other.run(
+        &["copy", "--from", &other.url(), "--to", &url(&place)],
+        None,
+    );
+    assert!(
+        copied.status() == 1 && copied.stderr().contains("register.db is gone"),
+        "{}",
+        copied.stderr()
+    );
 
     let restored = run(&["restore"], Some(&backup));
     assert_eq!(restored.status(), 0, "{}", restored.stderr());
     // What was erased since the backup is not known.
-    assert!(restored.stderr().contains("erasures of the replaced database cannot be read"), "{}", restored.stderr());
+    assert!(
+        restored
+            .stderr()
+            .contains("erasures of the replaced database cannot be read"),
+        "{}",
+        restored.stderr()
+    );
     let server = serve(&place);
-    assert_eq!((register(&server, "First").status, register(&server, "Second").status), (409, 201));
+    assert_eq!(
+        (
+            register(&server, "First").status,
+            register(&server, "Second").status
+        ),
+        (409, 201)
+    );
     drop(server);
 
     for name in ["", "-wal", "-shm", ".marker"] {
@@ -174,9 +238,12 @@ fn every_command_that_creates_a_database_leaves_a_marker() {
     let created = |create: &dyn Fn(&Workplace)| {
         let place = Workplace::on_sqlite();
         create(&place);
-        let names =
-            fs::read_dir(place.path("")).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.filter(|name| !name.contains("-wal") && !name.contains("-shm")).collect();
+        let names = fs::read_dir(place.path(""))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<_> = names
+            .filter(|name| !name.contains("-wal") && !name.contains("-shm"))
+            .collect();
         names.sort_unstable();
         assert_eq!(names, ["register.db", "register.db.marker"]);
     };
@@ -184,9 +251,21 @@ fn every_command_that_creates_a_database_leaves_a_marker() {
         let ended = place.run(arguments, None);
         assert_eq!(ended.status(), 0, "{}", ended.stderr());
     };
-    created(&|place| run(place, &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"]));
+    created(&|place| {
+        run(
+            place,
+            &[
+                "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+            ],
+        )
+    });
     created(&|place| run(place, &["restore", backup.to_str().unwrap()]));
-    created(&|place| run(place, &["copy", "--from", &source.url(), "--to", &place.url()]));
+    created(&|place| {
+        run(
+            place,
+            &["copy", "--from", &source.url(), "--to", &place.url()],
+        )
+    });
     created(&|place| stop(Running::start(place, &[])));
     // A database that is older than markers gets one as soon as it is served.
     let place = Workplace::on_sqlite();
@@ -199,7 +278,12 @@ fn every_command_that_creates_a_database_leaves_a_marker() {
 #[test]
 fn server_with_a_lost_database_stops_on_a_signal() {
     let place = Workplace::on_sqlite();
-    let added = place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None);
+    let added = place.run(
+        &[
+            "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+        ],
+        None,
+    );
     assert_eq!(added.status(), 0, "{}", added.stderr());
     let server = Running::start(&place, &[]);
     fs::rename(place.path("register.db"), place.path("moved.db")).unwrap();
@@ -214,16 +298,26 @@ fn server_with_a_lost_database_stops_on_a_signal() {
 #[test]
 fn deleted_database_is_saved_from_the_files_that_the_server_has_open() {
     let place = Workplace::on_sqlite();
-    let added = place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None);
+    let added = place.run(
+        &[
+            "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+        ],
+        None,
+    );
     assert_eq!(added.status(), 0, "{}", added.stderr());
     let server = Running::start(&place, &[]);
     let names = ["register.db", "register.db-wal"];
-    names.iter().for_each(|name| fs::remove_file(place.path(name)).unwrap());
+    names
+        .iter()
+        .for_each(|name| fs::remove_file(place.path(name)).unwrap());
     let open = format!("/proc/{}/fd", server.process_id());
     for name in names {
         let lost = format!("{} (deleted)", place.path(name).display());
         let is_lost = |file: &Path| fs::read_link(file).is_ok_and(|to| to == Path::new(&lost));
-        let file = fs::read_dir(&open).unwrap().map(|entry| entry.unwrap().path()).find(|file| is_lost(file));
+        let file = fs::read_dir(&open)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|file| is_lost(file));
         fs::copy(file.unwrap(), place.path(&format!("rescued-{name}"))).unwrap();
     }
     stop(server);
@@ -241,22 +335,44 @@ fn folder_of_a_file_to_write_is_not_made() {
     let absent = place.path("absent");
     let in_absent = |name: &str| absent.join(name).display().to_string();
     let mut cases = vec![
-        vec!["reference-data".to_owned(), "export".to_owned(), in_absent("lists")],
+        vec![
+            "reference-data".to_owned(),
+            "export".to_owned(),
+            in_absent("lists"),
+        ],
         vec!["docs".to_owned(), in_absent("docs")],
-        vec!["migrate".to_owned(), "--database-url".to_owned(), format!("sqlite://{}", in_absent("data/register.db"))],
+        vec![
+            "migrate".to_owned(),
+            "--database-url".to_owned(),
+            format!("sqlite://{}", in_absent("data/register.db")),
+        ],
     ];
     if place.url().starts_with("sqlite://") {
         cases.push(vec!["backup".to_owned(), in_absent("backup.db")]);
         let backup = place.path("backup.db");
         assert_eq!(place.run(&["backup"], Some(&backup)).status(), 0);
         let to = format!("sqlite://{}", in_absent("data/register.db"));
-        cases.push(vec!["restore".to_owned(), backup.display().to_string(), "--database-url".to_owned(), to]);
+        cases.push(vec![
+            "restore".to_owned(),
+            backup.display().to_string(),
+            "--database-url".to_owned(),
+            to,
+        ]);
     }
     for arguments in cases {
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let refused = place.run(&arguments, None);
-        assert_eq!((refused.status(), refused.stdout()), (1, ""), "{arguments:?}: {}", refused.stderr());
-        assert!(refused.stderr().contains("absent"), "{arguments:?}: {}", refused.stderr());
+        assert_eq!(
+            (refused.status(), refused.stdout()),
+            (1, ""),
+            "{arguments:?}: {}",
+            refused.stderr()
+        );
+        assert!(
+            refused.stderr().contains("absent"),
+            "{arguments:?}: {}",
+            refused.stderr()
+        );
         assert!(!absent.exists(), "{arguments:?}");
     }
     // A folder that is itself what is to be made is, in one that exists.

@@ -1,4 +1,5 @@
-//! The schema forwards and back, and databases that a newer program or one from before the first release has been at.
+//! The schema forwards and back, and databases that a newer program or one from before the first
+//! release has been at.
 
 use diesel::Connection as _;
 use diesel::connection::SimpleConnection as _;
@@ -22,12 +23,27 @@ const UNMIGRATED: &str = "CREATE TABLE __diesel_schema_migrations (version VARCH
 fn migrate_prints_what_it_applied_and_refuses_unknown_goals() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
-        let run = |command: &[&str]| place.run(&[command, &["--database-url", database.url()]].concat(), None);
+        let run = |command: &[&str]| {
+            place.run(
+                &[command, &["--database-url", database.url()]].concat(),
+                None,
+            )
+        };
         let applied = run(&["migrate"]);
         let expected = format!("applied     {REGISTER}\n");
-        assert_eq!((applied.status(), applied.stdout()), (0, expected.as_str()), "{}", applied.stderr());
+        assert_eq!(
+            (applied.status(), applied.stdout()),
+            (0, expected.as_str()),
+            "{}",
+            applied.stderr()
+        );
         let at_goal = run(&["migrate", "--to", "2026-11-26-000001"]);
-        assert_eq!((at_goal.status(), at_goal.stdout()), (0, ""), "{}", at_goal.stderr());
+        assert_eq!(
+            (at_goal.status(), at_goal.stdout()),
+            (0, ""),
+            "{}",
+            at_goal.stderr()
+        );
         let unknown = run(&["migrate", "--force", "--to", "1999-01-01-000001"]);
         assert_eq!((unknown.status(), unknown.stdout()), (1, ""));
         assert!(unknown.stderr().contains(REGISTER), "{}", unknown.stderr());
@@ -40,14 +56,31 @@ fn database_of_a_layout_from_before_the_release_is_refused_and_left_alone() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let (url, other) = (database.url(), place.url());
         let on = ["--database-url", url];
-        assert_eq!(place.run(&[&["migrate"], &on[..]].concat(), None).status(), 0);
+        assert_eq!(
+            place.run(&[&["migrate"], &on[..]].concat(), None).status(),
+            0
+        );
         let versions = "SELECT version AS text FROM __diesel_schema_migrations";
-        execute(url, "UPDATE __diesel_schema_migrations SET version = '20260105000001'");
+        execute(
+            url,
+            "UPDATE __diesel_schema_migrations SET version = '20260105000001'",
+        );
         let name = url.rsplit('/').next().unwrap().split('?').next().unwrap();
         let assert_refused = |ended: &super::support::Ended, name: &str| {
-            assert_eq!((ended.status(), ended.stdout()), (1, ""), "{}", ended.stderr());
-            let expected = format!("{name} has a layout from before the first release and cannot be used");
-            assert_eq!(ended.stderr().matches(&expected).count(), 1, "{}", ended.stderr());
+            assert_eq!(
+                (ended.status(), ended.stdout()),
+                (1, ""),
+                "{}",
+                ended.stderr()
+            );
+            let expected =
+                format!("{name} has a layout from before the first release and cannot be used");
+            assert_eq!(
+                ended.stderr().matches(&expected).count(),
+                1,
+                "{}",
+                ended.stderr()
+            );
         };
         for command in [
             &["migrate"][..],
@@ -56,16 +89,24 @@ fn database_of_a_layout_from_before_the_release_is_refused_and_left_alone() {
             &["serve", "--listen", "127.0.0.1:0"],
             &["check"],
             &["provider", "list"],
-            &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"],
+            &[
+                "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+            ],
         ] {
             assert_refused(&place.run(&[command, &on[..]].concat(), None), name);
         }
         assert_eq!(place.run(&["migrate"], None).status(), 0);
-        for command in [["copy", "--from", url, "--to", &other], ["copy", "--from", &other, "--to", url]] {
+        for command in [
+            ["copy", "--from", url, "--to", &other],
+            ["copy", "--from", &other, "--to", url],
+        ] {
             assert_refused(&place.run(&command, None), name);
         }
         if let Some(file) = url.strip_prefix("sqlite://") {
-            assert_refused(&place.run(&["backup", on[0], on[1]], Some(&place.path("backup.db"))), name);
+            assert_refused(
+                &place.run(&["backup", on[0], on[1]], Some(&place.path("backup.db"))),
+                name,
+            );
             assert!(!place.path("backup.db").exists());
             let file = std::path::Path::new(file);
             assert_refused(&place.run(&["restore", "--force"], Some(file)), name);
@@ -82,7 +123,10 @@ fn no_command_changes_a_database_that_a_newer_program_has_been_at() {
         let url = database.url();
         place.run(&[&["migrate"], &on[..]].concat(), None);
         execute(url, UNKNOWN);
-        let schools = place.write("schools.csv", "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n");
+        let schools = place.write(
+            "schools.csv",
+            "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n",
+        );
         let (schools, other) = (schools.to_str().unwrap(), place.url());
         for command in [
             &["migrate"][..],
@@ -90,21 +134,36 @@ fn no_command_changes_a_database_that_a_newer_program_has_been_at() {
             &["serve", "--listen", "127.0.0.1:0"],
             &["check"],
             &["provider", "list"],
-            &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"],
+            &[
+                "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+            ],
             &["token", "list"],
             &["school", "import", schools],
-            &["sandbox", "seed", "--provider", "10000001", "--trainees", "1"],
+            &[
+                "sandbox",
+                "seed",
+                "--provider",
+                "10000001",
+                "--trainees",
+                "1",
+            ],
         ] {
             let refused = place.run(&[command, &on[..]].concat(), None);
             assert_refused(&refused, command);
         }
         assert_eq!(place.run(&["migrate"], None).status(), 0);
-        for command in [["copy", "--from", url, "--to", &other], ["copy", "--from", &other, "--to", url]] {
+        for command in [
+            ["copy", "--from", url, "--to", &other],
+            ["copy", "--from", &other, "--to", url],
+        ] {
             assert_refused(&place.run(&command, None), &command);
         }
         if kind == test_support::Kind::Sqlite {
             let command = ["backup", "--database-url", url];
-            assert_refused(&place.run(&command, Some(&place.path("backup.db"))), &command);
+            assert_refused(
+                &place.run(&command, Some(&place.path("backup.db"))),
+                &command,
+            );
             assert!(!place.path("backup.db").exists());
         }
     }
@@ -112,9 +171,15 @@ fn no_command_changes_a_database_that_a_newer_program_has_been_at() {
 
 fn assert_refused(ended: &super::support::Ended, command: &[&str]) {
     assert_eq!(ended.status(), 1, "{command:?}: {}", ended.stdout());
-    let line = ended.stderr().lines().find(|line| line.contains("database has migration 99991231000001"));
+    let line = ended
+        .stderr()
+        .lines()
+        .find(|line| line.contains("database has migration 99991231000001"));
     let line = line.unwrap_or_else(|| panic!("{command:?}: {}", ended.stderr()));
-    assert!(line.contains("`trainee-register migrate --to 2026"), "{line}");
+    assert!(
+        line.contains("`trainee-register migrate --to 2026"),
+        "{line}"
+    );
 }
 
 #[test]
@@ -134,11 +199,21 @@ fn a_server_goes_on_while_a_newer_program_expands_the_schema_under_it() {
             assert_eq!(status, 201, "{reply}");
             let id = reply["data"]["trainee_id"].as_str().unwrap().to_owned();
             let (status, read) = server.send(&agent, "GET", &format!("{path}/{id}"), None);
-            assert_eq!((status, &read["data"]["last_name"]), (200, &name.into()), "{read}");
+            assert_eq!(
+                (status, &read["data"]["last_name"]),
+                (200, &name.into()),
+                "{read}"
+            );
         };
         register("Before");
-        execute(database.url(), "ALTER TABLE trainees ADD COLUMN shoe_size TEXT");
-        execute(database.url(), "CREATE TABLE shoes (trainee_key BIGINT REFERENCES trainees (id) ON DELETE CASCADE)");
+        execute(
+            database.url(),
+            "ALTER TABLE trainees ADD COLUMN shoe_size TEXT",
+        );
+        execute(
+            database.url(),
+            "CREATE TABLE shoes (trainee_key BIGINT REFERENCES trainees (id) ON DELETE CASCADE)",
+        );
         execute(database.url(), UNKNOWN);
         register("After");
         let second = place.run(&["serve", "--listen", "127.0.0.1:0", on[0], on[1]], None);
@@ -151,20 +226,41 @@ fn what_is_pending_is_reported_in_one_line_and_in_the_exit_status() {
     for kind in kinds() {
         let (place, database) = (Workplace::on_sqlite(), Database::fresh_on(kind));
         let run = |command: &[&str]| {
-            let ended = place.run(&[command, &["--database-url", database.url()]].concat(), None);
-            (ended.status(), ended.stdout().to_owned(), ended.stderr().to_owned())
+            let ended = place.run(
+                &[command, &["--database-url", database.url()]].concat(),
+                None,
+            );
+            (
+                ended.status(),
+                ended.stdout().to_owned(),
+                ended.stderr().to_owned(),
+            )
         };
         let (status, stdout, stderr) = run(&["migrate", "--check"]);
-        assert_eq!((status, stdout.as_str(), stderr.lines().count()), (1, "", 1), "{stderr}");
+        assert_eq!(
+            (status, stdout.as_str(), stderr.lines().count()),
+            (1, "", 1),
+            "{stderr}"
+        );
         execute(database.url(), UNMIGRATED);
         let pending = format!("pending: {REGISTER}\n");
         let pending = (3, pending, String::new());
         assert_eq!(run(&["migrate", "--check"]), pending);
-        assert_eq!(run(&["migrate", "--check"]), pending, "the first look changed something");
+        assert_eq!(
+            run(&["migrate", "--check"]),
+            pending,
+            "the first look changed something"
+        );
         assert_eq!(run(&["migrate"]).0, 0);
-        assert_eq!(run(&["migrate", "--check"]), (0, "up to date\n".to_owned(), String::new()));
+        assert_eq!(
+            run(&["migrate", "--check"]),
+            (0, "up to date\n".to_owned(), String::new())
+        );
         let (status, _, stderr) = run(&["migrate", "--check", "--environment", "production"]);
-        assert!(status == 1 && stderr.contains("the environment of this register is sandbox"), "{stderr}");
+        assert!(
+            status == 1 && stderr.contains("the environment of this register is sandbox"),
+            "{stderr}"
+        );
         execute(database.url(), UNKNOWN);
         assert_eq!(run(&["migrate", "--check"]).0, 1);
     }
@@ -176,10 +272,24 @@ fn migrations_under_a_running_server_on_sqlite_are_not_taken_back() {
     let server = place.serve(&[], None);
     let refused = place.run(&["migrate", "--force", "--to", "2026-11-26-000001"], None);
     assert_eq!((refused.status(), refused.stdout()), (1, ""));
-    assert!(refused.stderr().contains("register.db is in use; stop the server first"), "{}", refused.stderr());
-    assert_eq!(place.run(&["migrate", "--check"], None).stdout(), "up to date\n");
+    assert!(
+        refused
+            .stderr()
+            .contains("register.db is in use; stop the server first"),
+        "{}",
+        refused.stderr()
+    );
+    assert_eq!(
+        place.run(&["migrate", "--check"], None).stdout(),
+        "up to date\n"
+    );
     server.stop();
-    assert_eq!(place.run(&["migrate", "--force", "--to", "2026-11-26-000001"], None).status(), 0);
+    assert_eq!(
+        place
+            .run(&["migrate", "--force", "--to", "2026-11-26-000001"], None)
+            .status(),
+        0
+    );
 }
 
 #[test]
@@ -191,7 +301,9 @@ fn server_waits_for_a_transaction_that_holds_what_a_migration_needs() {
     place.use_database(Database::fresh_on(Kind::Postgres));
     execute(&place.url(), UNMIGRATED);
     let mut writer = PostgresConnection::establish(&place.url()).unwrap();
-    writer.batch_execute("BEGIN; CREATE TABLE providers (id BIGINT)").unwrap();
+    writer
+        .batch_execute("BEGIN; CREATE TABLE providers (id BIGINT)")
+        .unwrap();
     let mut server = Running::begin(&place, &[]);
     server.wait_for("a migration waits for a transaction of another program to end: waiting, ");
     // Another one finds out without waiting.

@@ -1,4 +1,5 @@
-//! Which commands create a register or change its schema, and that all others leave alone what they find.
+//! Which commands create a register or change its schema, and that all others leave alone what they
+//! find.
 
 use test_support::{Database, Kind};
 
@@ -28,17 +29,34 @@ fn words(command: &str) -> Vec<&str> {
 #[track_caller]
 fn refuses(place: &Workplace, command: &[&str], expected: &[&str]) {
     let ended = place.run(command, None);
-    assert_eq!((ended.status(), ended.stdout()), (1, ""), "{command:?}: {}", ended.stderr());
-    assert_eq!(ended.stderr().lines().count(), 1, "{command:?}: {}", ended.stderr());
+    assert_eq!(
+        (ended.status(), ended.stdout()),
+        (1, ""),
+        "{command:?}: {}",
+        ended.stderr()
+    );
+    assert_eq!(
+        ended.stderr().lines().count(),
+        1,
+        "{command:?}: {}",
+        ended.stderr()
+    );
     for text in expected {
-        assert!(ended.stderr().contains(text), "{command:?}: {text:?} is not in {}", ended.stderr());
+        assert!(
+            ended.stderr().contains(text),
+            "{command:?}: {text:?} is not in {}",
+            ended.stderr()
+        );
     }
 }
 
 #[test]
 fn a_mistyped_path_is_an_error_and_creates_nothing() {
     let place = Workplace::on_sqlite();
-    let schools = place.write("schools.csv", "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n");
+    let schools = place.write(
+        "schools.csv",
+        "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n",
+    );
     let absent = place.path("folder/regsiter.db");
     let url = format!("sqlite://{}", absent.display());
     let on = ["--database-url", &url];
@@ -47,12 +65,26 @@ fn a_mistyped_path_is_an_error_and_creates_nothing() {
         refuses(&place, &[&words(command)[..], &on].concat(), &expected);
     }
     for command in ["school", "partner"] {
-        refuses(&place, &[&[command, "import", schools.to_str().unwrap()][..], &on].concat(), &expected);
+        refuses(
+            &place,
+            &[&[command, "import", schools.to_str().unwrap()][..], &on].concat(),
+            &expected,
+        );
     }
-    let (backup, copy) = (place.path("backup.db"), format!("sqlite://{}", place.path("copy.db").display()));
-    refuses(&place, &[&["backup", backup.to_str().unwrap()][..], &on].concat(), &[absent.to_str().unwrap()]);
+    let (backup, copy) = (
+        place.path("backup.db"),
+        format!("sqlite://{}", place.path("copy.db").display()),
+    );
+    refuses(
+        &place,
+        &[&["backup", backup.to_str().unwrap()][..], &on].concat(),
+        &[absent.to_str().unwrap()],
+    );
     refuses(&place, &["copy", "--from", &url, "--to", &copy], &expected);
-    let left: Vec<_> = std::fs::read_dir(place.path(".")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(place.path("."))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
     assert_eq!(left, ["schools.csv"]);
 
     // These create it.
@@ -72,13 +104,26 @@ fn folder_in_place_of_a_database_is_an_error_and_stays_as_it_is() {
     let url = format!("sqlite://{}", folder.display());
     let on = ["--database-url", &url];
     let expected = [folder.to_str().unwrap(), "is a folder"];
-    let creating = ["serve", "migrate", "migrate --check", "provider add --ukprn 10000001 --name Ashdown"];
+    let creating = [
+        "serve",
+        "migrate",
+        "migrate --check",
+        "provider add --ukprn 10000001 --name Ashdown",
+    ];
     for command in COMMANDS.iter().chain(&creating) {
         refuses(&place, &[&words(command)[..], &on].concat(), &expected);
     }
     let file = place.write("backup.db", "");
-    for command in [&["backup", "--force"][..], &["restore"], &["restore", "--force"]] {
-        refuses(&place, &[command, &on, &[file.to_str().unwrap()]].concat(), &expected);
+    for command in [
+        &["backup", "--force"][..],
+        &["restore"],
+        &["restore", "--force"],
+    ] {
+        refuses(
+            &place,
+            &[command, &on, &[file.to_str().unwrap()]].concat(),
+            &expected,
+        );
     }
     assert_eq!(place.run(&["migrate"], None).status(), 0);
     for (from, to) in [(&url, &place.url()), (&place.url(), &url)] {
@@ -109,7 +154,8 @@ fn a_database_without_a_register_is_an_error_and_stays_as_it_is() {
 }
 
 /// The tables of a register on PostgreSQL.
-const TABLES: &str = "SELECT tablename::text AS text FROM pg_tables WHERE schemaname = current_schema()";
+const TABLES: &str =
+    "SELECT tablename::text AS text FROM pg_tables WHERE schemaname = current_schema()";
 
 #[test]
 fn an_older_schema_is_named_and_left_alone() {
@@ -122,14 +168,27 @@ fn an_older_schema_is_named_and_left_alone() {
             "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, \
              run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)",
         );
-        let mut expected = vec!["without migration 2026-11-26-000001_register", "`trainee-register migrate`"];
+        let mut expected = vec![
+            "without migration 2026-11-26-000001_register",
+            "`trainee-register migrate`",
+        ];
         expected.extend(url.strip_prefix("sqlite://"));
         for command in COMMANDS {
             refuses(&place, &[&words(command)[..], &on].concat(), &expected);
         }
         let target = Database::fresh_on(kind);
-        refuses(&place, &["copy", "--from", url, "--to", target.url()], &expected);
-        assert_eq!(texts(url, "SELECT version AS text FROM __diesel_schema_migrations"), [""; 0]);
+        refuses(
+            &place,
+            &["copy", "--from", url, "--to", target.url()],
+            &expected,
+        );
+        assert_eq!(
+            texts(
+                url,
+                "SELECT version AS text FROM __diesel_schema_migrations"
+            ),
+            [""; 0]
+        );
         let migrated = place.run(&[&["migrate"][..], &on].concat(), None);
         assert_eq!(migrated.status(), 0, "{}", migrated.stderr());
         assert_eq!(place.run(&[&["check"][..], &on].concat(), None).status(), 0);

@@ -1,4 +1,5 @@
-//! Operators of the service: where they have their pages, and what their commands leave in the activity log.
+//! Operators of the service: where they have their pages, and what their commands leave in the
+//! activity log.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
@@ -30,16 +31,33 @@ struct Served {
 }
 
 fn serve(place: &Workplace, arguments: &[&str]) -> Served {
-    let mut command = place.command(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat(), None);
-    command.env("RUST_LOG", "info").env("REGISTER_OPERATOR_LISTEN", "127.0.0.1:0").stderr(Stdio::piped());
+    let mut command = place.command(
+        &[&["serve", "--listen", "127.0.0.1:0"], arguments].concat(),
+        None,
+    );
+    command
+        .env("RUST_LOG", "info")
+        .env("REGISTER_OPERATOR_LISTEN", "127.0.0.1:0")
+        .stderr(Stdio::piped());
     let mut process = Process::start(&mut command);
-    let mut lines = BufReader::new(process.stderr()).lines().map_while(Result::ok);
+    let mut lines = BufReader::new(process.stderr())
+        .lines()
+        .map_while(Result::ok);
     let mut address = |words: &str| {
-        let line = lines.find_map(|line| Some(line.split_once(words)?.1.to_owned())).unwrap();
+        let line = lines
+            .find_map(|line| Some(line.split_once(words)?.1.to_owned()))
+            .unwrap();
         format!("http://{}", line.trim())
     };
-    let (operators, public) = (address("operators are answered on http://"), address("listening on http://"));
-    Served { process, public, operators }
+    let (operators, public) = (
+        address("operators are answered on http://"),
+        address("listening on http://"),
+    );
+    Served {
+        process,
+        public,
+        operators,
+    }
 }
 
 impl Served {
@@ -52,20 +70,30 @@ impl Served {
 /// A link for an operator, or for an admin of a provider.
 fn link(place: &Workplace, of: &[&str], email: &str, site: &str) -> String {
     let sites = ["--settings-url", site, "--operator-pages-url", site];
-    done(place.run(&[&["user", "invite", "--email", email], of, &sites].concat(), None))
+    done(place.run(
+        &[&["user", "invite", "--email", email], of, &sites].concat(),
+        None,
+    ))
 }
 
 /// The path of a link for an operator, or for an admin of a provider.
 fn link_path(place: &Workplace, of: &[&str], email: &str) -> String {
     let site = "http://register.example";
-    link(place, of, email, site).strip_prefix(site).unwrap().to_owned()
+    link(place, of, email, site)
+        .strip_prefix(site)
+        .unwrap()
+        .to_owned()
 }
 
 /// The page of a token that an operator makes for an organisation.
 fn token_text(browser: &Agent, operators: &str, cookie: &str) -> String {
     let tokens = format!("{operators}/settings/organisations/10012345/tokens");
     let page = ask(browser, &tokens, cookie, None);
-    let form = format!("form_token={}&name={}", form_token(&page.text), page.text.len());
+    let form = format!(
+        "form_token={}&name={}",
+        form_token(&page.text),
+        page.text.len()
+    );
     ask(browser, &tokens, cookie, Some(&form)).text
 }
 
@@ -73,7 +101,17 @@ fn token_text(browser: &Agent, operators: &str, cookie: &str) -> String {
 fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public_one() {
     let place = Workplace::migrated();
     let provider = ["--provider", "10012345"];
-    done(place.run(&["provider", "add", "--ukprn", "10012345", "--name", "Ashdown University"], None));
+    done(place.run(
+        &[
+            "provider",
+            "add",
+            "--ukprn",
+            "10012345",
+            "--name",
+            "Ashdown University",
+        ],
+        None,
+    ));
     let server = serve(&place, &["--settings-url", "https://register.example/"]);
     let (browser, operators, public) = (browser(), &server.operators, &server.public);
     let status = |url: String, cookie: &str| ask(&browser, &url, cookie, None).status;
@@ -82,8 +120,17 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
     let secret = link_path(&place, &["--operator"], "o@example.com");
     let admin_link = link_path(&place, &provider, "a@example.com");
     let shown = ask(&browser, &format!("{public}{admin_link}"), "", None);
-    let form = format!("form_token={}&{}", form_token(&shown.text), secret.replace("/settings/sign-in/", "secret="));
-    let elsewhere = ask(&browser, &format!("{public}/settings/sign-in"), &shown.cookie, Some(&form));
+    let form = format!(
+        "form_token={}&{}",
+        form_token(&shown.text),
+        secret.replace("/settings/sign-in/", "secret=")
+    );
+    let elsewhere = ask(
+        &browser,
+        &format!("{public}/settings/sign-in"),
+        &shown.cookie,
+        Some(&form),
+    );
     assert_eq!((elsewhere.status, elsewhere.cookie.as_str()), (410, ""));
     assert_eq!(status(format!("{public}{secret}"), ""), 410);
     let operator = sign_in(&browser, &format!("{operators}{secret}"));
@@ -91,10 +138,22 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
     let admin = sign_in(&browser, &format!("{public}{admin_link}"));
 
     let home = ask(&browser, &format!("{operators}/settings"), &operator, None).text;
-    let style = home.split_once("rel=\"stylesheet\" href=\"").unwrap().1.split('"').next().unwrap().to_owned();
+    let style = home
+        .split_once("rel=\"stylesheet\" href=\"")
+        .unwrap()
+        .1
+        .split('"')
+        .next()
+        .unwrap()
+        .to_owned();
     for (host, cookie, path, expected) in [
         (operators, &operator, "/settings", 200),
-        (operators, &operator, "/settings/organisations/10012345", 200),
+        (
+            operators,
+            &operator,
+            "/settings/organisations/10012345",
+            200,
+        ),
         (operators, &operator, "/settings/registry", 200),
         (operators, &operator, "/settings/tokens", 404),
         (operators, &operator, style.as_str(), 200),
@@ -113,20 +172,36 @@ fn operators_have_their_pages_on_their_own_listener_and_are_nobody_on_the_public
         (public, &admin, "/settings", 200),
         (public, &admin, "/metrics", 404),
     ] {
-        assert_eq!(status(format!("{host}{path}"), cookie), expected, "{host}{path}");
+        assert_eq!(
+            status(format!("{host}{path}"), cookie),
+            expected,
+            "{host}{path}"
+        );
     }
     // A link that an operator makes leads to where the organisation has its settings.
     let people = format!("{operators}/settings/organisations/10012345/people");
     let page = ask(&browser, &people, &operator, None);
-    let form = format!("form_token={}&email=b@example.com&role=viewer", form_token(&page.text));
+    let form = format!(
+        "form_token={}&email=b@example.com&role=viewer",
+        form_token(&page.text)
+    );
     let invited = ask(&browser, &people, &operator, Some(&form));
-    assert!(invited.text.contains("https://register.example/settings/sign-in/"), "{}", invited.text);
+    assert!(
+        invited
+            .text
+            .contains("https://register.example/settings/sign-in/"),
+        "{}",
+        invited.text
+    );
     assert!(token_text(&browser, operators, &operator).contains("https://register.example/api/"));
     server.stop();
     // Without that address, it is not known how others reach the API.
     let server = serve(&place, &[]);
     let text = token_text(&browser, &server.operators, &operator);
-    assert!(text.contains("at the address of the API") && !text.contains("http://127.0.0.1"), "{text}");
+    assert!(
+        text.contains("at the address of the API") && !text.contains("http://127.0.0.1"),
+        "{text}"
+    );
     server.stop();
 }
 
@@ -137,15 +212,22 @@ fn reply(
     url: &str,
     header: Option<(&str, &str)>,
 ) -> (u16, Vec<(String, String)>, Vec<u8>) {
-    let mut request = ureq::http::Request::builder().method(method).uri(url).header("Accept-Encoding", "identity");
+    let mut request = ureq::http::Request::builder()
+        .method(method)
+        .uri(url)
+        .header("Accept-Encoding", "identity");
     if let Some((name, value)) = header {
         let headers = request.headers_mut().unwrap();
         headers.insert(HeaderName::from_str(name).unwrap(), value.parse().unwrap());
     }
     let (head, mut body) = agent.run(request.body(()).unwrap()).unwrap().into_parts();
-    let text = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.to_str().unwrap().to_owned());
+    let text = |(name, value): (&HeaderName, &HeaderValue)| {
+        (name.to_string(), value.to_str().unwrap().to_owned())
+    };
     let mut headers: Vec<(String, String)> = head.headers.iter().map(text).collect();
-    headers.retain(|(name, _)| !["connection", "date", "x-request-id", "set-cookie"].contains(&name.as_str()));
+    headers.retain(|(name, _)| {
+        !["connection", "date", "x-request-id", "set-cookie"].contains(&name.as_str())
+    });
     headers.sort();
     (head.status.as_u16(), headers, body.read_to_vec().unwrap())
 }
@@ -155,10 +237,27 @@ fn listener_for_operators_answers_files_and_pages_as_the_public_one_does() {
     let place = Workplace::migrated();
     let server = serve(&place, &[]);
     let browser = browser();
-    let page = ask(&browser, &format!("{}/settings/sign-in", server.operators), "", None).text;
-    let style = page.split_once("rel=\"stylesheet\" href=\"").unwrap().1.split('"').next().unwrap();
+    let page = ask(
+        &browser,
+        &format!("{}/settings/sign-in", server.operators),
+        "",
+        None,
+    )
+    .text;
+    let style = page
+        .split_once("rel=\"stylesheet\" href=\"")
+        .unwrap()
+        .1
+        .split('"')
+        .next()
+        .unwrap();
     let tag = reply(&browser, "GET", &format!("{}{style}", server.public), None).1;
-    let tag = tag.iter().find(|(name, _)| name == "etag").unwrap().1.clone();
+    let tag = tag
+        .iter()
+        .find(|(name, _)| name == "etag")
+        .unwrap()
+        .1
+        .clone();
     for (method, header) in [
         ("GET", None),
         ("HEAD", None),
@@ -173,7 +272,9 @@ fn listener_for_operators_answers_files_and_pages_as_the_public_one_does() {
             let told = format!("{method} {path} {header:?}");
             assert_eq!(public.0, operators.0, "{told}");
             // The texts of the pages differ.
-            let length = |headers: &mut Vec<(String, String)>| headers.retain(|(name, _)| name != "content-length");
+            let length = |headers: &mut Vec<(String, String)>| {
+                headers.retain(|(name, _)| name != "content-length")
+            };
             if path != style {
                 length(&mut public.1);
                 length(&mut operators.1);
@@ -181,7 +282,11 @@ fn listener_for_operators_answers_files_and_pages_as_the_public_one_does() {
             assert_eq!(public.1, operators.1, "{told}");
             if path == style {
                 assert_eq!(public.2, operators.2, "{told}");
-                assert_eq!(!public.2.is_empty(), ["GET", "POST"].contains(&method) && public.0 != 304, "{told}");
+                assert_eq!(
+                    !public.2.is_empty(),
+                    ["GET", "POST"].contains(&method) && public.0 != 304,
+                    "{told}"
+                );
             }
         }
     }
@@ -195,12 +300,20 @@ fn pages_of_operators_can_be_next_to_those_of_organisations_or_nowhere() {
         (&["--operator-pages", "settings"][..], 200, 200),
         (&["--operator-pages", "off"], 410, 404),
         (&["--settings", "off"], 404, 404),
-        (&["--settings", "off", "--operator-pages", "operator-listener"], 404, 200),
+        (
+            &["--settings", "off", "--operator-pages", "operator-listener"],
+            404,
+            200,
+        ),
     ] {
         let server = serve(&place, arguments);
         let path = link_path(&place, &["--operator"], "o@example.com");
         let status = |host: &str| ask(&browser(), &format!("{host}{path}"), "", None).status;
-        assert_eq!((status(&server.public), status(&server.operators)), (public, operators), "{arguments:?}");
+        assert_eq!(
+            (status(&server.public), status(&server.operators)),
+            (public, operators),
+            "{arguments:?}"
+        );
         server.stop();
     }
 }
@@ -212,11 +325,32 @@ fn operators_of_a_production_register_come_by_this_machine_without_tls_and_nobod
     let server = serve(&place, &["--settings", "on"]);
     let path = link_path(&place, &["--operator"], "o@example.com");
     let browser = browser();
-    assert_eq!(ask(&browser, &format!("{}/settings/sign-in", server.public), "", None).status, 403);
-    let passed_on = browser.get(format!("{}{path}", server.operators)).header("X-Forwarded-For", "192.0.2.1").call();
+    assert_eq!(
+        ask(
+            &browser,
+            &format!("{}/settings/sign-in", server.public),
+            "",
+            None
+        )
+        .status,
+        403
+    );
+    let passed_on = browser
+        .get(format!("{}{path}", server.operators))
+        .header("X-Forwarded-For", "192.0.2.1")
+        .call();
     assert_eq!(passed_on.unwrap().status().as_u16(), 403);
     let cookie = sign_in(&browser, &format!("{}{path}", server.operators));
-    assert_eq!(ask(&browser, &format!("{}/settings", server.operators), &cookie, None).status, 200);
+    assert_eq!(
+        ask(
+            &browser,
+            &format!("{}/settings", server.operators),
+            &cookie,
+            None
+        )
+        .status,
+        200
+    );
     server.stop();
 }
 
@@ -225,19 +359,37 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
     let place = Workplace::migrated();
     let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
     let ukprn = "10012345";
-    done(run(&["provider", "add", "--ukprn", ukprn, "--name", "Ashdown University"]));
+    done(run(&[
+        "provider",
+        "add",
+        "--ukprn",
+        ukprn,
+        "--name",
+        "Ashdown University",
+    ]));
     for name in ["Beech University", "Beech University"] {
-        done(run(&["provider", "rename", "--ukprn", ukprn, "--name", name]));
+        done(run(&[
+            "provider", "rename", "--ukprn", ukprn, "--name", name,
+        ]));
     }
     for command in ["close", "close", "reopen", "reopen"] {
         done(run(&["provider", command, ukprn]));
     }
-    done(run(&["sandbox", "seed", "--provider", ukprn, "--trainees", "100"]));
+    done(run(&[
+        "sandbox",
+        "seed",
+        "--provider",
+        ukprn,
+        "--trainees",
+        "100",
+    ]));
     let waiting = crate::program::support::texts(
         &place.url(),
         "SELECT trainee_id AS text FROM trainees WHERE submitted_for_trn_at IS NOT NULL AND trn IS NULL",
     );
-    let Some(trainee) = waiting.first() else { panic!("no invented trainee waits for a TRN") };
+    let Some(trainee) = waiting.first() else {
+        panic!("no invented trainee waits for a TRN")
+    };
     let queue = done(run(&["registry", "queue", "--provider", ukprn]));
     assert_eq!(queue.lines().count(), waiting.len() + 1, "{queue}");
     assert!(queue.contains(trainee) && queue.contains(ukprn));
@@ -247,11 +399,21 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
     }
     let rows = format!("trainee_id,trn\n{trainee},1\nnobody,\n{trainee},\n");
     let file = place.write("rows.csv", rows);
-    let ended = run(&["registry", "issue-trn", "--from-file", &file.display().to_string()]);
+    let ended = run(&[
+        "registry",
+        "issue-trn",
+        "--from-file",
+        &file.display().to_string(),
+    ]);
     assert_eq!(ended.status(), 1, "{}", ended.stderr());
-    let schools =
-        place.write("schools.csv", "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n1,Ash,,Open\n");
-    assert_eq!(run(&["school", "import", &schools.display().to_string()]).status(), 1);
+    let schools = place.write(
+        "schools.csv",
+        "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\n1,Ash,,Open\n",
+    );
+    assert_eq!(
+        run(&["school", "import", &schools.display().to_string()]).status(),
+        1
+    );
 
     let log = done(run(&["user", "activity"]));
     let expected = [
@@ -268,17 +430,31 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
     for (act, kind) in acts.iter().zip(expected) {
         assert!(act.contains(kind) && act.contains("A. Operator"), "{act}");
     }
-    assert!(log.contains(&format!("trainee {trainee}")) && log.contains("Ashdown University to Beech University"));
+    assert!(
+        log.contains(&format!("trainee {trainee}"))
+            && log.contains("Ashdown University to Beech University")
+    );
     // Those of the provider are its own.
-    assert_eq!(done(run(&["user", "activity", "--provider", ukprn])).lines().count(), 6);
+    assert_eq!(
+        done(run(&["user", "activity", "--provider", ukprn]))
+            .lines()
+            .count(),
+        6
+    );
 
     let imports = done(run(&["import", "list"]));
-    assert!(imports.contains("school import") && imports.contains("registry issue-trn"), "{imports}");
+    assert!(
+        imports.contains("school import") && imports.contains("registry issue-trn"),
+        "{imports}"
+    );
     assert_eq!(
         done(run(&["import", "show", "1"])),
         "line 2: trn must be 7 digits\nline 3: no trainee has this identifier"
     );
-    assert_eq!(done(run(&["import", "show", "2"])), "line 2: URN must be 6 digits");
+    assert_eq!(
+        done(run(&["import", "show", "2"])),
+        "line 2: URN must be 6 digits"
+    );
     assert_eq!(run(&["import", "show", "3"]).status(), 1);
 }
 
@@ -286,16 +462,25 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
 fn a_page_says_that_its_report_is_not_among_the_imports() {
     let place = Workplace::migrated();
     let server = serve(&place, &[]);
-    let (browser, path) = (browser(), format!("{}/settings/registry/file", server.operators));
+    let (browser, path) = (
+        browser(),
+        format!("{}/settings/registry/file", server.operators),
+    );
     let link = link_path(&place, &["--operator"], "o@example.com");
     let cookie = sign_in(&browser, &format!("{}{link}", server.operators));
     let form = ask(&browser, &path, &cookie, None);
-    let form = format!("form_token={}&action=award&rows=trainee_id%0Anobody", form_token(&form.text));
+    let form = format!(
+        "form_token={}&action=award&rows=trainee_id%0Anobody",
+        form_token(&form.text)
+    );
     let report = || ask(&browser, &path, &cookie, Some(&form)).text;
     assert!(!report().contains("could not be stored"));
     execute(&place.url(), "ALTER TABLE imports RENAME TO other_imports");
     let report = report();
-    assert!(report.contains("could not be stored") && report.contains("<dt>Refused</dt><dd>1</dd>"), "{report}");
+    assert!(
+        report.contains("could not be stored") && report.contains("<dt>Refused</dt><dd>1</dd>"),
+        "{report}"
+    );
     server.stop();
 }
 
@@ -304,16 +489,39 @@ fn the_report_of_a_file_is_kept_when_the_server_stops_and_no_browser_waits() {
     let place = Workplace::new();
     let server = place.serve(&["--operator-pages", "settings"], None);
     let (browser, site) = (browser(), format!("http://{}", server.address()));
-    let cookie = sign_in(&browser, &link(&place, &["--operator"], "o@example.com", &site));
+    let cookie = sign_in(
+        &browser,
+        &link(&place, &["--operator"], "o@example.com", &site),
+    );
     let queue = done(place.run(&["registry", "queue"], None));
-    let waiting = queue.lines().find_map(|line| line.split_whitespace().find(|word| word.len() == 24)).unwrap();
-    let token = ask(&browser, &format!("{site}/settings/registry/file"), &cookie, None).text;
+    let waiting = queue
+        .lines()
+        .find_map(|line| line.split_whitespace().find(|word| word.len() == 24))
+        .unwrap();
+    let token = ask(
+        &browser,
+        &format!("{site}/settings/registry/file"),
+        &cookie,
+        None,
+    )
+    .text;
     let rows = format!("trainee_id,trn%0A{waiting},{}", "%0Anobody,".repeat(900));
-    let form = format!("form_token={}&action=issue-trn&rows={rows}", form_token(&token));
+    let form = format!(
+        "form_token={}&action=issue-trn&rows={rows}",
+        form_token(&token)
+    );
     let mut stream = TcpStream::connect(server.address()).unwrap();
-    let head = format!("POST /settings/registry/file HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\n", server.address());
+    let head = format!(
+        "POST /settings/registry/file HTTP/1.1\r\nHost: {}\r\nCookie: {cookie}\r\n",
+        server.address()
+    );
     let kind = "Content-Type: application/x-www-form-urlencoded";
-    write!(stream, "{head}{kind}\r\nContent-Length: {}\r\n\r\n{form}", form.len()).unwrap();
+    write!(
+        stream,
+        "{head}{kind}\r\nContent-Length: {}\r\n\r\n{form}",
+        form.len()
+    )
+    .unwrap();
     // The first row is done.
     let acted = "SELECT action AS text FROM activity_log WHERE action = 'registry_acted'";
     let begun = Instant::now();
@@ -324,6 +532,12 @@ fn the_report_of_a_file_is_kept_when_the_server_stops_and_no_browser_waits() {
     drop(stream);
     server.stop();
     let imports = done(place.run(&["import", "list"], None));
-    assert!(imports.lines().count() == 2 && imports.contains("registry issue-trn"), "{imports}");
-    assert!(done(place.run(&["import", "show", "1"], None)).contains("stopped at line "), "{imports}");
+    assert!(
+        imports.lines().count() == 2 && imports.contains("registry issue-trn"),
+        "{imports}"
+    );
+    assert!(
+        done(place.run(&["import", "show", "1"], None)).contains("stopped at line "),
+        "{imports}"
+    );
 }

@@ -7,7 +7,10 @@ use super::support::Workplace;
 use super::support::running::{Running, ask, header};
 
 fn get(server: &Running, path: &str) -> String {
-    ask(&mut server.connect(), &format!("GET {path} HTTP/1.1\r\nHost: register\r\n\r\n"))
+    ask(
+        &mut server.connect(),
+        &format!("GET {path} HTTP/1.1\r\nHost: register\r\n\r\n"),
+    )
 }
 
 #[test]
@@ -29,10 +32,20 @@ fn address_that_reads_too_many_pages_gets_retry_after() {
     }
     // All of them count together, and some come back after ten seconds each.
     let refused: Vec<String> = pages.iter().map(|page| get(&server, page)).collect();
-    let refused: Vec<&String> = refused.iter().filter(|reply| reply.starts_with("HTTP/1.1 429 ")).collect();
+    let refused: Vec<&String> = refused
+        .iter()
+        .filter(|reply| reply.starts_with("HTTP/1.1 429 "))
+        .collect();
     assert!(refused.len() >= pages.len() / 2, "{refused:#?}");
     for reply in refused {
-        assert!(header(reply, "retry-after").unwrap().parse::<u64>().unwrap() > 0, "{reply}");
+        assert!(
+            header(reply, "retry-after")
+                .unwrap()
+                .parse::<u64>()
+                .unwrap()
+                > 0,
+            "{reply}"
+        );
         let body: Value = serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap();
         assert_eq!(body["errors"][0]["error"], "TooManyRequests");
     }
@@ -48,7 +61,10 @@ fn pages_are_not_limited_where_the_operator_says_so() {
     let server = Running::start(&workplace, &["--page-rate-limit", "0"]);
     let mut stream = server.connect();
     for _ in 0..700 {
-        let reply = ask(&mut stream, "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n");
+        let reply = ask(
+            &mut stream,
+            "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n",
+        );
         assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
     }
 }

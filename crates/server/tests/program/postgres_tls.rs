@@ -11,7 +11,13 @@ fn list_providers(url: &str) -> Ended {
 }
 
 fn cluster(name: &str, days: i64) -> Cluster {
-    Cluster::start_as(Settings::Fast, &Variant::Tls { name: name.to_owned(), days })
+    Cluster::start_as(
+        Settings::Fast,
+        &Variant::Tls {
+            name: name.to_owned(),
+            days,
+        },
+    )
 }
 
 /// The command ends with one line that says what is wrong.
@@ -43,15 +49,27 @@ fn certificate_that_is_not_to_be_trusted_is_refused_with_one_line() {
     if !kinds().contains(&Kind::Postgres) || !has_tools(&[Tool::Postgresql]) {
         return;
     }
-    let (sound, of_another_name, expired) =
-        (cluster("localhost", 1), cluster("other.example", 1), cluster("localhost", -1));
+    let (sound, of_another_name, expired) = (
+        cluster("localhost", 1),
+        cluster("other.example", 1),
+        cluster("localhost", -1),
+    );
     refused_with(&of_another_name.url("postgres"), "not valid for name");
     refused_with(&expired.url("postgres"), "expired");
     let (url, other) = (sound.url("postgres"), expired.url("postgres"));
     let root_of = |url: &str| url.split_once("sslrootcert=").unwrap().1.to_owned();
-    refused_with(&url.replace(&root_of(&url), &root_of(&other)), "UnknownIssuer");
+    refused_with(
+        &url.replace(&root_of(&url), &root_of(&other)),
+        "UnknownIssuer",
+    );
     refused_with(&url.replace(&root_of(&url), "/absent"), "sslrootcert");
     // `verify-ca` asks for no name.
-    let any_name = of_another_name.url("postgres").replace("verify-full", "verify-ca");
-    assert!(list_providers(&any_name).stderr().contains("holds no register"));
+    let any_name = of_another_name
+        .url("postgres")
+        .replace("verify-full", "verify-ca");
+    assert!(
+        list_providers(&any_name)
+            .stderr()
+            .contains("holds no register")
+    );
 }

@@ -1,5 +1,6 @@
-//! What people are called, and what is known of them, stays in their records: it is planted in every field of every
-//! endpoint, in success and in every kind of failure, and looked for wherever it must not be.
+//! What people are called, and what is known of them, stays in their records: it is planted in
+//! every field of every endpoint, in success and in every kind of failure, and looked for wherever
+//! it must not be.
 
 use std::fs::{self, File};
 
@@ -56,12 +57,22 @@ pub(super) struct Planter<'a> {
 
 impl<'a> Planter<'a> {
     /// Registers a trainee to plant in.
-    pub(super) fn new(server: &'a Server, agent: &'a Agent, version: &'static ApiVersion, name: &str) -> Self {
+    pub(super) fn new(
+        server: &'a Server,
+        agent: &'a Agent,
+        version: &'static ApiVersion,
+        name: &str,
+    ) -> Self {
         Self::registering(server, agent, version, name, None)
     }
 
     /// The same, with an idempotency key at each request that can have one. Some name the person.
-    pub(super) fn with_keys(server: &'a Server, agent: &'a Agent, version: &'static ApiVersion, name: &str) -> Self {
+    pub(super) fn with_keys(
+        server: &'a Server,
+        agent: &'a Agent,
+        version: &'static ApiVersion,
+        name: &str,
+    ) -> Self {
         Self::registering(server, agent, version, name, Some(0))
     }
 
@@ -72,7 +83,15 @@ impl<'a> Planter<'a> {
         name: &str,
         keys: Option<usize>,
     ) -> Self {
-        let mut planter = Self { server, agent, version, trainee: Value::Null, accepted: 0, refused: 0, keys };
+        let mut planter = Self {
+            server,
+            agent,
+            version,
+            trainee: Value::Null,
+            accepted: 0,
+            refused: 0,
+            keys,
+        };
         let body = planter.new_person(name);
         let (status, reply) = planter.send("POST", "/trainees", Some(&body));
         assert_eq!(status, 201, "{reply:#}");
@@ -84,11 +103,20 @@ impl<'a> Planter<'a> {
     pub(super) fn new_person(&self, name: &str) -> Value {
         let mut body = self.example(Endpoint::CreateTrainee).unwrap();
         let inputs = Trainee::inputs(self.version);
-        let name_of = |field| inputs.entries.iter().find(|input| input.field == field).unwrap().name;
-        body["data"][name_of(domain::TraineeField::first_names)] = json!(format!("{CANARY} {name}"));
+        let name_of = |field| {
+            inputs
+                .entries
+                .iter()
+                .find(|input| input.field == field)
+                .unwrap()
+                .name
+        };
+        body["data"][name_of(domain::TraineeField::first_names)] =
+            json!(format!("{CANARY} {name}"));
         body["data"][name_of(domain::TraineeField::last_name)] = json!(format!("{CANARY}{name}"));
         body["data"][name_of(domain::TraineeField::date_of_birth)] = json!(BORN_ON);
-        body["data"][name_of(domain::TraineeField::email)] = json!(format!("{CANARY}{name}@example.com"));
+        body["data"][name_of(domain::TraineeField::email)] =
+            json!(format!("{CANARY}{name}@example.com"));
         body
     }
 
@@ -97,7 +125,12 @@ impl<'a> Planter<'a> {
     }
 
     fn path(&self, endpoint: Endpoint) -> String {
-        let id = |pointer: &str| self.trainee.pointer(pointer).and_then(Value::as_str).unwrap();
+        let id = |pointer: &str| {
+            self.trainee
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap()
+        };
         endpoint
             .path()
             .replace("{trainee_id}", id("/trainee_id"))
@@ -107,7 +140,11 @@ impl<'a> Planter<'a> {
 
     fn send(&mut self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let full_path = format!("/api/{}{path}", self.version.label);
-        let (status, reply) = match self.keys.as_mut().filter(|_| method == "POST" && !path.ends_with("/batch")) {
+        let (status, reply) = match self
+            .keys
+            .as_mut()
+            .filter(|_| method == "POST" && !path.ends_with("/batch"))
+        {
             None => self.server.send(self.agent, method, &full_path, body),
             Some(used) => {
                 *used += 1;
@@ -117,9 +154,14 @@ impl<'a> Planter<'a> {
                 let key = format!("{}-{name}-{used}", self.version.label);
                 let token = format!("Bearer {}", self.server.token());
                 let json = ("Content-Type", "application/json");
-                let headers = [("Authorization", token.as_str()), json, ("Idempotency-Key", key.as_str())];
+                let headers = [
+                    ("Authorization", token.as_str()),
+                    json,
+                    ("Idempotency-Key", key.as_str()),
+                ];
                 let body = body.map(Value::to_string);
-                self.server.send_with(self.agent, method, &full_path, &headers, body.as_deref())
+                self.server
+                    .send_with(self.agent, method, &full_path, &headers, body.as_deref())
             }
         };
         if status < 300 {
@@ -132,7 +174,9 @@ impl<'a> Planter<'a> {
 
     /// Plants in every input of a record that an endpoint reads.
     fn plant<R: WireRecord>(&mut self, endpoint: Endpoint, method: &str) {
-        let Some(base) = self.example(endpoint) else { return };
+        let Some(base) = self.example(endpoint) else {
+            return;
+        };
         // Each item of a batch needs a key that was not used for another.
         let is_batch = endpoint.row().is_batch();
         let record = if is_batch { "/0/data" } else { "/data" };
@@ -142,7 +186,8 @@ impl<'a> Planter<'a> {
                 let mut body = base.clone();
                 body.pointer_mut(record).unwrap()[input.name] = canary;
                 if is_batch {
-                    body[0]["idempotency_key"] = json!(format!("{}-{}", self.version.label, keys.next().unwrap()));
+                    body[0]["idempotency_key"] =
+                        json!(format!("{}-{}", self.version.label, keys.next().unwrap()));
                 }
                 let path = self.path(endpoint);
                 self.send(method, &path, Some(&body));
@@ -169,7 +214,12 @@ impl<'a> Planter<'a> {
         self.plant::<Degree>(Endpoint::UpdateDegree, "PUT");
         self.plant::<Deferral>(Endpoint::Defer, "POST");
         let recommendations = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
-        let served: Vec<_> = self.version.endpoints.all().filter(|one| recommendations.contains(one)).collect();
+        let served: Vec<_> = self
+            .version
+            .endpoints
+            .all()
+            .filter(|one| recommendations.contains(one))
+            .collect();
         for endpoint in served {
             self.plant::<Recommendation>(endpoint, "POST");
         }
@@ -181,7 +231,9 @@ impl<'a> Planter<'a> {
         let base = format!("/api/{}", self.version.label);
         let bearer = format!("Bearer {token}");
         let ask = |method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>| {
-            self.server.send_with(self.agent, method, path, headers, body).0
+            self.server
+                .send_with(self.agent, method, path, headers, body)
+                .0
         };
         let mut seen = Vec::new();
         for path in [
@@ -190,7 +242,9 @@ impl<'a> Planter<'a> {
             format!("{base}/{CANARY}"),
             format!("/api/{CANARY}/trainees"),
             format!("/{CANARY}"),
-            format!("{base}/trainees?academic_cycle={CANARY}&since={CANARY}&status={CANARY}&{CANARY}={CANARY}"),
+            format!(
+                "{base}/trainees?academic_cycle={CANARY}&since={CANARY}&status={CANARY}&{CANARY}={CANARY}"
+            ),
         ] {
             for method in ["GET", "DELETE", "POST"] {
                 seen.push(ask(method, &path, &[("Authorization", &bearer)], None));
@@ -202,25 +256,57 @@ impl<'a> Planter<'a> {
             vec![("Authorization", CANARY)],
             vec![("Authorization", "Bearer sandbox_Zqxcanary")],
             vec![("Authorization", "Bearer production_Zqxcanary")],
-            vec![("Authorization", &bearer), ("Idempotency-Key", "Zqxcanary \"")],
-            vec![("Authorization", &bearer), ("X-Request-Id", "Zqxcanary of a person")],
-            vec![("Authorization", &bearer), ("If-Match", CANARY), ("Prefer", CANARY)],
-            vec![("Authorization", &bearer), ("User-Agent", CANARY), ("Referer", "http://zqxcanary.example/")],
-            vec![("Authorization", &bearer), ("Content-Type", "application/Zqxcanary")],
-            vec![("Authorization", &bearer), ("Enhanced-Errors", "true")],
-            vec![("Authorization", &bearer), ("traceparent", CANARY), ("tracestate", "zqxcanary=Zqxcanary")],
             vec![
                 ("Authorization", &bearer),
-                ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
+                ("Idempotency-Key", "Zqxcanary \""),
+            ],
+            vec![
+                ("Authorization", &bearer),
+                ("X-Request-Id", "Zqxcanary of a person"),
+            ],
+            vec![
+                ("Authorization", &bearer),
+                ("If-Match", CANARY),
+                ("Prefer", CANARY),
+            ],
+            vec![
+                ("Authorization", &bearer),
+                ("User-Agent", CANARY),
+                ("Referer", "http://zqxcanary.example/"),
+            ],
+            vec![
+                ("Authorization", &bearer),
+                ("Content-Type", "application/Zqxcanary"),
+            ],
+            vec![("Authorization", &bearer), ("Enhanced-Errors", "true")],
+            vec![
+                ("Authorization", &bearer),
+                ("traceparent", CANARY),
+                ("tracestate", "zqxcanary=Zqxcanary"),
+            ],
+            vec![
+                ("Authorization", &bearer),
+                (
+                    "traceparent",
+                    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+                ),
                 ("tracestate", "zqxcanary=Zqxcanary"),
             ],
         ] {
             seen.push(ask("POST", &create, &headers, Some(&body)));
         }
-        for broken in [CANARY.to_owned(), format!("{{\"data\":{{\"{CANARY}\":\"{CANARY}\""), json!(CANARY).to_string()]
-        {
+        for broken in [
+            CANARY.to_owned(),
+            format!("{{\"data\":{{\"{CANARY}\":\"{CANARY}\""),
+            json!(CANARY).to_string(),
+        ] {
             for path in [&create, &format!("{create}/batch")] {
-                seen.push(ask("POST", path, &[("Authorization", &bearer)], Some(&broken)));
+                seen.push(ask(
+                    "POST",
+                    path,
+                    &[("Authorization", &bearer)],
+                    Some(&broken),
+                ));
             }
         }
         let translate = format!("/docs/translate?from={0}&to={0}", self.version.label);
@@ -247,7 +333,10 @@ fn replies_to_another_provider(planter: &Planter<'_>, token: &str) -> String {
             let path = format!("/api/{}{}", planter.version.label, planter.path(endpoint));
             let body = planter.example(endpoint).map(|body| body.to_string());
             let headers = [("Authorization", authorization.as_str())];
-            let (_, reply) = planter.server.send_with(planter.agent, method, &path, &headers, body.as_deref());
+            let (_, reply) =
+                planter
+                    .server
+                    .send_with(planter.agent, method, &path, &headers, body.as_deref());
             replies.push_str(&reply.to_string());
         }
     }
@@ -259,9 +348,17 @@ pub(super) fn assert_nothing_of_a_person(place: &str, text: &str) {
     let lower = text.to_lowercase();
     for canary in [CANARY, BORN_ON, POSTCODE] {
         if let Some(at) = lower.find(&canary.to_lowercase()) {
-            let line: String = lower[..at].chars().rev().take_while(|c| *c != '\n').take(200).collect();
+            let line: String = lower[..at]
+                .chars()
+                .rev()
+                .take_while(|c| *c != '\n')
+                .take(200)
+                .collect();
             let canary: String = lower[at..].chars().take(canary.len() + 1).collect();
-            panic!("{canary} is in {place}, after {:?}", line.chars().rev().collect::<String>());
+            panic!(
+                "{canary} is in {place}, after {:?}",
+                line.chars().rev().collect::<String>()
+            );
         }
     }
 }
@@ -271,15 +368,25 @@ fn plant_in_settings(server: &Server, link: &str, email: &str) {
     let browser = users::browser();
     let cookie = users::sign_in(&browser, link);
     let page = |path: &str, form: Option<&str>| {
-        users::ask(&browser, &format!("http://{}/settings{path}", server.address()), &cookie, form)
+        users::ask(
+            &browser,
+            &format!("http://{}/settings{path}", server.address()),
+            &cookie,
+            form,
+        )
     };
     let home = page("", None);
-    assert!(home.status == 200 && home.text.to_lowercase().contains(email), "{}", home.text);
+    assert!(
+        home.status == 200 && home.text.to_lowercase().contains(email),
+        "{}",
+        home.text
+    );
     let form_token = users::form_token(&home.text).to_owned();
     let invited = format!("form_token={form_token}&role=viewer&email=other-{email}");
     assert_eq!(page("/people", Some(&invited)).status, 200);
-    let planted =
-        format!("form_token={form_token}&name=&expires={CANARY}&email={CANARY}&role={CANARY}&overlap={CANARY}");
+    let planted = format!(
+        "form_token={form_token}&name=&expires={CANARY}&email={CANARY}&role={CANARY}&overlap={CANARY}"
+    );
     for path in ["/tokens", "/people", "/tokens/1/rotate", "/people/1/role"] {
         assert_eq!(page(path, Some(&planted)).status, 422, "{path}");
     }
@@ -288,7 +395,10 @@ fn plant_in_settings(server: &Server, link: &str, email: &str) {
         (format!("/{CANARY}"), None),
         (format!("/activity?before={CANARY}"), None),
         ("/sign-in".to_owned(), Some(format!("secret={CANARY}"))),
-        ("/sign-out-everywhere".to_owned(), Some(format!("form_token={form_token}&{CANARY}={CANARY}"))),
+        (
+            "/sign-out-everywhere".to_owned(),
+            Some(format!("form_token={form_token}&{CANARY}={CANARY}")),
+        ),
     ] {
         page(&path, form.as_deref());
     }
@@ -298,24 +408,67 @@ fn plant_in_settings(server: &Server, link: &str, email: &str) {
 fn plant_as_operator(operators: &str, link: &str, trainee_id: &str) {
     let browser = users::browser();
     let cookie = users::sign_in(&browser, link);
-    let page =
-        |path: &str, form: Option<&str>| users::ask(&browser, &format!("{operators}/settings{path}"), &cookie, form);
+    let page = |path: &str, form: Option<&str>| {
+        users::ask(
+            &browser,
+            &format!("{operators}/settings{path}"),
+            &cookie,
+            form,
+        )
+    };
     let form_token = users::form_token(&page("", None).text).to_owned();
-    let shown = page("/history", Some(&format!("form_token={form_token}&trainee_id={trainee_id}")));
-    assert!(shown.status == 200 && shown.text.contains(CANARY), "{}", shown.text);
+    let shown = page(
+        "/history",
+        Some(&format!("form_token={form_token}&trainee_id={trainee_id}")),
+    );
+    assert!(
+        shown.status == 200 && shown.text.contains(CANARY),
+        "{}",
+        shown.text
+    );
     for (path, fields) in [
         ("/history", format!("trainee_id={CANARY}")),
-        ("/organisations/add", format!("ukprn={CANARY}&name={CANARY}")),
-        ("/registry/trainee", format!("trainee_id={CANARY}&action=issue-trn&trn={CANARY}")),
-        ("/registry/trainee", format!("trainee_id={trainee_id}&action=reinstate&date={CANARY}")),
+        (
+            "/organisations/add",
+            format!("ukprn={CANARY}&name={CANARY}"),
+        ),
+        (
+            "/registry/trainee",
+            format!("trainee_id={CANARY}&action=issue-trn&trn={CANARY}"),
+        ),
+        (
+            "/registry/trainee",
+            format!("trainee_id={trainee_id}&action=reinstate&date={CANARY}"),
+        ),
         ("/registry/file", format!("action={CANARY}&rows={CANARY}")),
     ] {
-        assert_eq!(page(path, Some(&format!("form_token={form_token}&{fields}"))).status, 422, "{path}");
+        assert_eq!(
+            page(path, Some(&format!("form_token={form_token}&{fields}"))).status,
+            422,
+            "{path}"
+        );
     }
-    let rows = format!("trainee_id%2Ctrn%0A{CANARY}%2C%0A{trainee_id}%2C{CANARY}%0A{CANARY}%2C{CANARY}%2C{CANARY}");
-    let report = page("/registry/file", Some(&format!("form_token={form_token}&action=issue-trn&rows={rows}")));
-    assert!(report.status == 200 && report.text.contains("<dt>Refused</dt><dd>3</dd>"), "{}", report.text);
-    for path in ["/registry?organisation=", "/registry?after=", "/imports?before=", "/imports/", "/organisations/"] {
+    let rows = format!(
+        "trainee_id%2Ctrn%0A{CANARY}%2C%0A{trainee_id}%2C{CANARY}%0A{CANARY}%2C{CANARY}%2C{CANARY}"
+    );
+    let report = page(
+        "/registry/file",
+        Some(&format!(
+            "form_token={form_token}&action=issue-trn&rows={rows}"
+        )),
+    );
+    assert!(
+        report.status == 200 && report.text.contains("<dt>Refused</dt><dd>3</dd>"),
+        "{}",
+        report.text
+    );
+    for path in [
+        "/registry?organisation=",
+        "/registry?after=",
+        "/imports?before=",
+        "/imports/",
+        "/organisations/",
+    ] {
         page(&format!("{path}{CANARY}"), None);
     }
     let imports = page("/imports/1", None);
@@ -326,7 +479,10 @@ fn plant_as_operator(operators: &str, link: &str, trainee_id: &str) {
 /// What stands in every table that holds no records, a line for each row.
 fn other_tables(url: &str) -> Vec<(String, String)> {
     let is_other = |table: &str| !RECORDS.contains(&table) && !USERS.contains(&table);
-    tables(url).into_iter().filter(|(table, _)| is_other(table)).collect()
+    tables(url)
+        .into_iter()
+        .filter(|(table, _)| is_other(table))
+        .collect()
 }
 
 /// What stands in every table, a line for each row.
@@ -343,8 +499,13 @@ pub(super) fn tables(url: &str) -> Vec<(String, String)> {
         .into_iter()
         .map(|table| {
             let row = if is_sqlite {
-                let columns = texts(url, &format!("SELECT name AS text FROM pragma_table_info('{table}')"));
-                let columns = columns.iter().map(|name| format!("coalesce(CAST({name} AS TEXT), '')"));
+                let columns = texts(
+                    url,
+                    &format!("SELECT name AS text FROM pragma_table_info('{table}')"),
+                );
+                let columns = columns
+                    .iter()
+                    .map(|name| format!("coalesce(CAST({name} AS TEXT), '')"));
                 columns.collect::<Vec<_>>().join(" || ' ' || ")
             } else {
                 format!("{table}::TEXT")
@@ -364,8 +525,16 @@ fn what_got_out_is_found() {
 /// Everything that a crate of this workspace says.
 fn traced() -> String {
     let crates = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/..")).unwrap();
-    let names = crates.map(|entry| entry.unwrap().file_name().to_string_lossy().replace('-', "_"));
-    names.fold("info".to_owned(), |filter, name| filter + &format!(",{name}=trace"))
+    let names = crates.map(|entry| {
+        entry
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .replace('-', "_")
+    });
+    names.fold("info".to_owned(), |filter, name| {
+        filter + &format!(",{name}=trace")
+    })
 }
 
 #[test]
@@ -382,13 +551,35 @@ fn nothing_of_a_person_leaves_the_records() {
         assert_eq!(ended.status(), 0, "{}", ended.stderr());
         ended.stdout().trim().to_owned()
     };
-    operate(&["provider", "add", "--ukprn", "10067890", "--name", "Another"]);
-    let other = operate(&["token", "issue", "--provider", "10067890", "--name", "Records"]);
+    operate(&[
+        "provider", "add", "--ukprn", "10067890", "--name", "Another",
+    ]);
+    let other = operate(&[
+        "token",
+        "issue",
+        "--provider",
+        "10067890",
+        "--name",
+        "Records",
+    ]);
 
     let email = format!("{CANARY}@example.com").to_lowercase();
-    let provider = texts(&place.url(), "SELECT ukprn AS text FROM providers WHERE ukprn <> '10067890'").remove(0);
+    let provider = texts(
+        &place.url(),
+        "SELECT ukprn AS text FROM providers WHERE ukprn <> '10067890'",
+    )
+    .remove(0);
     let url = format!("http://{}", server.address());
-    let link = operate(&["user", "invite", "--provider", &provider, "--email", &email, "--settings-url", &url]);
+    let link = operate(&[
+        "user",
+        "invite",
+        "--provider",
+        &provider,
+        "--email",
+        &email,
+        "--settings-url",
+        &url,
+    ]);
     plant_in_settings(&server, &link, &email);
 
     let mut last = None;
@@ -396,15 +587,37 @@ fn nothing_of_a_person_leaves_the_records() {
         let mut planter = Planter::new(&server, &agent, version, &format!("V{number}"));
         planter.plant_everywhere();
         planter.plant_in_failures(server.token());
-        eprintln!("{} accepted, {} refused in {}", planter.accepted, planter.refused, version.label);
+        eprintln!(
+            "{} accepted, {} refused in {}",
+            planter.accepted, planter.refused, version.label
+        );
         assert!(planter.accepted > 20 && planter.refused > 100);
-        let shown = format!("/api/{}{}", version.label, planter.path(Endpoint::ShowTrainee));
-        assert!(server.send(&agent, "GET", &shown, None).1.to_string().contains(CANARY));
+        let shown = format!(
+            "/api/{}{}",
+            version.label,
+            planter.path(Endpoint::ShowTrainee)
+        );
+        assert!(
+            server
+                .send(&agent, "GET", &shown, None)
+                .1
+                .to_string()
+                .contains(CANARY)
+        );
         let replies = replies_to_another_provider(&planter, &other);
         assert_nothing_of_a_person("the replies to another provider", &replies);
-        for endpoint in [Endpoint::ShowAccount, Endpoint::ShowUsage, Endpoint::ShowReadiness, Endpoint::ResetSandbox] {
+        for endpoint in [
+            Endpoint::ShowAccount,
+            Endpoint::ShowUsage,
+            Endpoint::ShowReadiness,
+            Endpoint::ResetSandbox,
+        ] {
             let path = format!("/api/{}{}", version.label, endpoint.path());
-            let method = if endpoint.method() == Method::Get { "GET" } else { "POST" };
+            let method = if endpoint.method() == Method::Get {
+                "GET"
+            } else {
+                "POST"
+            };
             let authorization = format!("Bearer {}", server.token());
             let headers = [("Authorization", authorization.as_str())];
             let (status, reply) = server.send_with(&agent, method, &path, &headers, None);
@@ -415,35 +628,83 @@ fn nothing_of_a_person_leaves_the_records() {
     }
 
     let operators = fs::read_to_string(&log).unwrap();
-    let operators = operators.lines().find_map(|line| line.split_once("operators are answered on ")).unwrap().1;
-    let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--operator-pages-url", operators];
+    let operators = operators
+        .lines()
+        .find_map(|line| line.split_once("operators are answered on "))
+        .unwrap()
+        .1;
+    let invite = [
+        "user",
+        "invite",
+        "--operator",
+        "--email",
+        "o@example.com",
+        "--operator-pages-url",
+        operators,
+    ];
     let trainee = last.as_ref().unwrap().path(Endpoint::ShowTrainee);
-    plant_as_operator(operators, &operate(&invite), trainee.rsplit_once('/').unwrap().1);
+    plant_as_operator(
+        operators,
+        &operate(&invite),
+        trainee.rsplit_once('/').unwrap().1,
+    );
 
     // A failure of the store is told in the log, and there without what it was about.
-    execute(&place.url(), "ALTER TABLE changes RENAME COLUMN fields TO fields_away");
+    execute(
+        &place.url(),
+        "ALTER TABLE changes RENAME COLUMN fields TO fields_away",
+    );
     let mut planter = last.unwrap();
     let body = planter.new_person("Lost");
     assert_eq!(planter.send("POST", "/trainees", Some(&body)).0, 503);
     let logged = fs::read_to_string(&log).unwrap();
     assert!(logged.contains("changes"), "the failure is not in the log");
     assert_nothing_of_a_person("the log", &logged);
-    let operators = logged.lines().find_map(|line| line.split_once("operators are answered on ")).unwrap().1;
-    let metrics = agent.get(format!("{operators}/metrics")).call().unwrap().body_mut().read_to_string().unwrap();
-    assert!(metrics.contains("register_requests_total{"), "nothing was counted");
+    let operators = logged
+        .lines()
+        .find_map(|line| line.split_once("operators are answered on "))
+        .unwrap()
+        .1;
+    let metrics = agent
+        .get(format!("{operators}/metrics"))
+        .call()
+        .unwrap()
+        .body_mut()
+        .read_to_string()
+        .unwrap();
+    assert!(
+        metrics.contains("register_requests_total{"),
+        "nothing was counted"
+    );
     assert_nothing_of_a_person("the metrics", &metrics);
 
     // What is counted is written at the end.
     drop(planter);
     server.stop();
-    execute(&place.url(), "ALTER TABLE changes RENAME COLUMN fields_away TO fields");
+    execute(
+        &place.url(),
+        "ALTER TABLE changes RENAME COLUMN fields_away TO fields",
+    );
     for (table, rows) in other_tables(&place.url()) {
-        let counts = ["usage_by_day", "shadow_checks", "request_log", "sign_in_sessions", "activity_log", "imports"];
-        assert!(!counts.contains(&table.as_str()) || !rows.is_empty(), "nothing is in {table}");
+        let counts = [
+            "usage_by_day",
+            "shadow_checks",
+            "request_log",
+            "sign_in_sessions",
+            "activity_log",
+            "imports",
+        ];
+        assert!(
+            !counts.contains(&table.as_str()) || !rows.is_empty(),
+            "nothing is in {table}"
+        );
         assert_nothing_of_a_person(&format!("the table {table}"), &rows);
     }
     let checked = place.run(&["check"], None);
-    assert_nothing_of_a_person("what `check` prints", &format!("{}{}", checked.stdout(), checked.stderr()));
+    assert_nothing_of_a_person(
+        "what `check` prints",
+        &format!("{}{}", checked.stdout(), checked.stderr()),
+    );
     let oldest = SERVED.first().unwrap().label.to_string();
     let ukprn = DEMO_UKPRN;
     let of_provider = [
@@ -452,7 +713,10 @@ fn nothing_of_a_person_leaves_the_records() {
         vec!["request", "list", "--provider", ukprn],
         vec!["request", "refused", "--provider", ukprn],
     ];
-    for command in [vec!["usage"], vec!["version", "readiness", &oldest]].into_iter().chain(of_provider) {
+    for command in [vec!["usage"], vec!["version", "readiness", &oldest]]
+        .into_iter()
+        .chain(of_provider)
+    {
         assert_nothing_of_a_person(&format!("what {command:?} prints"), &operate(&command));
     }
 }

@@ -1,4 +1,5 @@
-//! The registry's commands, with single trainees and with files, and the registry that a server plays.
+//! The registry's commands, with single trainees and with files, and the registry that a server
+//! plays.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,10 @@ use super::support::{Ended, Server, Workplace, agent, execute};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn path() -> String {
-    format!("/api/{}/trainees", versions::all().newest().unwrap().version.label)
+    format!(
+        "/api/{}/trainees",
+        versions::all().newest().unwrap().version.label
+    )
 }
 
 /// Registers a trainee who was born in that year.
@@ -31,7 +35,12 @@ fn read(server: &Server, id: &str) -> Value {
 }
 
 fn post(server: &Server, id: &str, action: &str, body: &Value) {
-    let (status, reply) = server.send(&agent(), "POST", &format!("{}/{id}/{action}", path()), Some(body));
+    let (status, reply) = server.send(
+        &agent(),
+        "POST",
+        &format!("{}/{id}/{action}", path()),
+        Some(body),
+    );
     assert!(status == 200 || status == 202, "{reply}");
 }
 
@@ -41,13 +50,21 @@ fn registry(place: &Workplace, arguments: &[&str]) -> Ended {
 
 #[track_caller]
 fn prints(ended: &Ended, expected: &str) {
-    assert_eq!((ended.status(), ended.stdout()), (0, expected), "{}", ended.stderr());
+    assert_eq!(
+        (ended.status(), ended.stdout()),
+        (0, expected),
+        "{}",
+        ended.stderr()
+    );
 }
 
 #[track_caller]
 fn refuses(ended: &Ended, reason: &str) {
     let expected = format!("trainee-register: {reason}\n");
-    assert_eq!((ended.status(), ended.stdout(), ended.stderr()), (1, "", &*expected));
+    assert_eq!(
+        (ended.status(), ended.stdout(), ended.stderr()),
+        (1, "", &*expected)
+    );
 }
 
 #[test]
@@ -57,26 +74,53 @@ fn each_command_is_done_once_beside_a_running_server_and_stands_in_the_history()
     let id = &*create(&server, 1990);
     let twice = |arguments: &[&str], standing: &str| {
         let by = [arguments, &["--by", "A. Operator"]].concat();
-        prints(&registry(&place, &by), &format!("trainee {id}: {standing}\n"));
-        prints(&registry(&place, arguments), &format!("trainee {id}: nothing to do: {standing}\n"));
+        prints(
+            &registry(&place, &by),
+            &format!("trainee {id}: {standing}\n"),
+        );
+        prints(
+            &registry(&place, arguments),
+            &format!("trainee {id}: nothing to do: {standing}\n"),
+        );
     };
     let today = read(&server, id)["created_at"].as_str().unwrap()[..10].to_owned();
-    post(&server, id, "defer", &json!({ "data": { "defer_date": today } }));
-    twice(&["reinstate", id, "--date", &today], "submitted_for_trn, without a TRN");
+    post(
+        &server,
+        id,
+        "defer",
+        &json!({ "data": { "defer_date": today } }),
+    );
+    twice(
+        &["reinstate", id, "--date", &today],
+        "submitted_for_trn, without a TRN",
+    );
     twice(&["issue-trn", id, "1234567"], "trn_received, TRN 1234567");
-    prints(&registry(&place, &["issue-trn", id]), &format!("trainee {id}: nothing to do: trn_received, TRN 1234567\n"));
+    prints(
+        &registry(&place, &["issue-trn", id]),
+        &format!("trainee {id}: nothing to do: trn_received, TRN 1234567\n"),
+    );
     let body = json!({ "data": {
         "withdrawal_date": today, "trigger": "trainee", "future_interest": "no", "reasons": ["trainee_workload_issues"],
     } });
     post(&server, id, "withdraw", &body);
     twice(&["undo-withdrawal", id], "trn_received, TRN 1234567");
     twice(&["discard", id], "trn_received, TRN 1234567, discarded");
-    assert_eq!(server.send(&agent(), "GET", &format!("{}/{id}", path()), None).0, 404);
+    assert_eq!(
+        server
+            .send(&agent(), "GET", &format!("{}/{id}", path()), None)
+            .0,
+        404
+    );
 
     let audit = place.run(&["audit", id], None);
     for command in ["reinstate", "issue-trn", "undo-withdrawal", "discard"] {
         let heading = format!("  registry {command}  by A. Operator\n");
-        assert_eq!(audit.stdout().matches(&heading).count(), 1, "{}", audit.stdout());
+        assert_eq!(
+            audit.stdout().matches(&heading).count(),
+            1,
+            "{}",
+            audit.stdout()
+        );
     }
 }
 
@@ -100,14 +144,19 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
     );
     refuses(
         &registry(&place, &["undo-withdrawal", other]),
-        &format!("trainee {other}: cannot undo the withdrawal of a trainee in state submitted_for_trn"),
+        &format!(
+            "trainee {other}: cannot undo the withdrawal of a trainee in state submitted_for_trn"
+        ),
     );
     refuses(
         &registry(&place, &["reinstate", other, "--date", "2026-01-01"]),
         &format!("trainee {other}: cannot reinstate a trainee in state submitted_for_trn"),
     );
     let absent = "3xampleTra1neeWh1sNotTh1";
-    refuses(&registry(&place, &["discard", absent]), &format!("trainee {absent}: no trainee has this identifier"));
+    refuses(
+        &registry(&place, &["discard", absent]),
+        &format!("trainee {absent}: no trainee has this identifier"),
+    );
     for wrong in [
         &["issue-trn", one, "123456"][..],
         &["issue-trn"],
@@ -125,28 +174,54 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
 fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_lines() {
     let place = Workplace::new();
     let server = place.serve(&[], None);
-    let (one, other, third) = (create(&server, 1990), create(&server, 1991), create(&server, 1992));
+    let (one, other, third) = (
+        create(&server, 1990),
+        create(&server, 1991),
+        create(&server, 1992),
+    );
     let text = format!(
         "name,trn,trainee_id\nA,1234567,{one}\nB,1234567,{other}\nC,12345,{other}\nD,,{third}\nE,,\nF,7654321,none\n"
     );
     let file = place.write("numbers.csv", text);
-    let from = |command: &str, file: &std::path::Path| place.run(&["registry", command, "--from-file"], Some(file));
+    let from = |command: &str, file: &std::path::Path| {
+        place.run(&["registry", command, "--from-file"], Some(file))
+    };
     let refused = format!(
         "line 3: trainee {other}: the TRN is that of another person, trainee {one}\n\
          line 4: trn must be 7 digits\nline 6: trainee_id is blank\nline 7: trainee none: no trainee has this identifier\n"
     );
     let first = from("issue-trn", &file);
-    assert_eq!((first.status(), first.stdout()), (1, &*format!("done       2\nunchanged  0\nrefused    4\n{refused}")));
-    assert!(first.stderr().ends_with("rows refused: 4; all others were done\n"), "{}", first.stderr());
+    assert_eq!(
+        (first.status(), first.stdout()),
+        (
+            1,
+            &*format!("done       2\nunchanged  0\nrefused    4\n{refused}")
+        )
+    );
+    assert!(
+        first
+            .stderr()
+            .ends_with("rows refused: 4; all others were done\n"),
+        "{}",
+        first.stderr()
+    );
     let drawn = read(&server, &third)["trn"].as_str().unwrap().to_owned();
     let second = from("issue-trn", &file);
-    assert_eq!(second.stdout(), format!("done       0\nunchanged  2\nrefused    4\n{refused}"));
+    assert_eq!(
+        second.stdout(),
+        format!("done       0\nunchanged  2\nrefused    4\n{refused}")
+    );
     assert_eq!(read(&server, &third)["trn"], drawn);
     assert_eq!(read(&server, &one)["trn"], "1234567");
 
     let today = read(&server, &one)["created_at"].as_str().unwrap()[..10].to_owned();
     for id in [&one, &other] {
-        post(&server, id, "defer", &json!({ "data": { "defer_date": today } }));
+        post(
+            &server,
+            id,
+            "defer",
+            &json!({ "data": { "defer_date": today } }),
+        );
     }
     let file = place.write(
         "returns.csv",
@@ -162,10 +237,16 @@ fn the_rows_of_a_file_are_done_one_by_one_and_refused_ones_are_named_by_their_li
          line 6: trainee {other}: cannot reinstate a trainee in state submitted_for_trn\n\
          line 7: itt_end_date must be a date of the form YYYY-MM-DD\n"
     );
-    assert_eq!(returned.stdout(), format!("done       2\nunchanged  0\nrefused    4\n{refused}"));
+    assert_eq!(
+        returned.stdout(),
+        format!("done       2\nunchanged  0\nrefused    4\n{refused}")
+    );
     assert_eq!(read(&server, &one)["itt_end_date"], "2029-08-31");
     let file = place.write("wrong.csv", format!("trainee_id\n{other}\n{other}\n"));
-    prints(&from("discard", &file), "done       1\nunchanged  1\nrefused    0\n");
+    prints(
+        &from("discard", &file),
+        "done       1\nunchanged  1\nrefused    0\n",
+    );
     let incomplete = from("issue-trn", &file);
     assert!(
         incomplete.status() == 1 && incomplete.stderr().contains("does not name \"trn\""),
@@ -180,25 +261,51 @@ fn a_report_is_printed_also_where_the_file_stops_half_way_or_it_is_not_stored() 
     let server = place.serve(&[], None);
     let (one, other) = (create(&server, 1990), create(&server, 1991));
     drop(server);
-    let file = place.write("rows.csv", format!("trainee_id,trn\n{one},12345\n{one},1234567\n{other},7654321\n"));
+    let file = place.write(
+        "rows.csv",
+        format!("trainee_id,trn\n{one},12345\n{one},1234567\n{other},7654321\n"),
+    );
     let done = || place.run(&["registry", "issue-trn", "--from-file"], Some(&file));
     let refused = "refused    1\nline 2: trn must be 7 digits\n";
 
-    execute(&place.url(), "ALTER TABLE trainees RENAME TO other_trainees");
+    execute(
+        &place.url(),
+        "ALTER TABLE trainees RENAME TO other_trainees",
+    );
     let stopped = done();
-    assert_eq!(stopped.stdout(), format!("done       0\nunchanged  0\n{refused}stopped at line 3\n"));
+    assert_eq!(
+        stopped.stdout(),
+        format!("done       0\nunchanged  0\n{refused}stopped at line 3\n")
+    );
     assert_eq!(stopped.status(), 1);
     let shown = place.run(&["import", "show", "1"], None);
     prints(&shown, "line 2: trn must be 7 digits\nstopped at line 3\n");
 
-    execute(&place.url(), "ALTER TABLE other_trainees RENAME TO trainees; ALTER TABLE imports RENAME TO other_imports");
+    execute(
+        &place.url(),
+        "ALTER TABLE other_trainees RENAME TO trainees; ALTER TABLE imports RENAME TO other_imports",
+    );
     let unstored = done();
-    assert_eq!(unstored.stdout(), format!("done       2\nunchanged  0\n{refused}"));
-    assert!(unstored.status() == 1 && unstored.stderr().contains("was not stored"), "{}", unstored.stderr());
+    assert_eq!(
+        unstored.stdout(),
+        format!("done       2\nunchanged  0\n{refused}")
+    );
+    assert!(
+        unstored.status() == 1 && unstored.stderr().contains("was not stored"),
+        "{}",
+        unstored.stderr()
+    );
     let file = place.write("partners.csv", "URN,UKPRN,Name\n100000,,Ash\n");
     let unstored = place.run(&["partner", "import"], Some(&file));
-    assert_eq!(unstored.stdout(), "added      1\nchanged    0\nunchanged  0\nrefused    0\n");
-    assert!(unstored.status() == 1 && unstored.stderr().contains("was not stored"), "{}", unstored.stderr());
+    assert_eq!(
+        unstored.stdout(),
+        "added      1\nchanged    0\nunchanged  0\nrefused    0\n"
+    );
+    assert!(
+        unstored.status() == 1 && unstored.stderr().contains("was not stored"),
+        "{}",
+        unstored.stderr()
+    );
 }
 
 #[test]
@@ -217,15 +324,36 @@ fn a_sandbox_plays_the_registry() {
     };
     assert_eq!(numbered["state"], "trn_received");
     let audit = place.run(&["audit", &id], None);
-    assert_eq!(audit.stdout().matches("  sandbox registry  operator\n").count(), 1, "{}", audit.stdout());
+    assert_eq!(
+        audit
+            .stdout()
+            .matches("  sandbox registry  operator\n")
+            .count(),
+        1,
+        "{}",
+        audit.stdout()
+    );
 }
 
 #[test]
 fn nobody_plays_the_registry_in_production() {
     let place = Workplace::new();
-    for options in [&["--registry", "on"][..], &["--registry", "off"], &["--registry-delay", "5"]] {
-        let refused = place.run(&[&["serve", "--environment", "production"], options].concat(), None);
+    for options in [
+        &["--registry", "on"][..],
+        &["--registry", "off"],
+        &["--registry-delay", "5"],
+    ] {
+        let refused = place.run(
+            &[&["serve", "--environment", "production"], options].concat(),
+            None,
+        );
         assert_eq!(refused.status(), 1);
-        assert!(refused.stderr().contains("belong to the sandbox environment"), "{}", refused.stderr());
+        assert!(
+            refused
+                .stderr()
+                .contains("belong to the sandbox environment"),
+            "{}",
+            refused.stderr()
+        );
     }
 }

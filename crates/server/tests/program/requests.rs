@@ -17,7 +17,10 @@ fn oldest() -> &'static ApiVersion {
 fn rows(table: &str) -> Vec<Vec<String>> {
     let lines = table.lines().skip(1).take_while(|line| !line.is_empty());
     let cells = |line: &str| {
-        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        let cells = line
+            .split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty());
         cells.map(str::to_owned).collect::<Vec<_>>()
     };
     lines.map(cells).collect()
@@ -27,8 +30,21 @@ fn rows(table: &str) -> Vec<Vec<String>> {
 fn logged(count: usize) -> Workplace {
     let place = Workplace::new();
     for (ukprn, name) in [("10000001", "Ashdown"), ("10000002", "Beech")] {
-        assert_eq!(place.run(&["provider", "add", "--ukprn", ukprn, "--name", name], None).status(), 0);
-        assert_eq!(place.run(&["token", "issue", "--provider", ukprn, "--name", "Records"], None).status(), 0);
+        assert_eq!(
+            place
+                .run(&["provider", "add", "--ukprn", ukprn, "--name", name], None)
+                .status(),
+            0
+        );
+        assert_eq!(
+            place
+                .run(
+                    &["token", "issue", "--provider", ukprn, "--name", "Records"],
+                    None
+                )
+                .status(),
+            0
+        );
     }
     let version = oldest().label;
     let rows = (0..count).map(|number| {
@@ -59,8 +75,14 @@ fn what_a_server_logged_is_there_when_it_has_stopped() {
     let agent = agent();
     for version in SERVED {
         let base = format!("/api/{}/trainees", version.label);
-        assert_eq!(server.send(&agent, "GET", &format!("{base}/nobody"), None).0, 404);
-        let mut body: Value = serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
+        assert_eq!(
+            server
+                .send(&agent, "GET", &format!("{base}/nobody"), None)
+                .0,
+            404
+        );
+        let mut body: Value =
+            serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
         body["data"]["last_name"] = Value::Null;
         assert_eq!(server.send(&agent, "POST", &base, Some(&body)).0, 422);
         assert_eq!(server.send(&agent, "GET", &base, None).0, 200);
@@ -68,18 +90,33 @@ fn what_a_server_logged_is_there_when_it_has_stopped() {
     drop(agent);
     server.stop();
     let list = |more: &[&str]| {
-        let ended = place.run(&[&["request", "list", "--provider", DEMO_UKPRN], more].concat(), None);
+        let ended = place.run(
+            &[&["request", "list", "--provider", DEMO_UKPRN], more].concat(),
+            None,
+        );
         assert_eq!((ended.status(), ended.stderr()), (0, ""));
         rows(ended.stdout())
     };
     assert_eq!(list(&[]).len(), 3 * SERVED.len());
     for version in SERVED {
         let label = version.label.to_string();
-        let refused = list(&["--version", &label, "--outcome", "refused", "--code", "blank"]);
-        let [row] = &refused[..] else { panic!("{refused:?}") };
+        let refused = list(&[
+            "--version",
+            &label,
+            "--outcome",
+            "refused",
+            "--code",
+            "blank",
+        ]);
+        let [row] = &refused[..] else {
+            panic!("{refused:?}")
+        };
         assert_eq!(row[1..5], ["422", "POST", "POST /trainees", &label]);
         assert_eq!(row.last().unwrap(), "blank last_name");
-        assert_eq!(list(&["--version", &label, "--outcome", "accepted"])[0][1..4], ["200", "GET", "GET /trainees"]);
+        assert_eq!(
+            list(&["--version", &label, "--outcome", "accepted"])[0][1..4],
+            ["200", "GET", "GET /trainees"]
+        );
         assert_eq!(list(&["--version", &label, "--status", "4xx"]).len(), 2);
     }
     let ended = place.run(&["request", "refused", "--provider", DEMO_UKPRN], None);
@@ -87,7 +124,11 @@ fn what_a_server_logged_is_there_when_it_has_stopped() {
     assert_eq!((ended.status(), most.len()), (0, 2 * SERVED.len()));
     for version in SERVED {
         let help = format!("/docs/{}/problems#blank", version.label);
-        assert!(most.iter().any(|row| row[0] == "1" && row.last() == Some(&help)), "{most:?}");
+        assert!(
+            most.iter()
+                .any(|row| row[0] == "1" && row.last() == Some(&help)),
+            "{most:?}"
+        );
     }
 }
 
@@ -124,21 +165,55 @@ fn requests_are_listed_page_by_page_and_those_of_one_provider_alone() {
         ]
     );
     let after = first.stdout().trim_end().rsplit(' ').next().unwrap();
-    let second = place.run(&["request", "list", "--provider", "10000001", "--after", after], None);
-    let ids: Vec<String> = listed.into_iter().chain(rows(second.stdout())).map(|row| row[6].clone()).collect();
-    assert_eq!(ids, (0..60).rev().map(|number| format!("r{number}")).collect::<Vec<_>>());
+    let second = place.run(
+        &[
+            "request",
+            "list",
+            "--provider",
+            "10000001",
+            "--after",
+            after,
+        ],
+        None,
+    );
+    let ids: Vec<String> = listed
+        .into_iter()
+        .chain(rows(second.stdout()))
+        .map(|row| row[6].clone())
+        .collect();
+    assert_eq!(
+        ids,
+        (0..60)
+            .rev()
+            .map(|number| format!("r{number}"))
+            .collect::<Vec<_>>()
+    );
     assert!(!second.stdout().contains("--after"), "{}", second.stdout());
     let other = place.run(&["request", "list", "--provider", "10000002"], None);
-    assert_eq!(rows(other.stdout()).iter().map(|row| row[6].as_str()).collect::<Vec<_>>(), ["other"]);
+    assert_eq!(
+        rows(other.stdout())
+            .iter()
+            .map(|row| row[6].as_str())
+            .collect::<Vec<_>>(),
+        ["other"]
+    );
 }
 
 #[test]
 fn what_cannot_be_looked_for_is_refused() {
     let place = Workplace::migrated();
-    for command in [vec!["request", "list"], vec!["request", "refused"], vec!["usage", "export"]] {
+    for command in [
+        vec!["request", "list"],
+        vec!["request", "refused"],
+        vec!["usage", "export"],
+    ] {
         let ended = place.run(&[&command[..], &["--provider", "10000009"]].concat(), None);
         assert_eq!((ended.status(), ended.stdout()), (1, ""), "{command:?}");
-        assert!(ended.stderr().contains("no provider has this ukprn"), "{}", ended.stderr());
+        assert!(
+            ended.stderr().contains("no provider has this ukprn"),
+            "{}",
+            ended.stderr()
+        );
         assert_eq!(place.run(&command, None).status(), 2, "{command:?}");
     }
     for (option, value) in [
@@ -149,7 +224,10 @@ fn what_cannot_be_looked_for_is_refused() {
         ("--after", "x"),
         ("--outcome", "lost"),
     ] {
-        let ended = place.run(&["request", "list", "--provider", "10000001", option, value], None);
+        let ended = place.run(
+            &["request", "list", "--provider", "10000001", option, value],
+            None,
+        );
         assert_eq!(ended.status(), 2, "{option}");
     }
 }
@@ -174,19 +252,32 @@ fn usage_is_exported_by_month_for_one_provider() {
         ),
     );
     let export = |more: &[&str]| {
-        let ended = place.run(&[&["usage", "export", "--provider", "10000001"], more].concat(), None);
+        let ended = place.run(
+            &[&["usage", "export", "--provider", "10000001"], more].concat(),
+            None,
+        );
         assert_eq!((ended.status(), ended.stderr()), (0, ""));
         ended.stdout().to_owned()
     };
-    let expected =
-        format!("month,version,endpoint,requests\n{this},{older},POST /trainees,40\n{this},{newest},GET /info,7\n");
+    let expected = format!(
+        "month,version,endpoint,requests\n{this},{older},POST /trainees,40\n{this},{newest},GET /info,7\n"
+    );
     assert_eq!(export(&[]), expected);
     assert_eq!(export(&["--months", "1"]), expected);
     let picture = export(&["--format", "svg"]);
-    assert!(picture.starts_with("<svg ") && picture.ends_with("</svg>\n"), "{picture}");
-    assert!(picture.contains(&format!("{this}: {older} 40, {newest} 7.")), "{picture}");
+    assert!(
+        picture.starts_with("<svg ") && picture.ends_with("</svg>\n"),
+        "{picture}"
+    );
+    assert!(
+        picture.contains(&format!("{this}: {older} 40, {newest} 7.")),
+        "{picture}"
+    );
     // The report of all is as before.
-    let report = place.run(&["usage", "--provider", "10000002", "--format", "json"], None);
+    let report = place.run(
+        &["usage", "--provider", "10000002", "--format", "json"],
+        None,
+    );
     let report: Value = serde_json::from_str(report.stdout()).unwrap();
     assert_eq!(report["total"]["requests"], json!(5));
 }
@@ -213,13 +304,24 @@ fn empty_lists_say_none() {
             ended.stderr()
         );
     }
-    for arguments in [&["request", "refused", "--provider", "10000001"][..], &["usage"]] {
+    for arguments in [
+        &["request", "refused", "--provider", "10000001"][..],
+        &["usage"],
+    ] {
         let ended = place.run(arguments, None);
-        assert!(ended.stdout().starts_with("none\n\nsince "), "{arguments:?}: {}", ended.stdout());
+        assert!(
+            ended.stdout().starts_with("none\n\nsince "),
+            "{arguments:?}: {}",
+            ended.stdout()
+        );
     }
     let empty = Workplace::migrated();
     for list in ["provider", "token"] {
-        assert_eq!(empty.run(&[list, "list"], None).stdout(), "none\n", "{list}");
+        assert_eq!(
+            empty.run(&[list, "list"], None).stdout(),
+            "none\n",
+            "{list}"
+        );
     }
 }
 
@@ -228,8 +330,16 @@ fn filters_that_can_match_nothing_are_refused() {
     let place = logged(1);
     let list = ["request", "list", "--provider", "10000001"];
     for (option, value, expected) in [
-        ("--version", "v9", "no version is called v9; there are v2025.0, "),
-        ("--version", "v1999.0", "no version is called v1999.0; there are v2025.0, "),
+        (
+            "--version",
+            "v9",
+            "no version is called v9; there are v2025.0, ",
+        ),
+        (
+            "--version",
+            "v1999.0",
+            "no version is called v1999.0; there are v2025.0, ",
+        ),
         (
             "--request-id",
             "none",
@@ -241,9 +351,28 @@ fn filters_that_can_match_nothing_are_refused() {
         ("--token", "2", "no token has this number"),
     ] {
         let ended = place.run(&[&list[..], &[option, value]].concat(), None);
-        assert!(ended.status() != 0 && ended.stdout().is_empty(), "{option} {value}: {}", ended.stdout());
-        assert!(ended.stderr().contains(expected), "{option} {value}: {}", ended.stderr());
+        assert!(
+            ended.status() != 0 && ended.stdout().is_empty(),
+            "{option} {value}: {}",
+            ended.stdout()
+        );
+        assert!(
+            ended.stderr().contains(expected),
+            "{option} {value}: {}",
+            ended.stderr()
+        );
     }
-    let again = place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None);
-    assert!(again.stderr().contains("there is a provider with this ukprn already"), "{}", again.stderr());
+    let again = place.run(
+        &[
+            "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+        ],
+        None,
+    );
+    assert!(
+        again
+            .stderr()
+            .contains("there is a provider with this ukprn already"),
+        "{}",
+        again.stderr()
+    );
 }

@@ -14,27 +14,46 @@ use super::support::Workplace;
 use super::support::running::{PATIENCE, Running, ask, header, reply, rest, trickle};
 
 /// The times of a server, with so many seconds that no test waits for them.
-const TIMES: [(&str, &str); 3] = [("--header-timeout", "600"), ("--body-timeout", "600"), ("--keep-alive", "600")];
+const TIMES: [(&str, &str); 3] = [
+    ("--header-timeout", "600"),
+    ("--body-timeout", "600"),
+    ("--keep-alive", "600"),
+];
 
 const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n";
 
 /// A server that waits no longer than two seconds for what is named, and for nothing else.
 fn impatient(workplace: &Workplace, of: &[&str]) -> Running {
-    let arguments: Vec<&str> =
-        TIMES.iter().flat_map(|(name, long)| [*name, if of.contains(name) { "2" } else { *long }]).collect();
+    let arguments: Vec<&str> = TIMES
+        .iter()
+        .flat_map(|(name, long)| [*name, if of.contains(name) { "2" } else { *long }])
+        .collect();
     Running::start(workplace, &arguments)
 }
 
 /// A token of a provider.
 fn token(workplace: &Workplace) -> String {
-    let added = workplace.run(&["provider", "add", "--ukprn", "10000001", "--name", "A University"], None);
+    let added = workplace.run(
+        &[
+            "provider",
+            "add",
+            "--ukprn",
+            "10000001",
+            "--name",
+            "A University",
+        ],
+        None,
+    );
     assert_eq!(added.status(), 0, "{}", added.stderr());
     issue_token(workplace, "slow")
 }
 
 /// Another token of the provider.
 fn issue_token(workplace: &Workplace, name: &str) -> String {
-    let issued = workplace.run(&["token", "issue", "--provider", "10000001", "--name", name], None);
+    let issued = workplace.run(
+        &["token", "issue", "--provider", "10000001", "--name", name],
+        None,
+    );
     issued.stdout().trim().to_owned()
 }
 
@@ -87,7 +106,8 @@ fn pages_wait_no_longer_for_a_body() {
 /// The largest body, in bytes.
 const LARGE: usize = 1_048_576;
 
-/// Begins to register a trainee in the newest version: with a body of so many bytes, of which these come.
+/// Begins to register a trainee in the newest version: with a body of so many bytes, of which these
+/// come.
 fn begin_post(server: &Running, token: &str, header: &str, length: usize, body: &str) -> TcpStream {
     let newest = SERVED.last().unwrap().label;
     let mut stream = server.connect();
@@ -108,8 +128,9 @@ fn finds_no_room(told: &str) -> bool {
 /// The most large bodies that one token may hold before a further one finds no memory.
 const MAX_HELD: usize = 30;
 
-/// Holds large bodies, each without its last byte, until requests find no memory for their own. One that is refused may have
-/// met the memory of the one before, which is given back after its reply; three in a row have not.
+/// Holds large bodies, each without its last byte, until requests find no memory for their own. One
+/// that is refused may have met the memory of the one before, which is given back after its reply;
+/// three in a row have not.
 fn hold_until_refused(server: &Running, token: &str, send: impl Fn() -> String) -> Vec<TcpStream> {
     let body = format!("{{}}{}", " ".repeat(LARGE - 3));
     let mut held = Vec::new();
@@ -137,18 +158,31 @@ fn large_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
 
     assert!(reply(&mut begin_post(&server, &token, "", 2, "{}")).starts_with("HTTP/1.1 422 "));
     let told = send_with(&other);
-    assert!(told.starts_with("HTTP/1.1 422 "), "another token finds no memory: {told}");
+    assert!(
+        told.starts_with("HTTP/1.1 422 "),
+        "another token finds no memory: {told}"
+    );
     // A client that waits to be asked for its body is refused without sending any of it.
-    let told = reply(&mut begin_post(&server, &token, "Expect: 100-continue\r\n", LARGE, ""));
+    let told = reply(&mut begin_post(
+        &server,
+        &token,
+        "Expect: 100-continue\r\n",
+        LARGE,
+        "",
+    ));
     assert!(finds_no_room(&told), "{told}");
 
     let told = held.iter_mut().map(|stream| ask(stream, " "));
-    let (taken, refused): (Vec<_>, Vec<_>) = told.partition(|told| told.starts_with("HTTP/1.1 422 "));
+    let (taken, refused): (Vec<_>, Vec<_>) =
+        told.partition(|told| told.starts_with("HTTP/1.1 422 "));
     assert!(taken.len() >= 7, "{refused:?}");
     for told in refused {
         assert!(finds_no_room(&told), "{told}");
     }
-    assert!(send().starts_with("HTTP/1.1 422 "), "the memory is not given back");
+    assert!(
+        send().starts_with("HTTP/1.1 422 "),
+        "the memory is not given back"
+    );
 }
 
 #[test]
@@ -164,12 +198,17 @@ fn chunked_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
              Transfer-Encoding: chunked\r\n\r\n"
         );
         let piece = format!("10000\r\n{}\r\n", " ".repeat(65_536));
-        stream.write_all((head + &piece.repeat(15)).as_bytes()).unwrap();
+        stream
+            .write_all((head + &piece.repeat(15)).as_bytes())
+            .unwrap();
         stream
     };
     let mut held: Vec<TcpStream> = (0..12).map(|_| begin()).collect();
     let replies: Vec<String> = held.iter_mut().filter_map(early_reply).collect();
-    assert!((3..=5).contains(&replies.len()) && replies.iter().all(|reply| finds_no_room(reply)), "{replies:?}");
+    assert!(
+        (3..=5).contains(&replies.len()) && replies.iter().all(|reply| finds_no_room(reply)),
+        "{replies:?}"
+    );
     drop(held);
     let begun = Instant::now();
     while let Some(told) = early_reply(&mut begin()) {
@@ -179,7 +218,9 @@ fn chunked_bodies_that_do_not_end_take_the_share_of_their_token_alone() {
 
 /// What the server answers to a request that has not ended, if anything.
 fn early_reply(stream: &mut TcpStream) -> Option<String> {
-    stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
     stream.peek(&mut [0]).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     Some(reply(stream))
@@ -192,7 +233,15 @@ fn a_request_that_is_sent_again_with_its_key_is_known_again_once_there_is_room_f
     let server = impatient(&workplace, &[]);
     let body = demo::example(SERVED.last().unwrap());
     let body = format!("{body}{}", " ".repeat(LARGE - body.len()));
-    let send = || reply(&mut begin_post(&server, &token, "Idempotency-Key: again\r\n", LARGE, &body));
+    let send = || {
+        reply(&mut begin_post(
+            &server,
+            &token,
+            "Idempotency-Key: again\r\n",
+            LARGE,
+            &body,
+        ))
+    };
     let first = send();
     assert!(first.starts_with("HTTP/1.1 201 "), "{first}");
 
@@ -205,13 +254,18 @@ fn a_request_that_is_sent_again_with_its_key_is_known_again_once_there_is_room_f
         }
         assert!(begun.elapsed() < PATIENCE, "the room is not given back");
     };
-    assert!(again.starts_with("HTTP/1.1 201 ") && header(&again, "idempotent-replayed") == Some("true"), "{again}");
+    assert!(
+        again.starts_with("HTTP/1.1 201 ") && header(&again, "idempotent-replayed") == Some("true"),
+        "{again}"
+    );
 }
 
 /// Whether the request is answered that there were too many, although its body does not come.
 fn is_refused_unread(mut stream: &TcpStream) -> bool {
     let mut status = [0; 12];
-    stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_millis(200)))
+        .unwrap();
     stream.read_exact(&mut status).is_ok() && &status == b"HTTP/1.1 429"
 }
 
@@ -222,14 +276,21 @@ fn bodies_of_requests_without_a_valid_token_take_no_room_from_others() {
     let server = impatient(&workplace, &[]);
     let invented = format!("sandbox_{:064x}", 7);
     let body = " ".repeat(LARGE - 1);
-    let mut unfinished: Vec<TcpStream> = (0..45).map(|_| begin_post(&server, &invented, "", LARGE, &body)).collect();
-    assert!(reply(&mut unfinished[0]).starts_with("HTTP/1.1 401 "), "the body was waited for");
+    let mut unfinished: Vec<TcpStream> = (0..45)
+        .map(|_| begin_post(&server, &invented, "", LARGE, &body))
+        .collect();
+    assert!(
+        reply(&mut unfinished[0]).starts_with("HTTP/1.1 401 "),
+        "the body was waited for"
+    );
     // The server sees the token for the first time, and has room for the body.
     let whole = format!("{{}}{}", " ".repeat(LARGE - 2));
     let told = reply(&mut begin_post(&server, &token, "", LARGE, &whole));
     assert!(told.starts_with("HTTP/1.1 422 "), "{told}");
     // Beyond the limit of the address, nothing is read.
-    let beyond: Vec<TcpStream> = (0..40).map(|_| begin_post(&server, &invented, "", LARGE, "")).collect();
+    let beyond: Vec<TcpStream> = (0..40)
+        .map(|_| begin_post(&server, &invented, "", LARGE, ""))
+        .collect();
     assert!(beyond.iter().any(is_refused_unread));
     drop(unfinished);
 }
@@ -243,7 +304,9 @@ fn forms_of_public_pages_take_no_room_from_others() {
     let body = "x".repeat(FORM_BYTES - 1);
     let begin_form = |body: &str| {
         let mut stream = server.connect();
-        let head = format!("POST /docs/migrate HTTP/1.1\r\nHost: register\r\nContent-Length: {FORM_BYTES}\r\n\r\n");
+        let head = format!(
+            "POST /docs/migrate HTTP/1.1\r\nHost: register\r\nContent-Length: {FORM_BYTES}\r\n\r\n"
+        );
         stream.write_all(head.as_bytes()).unwrap();
         stream.write_all(body.as_bytes()).unwrap();
         stream
@@ -277,7 +340,9 @@ fn a_later_head_that_trickles_is_not_waited_for() {
     let server = hasty(&workplace);
     let mut stream = server.connect();
     assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
-    stream.write_all(b"GET /api/versions HTTP/1.1\r\nX: ").unwrap();
+    stream
+        .write_all(b"GET /api/versions HTTP/1.1\r\nX: ")
+        .unwrap();
     trickle(&stream, "x");
 }
 
@@ -300,10 +365,18 @@ fn a_body_without_an_end_is_not_taken_for_long_wherever_it_is_sent() {
     let server = impatient(&workplace, &[]);
     let piece = format!("10000\r\n{}\r\n", " ".repeat(65_536));
     let trainees = format!("/api/{}/trainees", SERVED[0].label);
-    for (path, token) in [("/nowhere", ""), (&*trainees, ""), (&*trainees, &*token), ("/docs/translate", "")] {
+    for (path, token) in [
+        ("/nowhere", ""),
+        (&*trainees, ""),
+        (&*trainees, &*token),
+        ("/docs/translate", ""),
+    ] {
         let mut stream = server.connect();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n");
-        stream.write_all(format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes()).unwrap();
+        let head =
+            format!("POST {path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n");
+        stream
+            .write_all(format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes())
+            .unwrap();
         let begun = Instant::now();
         while stream.write_all(piece.as_bytes()).is_ok() {
             assert!(begun.elapsed() < PATIENCE, "{path} takes whatever comes");
@@ -325,7 +398,10 @@ fn a_client_that_does_not_take_its_replies_is_not_waited_for() {
             break error;
         }
     };
-    let kinds = [std::io::ErrorKind::ConnectionReset, std::io::ErrorKind::BrokenPipe];
+    let kinds = [
+        std::io::ErrorKind::ConnectionReset,
+        std::io::ErrorKind::BrokenPipe,
+    ];
     assert!(kinds.contains(&closed.kind()), "{closed}");
 }
 
@@ -338,8 +414,13 @@ fn connections_beyond_the_most_wait_until_there_is_room() {
     let mut second = server.connect();
     second.write_all(GET.as_bytes()).unwrap();
     let patience = second.read_timeout().unwrap();
-    second.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
-    assert!(TcpStream::peek(&second, &mut [0]).is_err(), "the second connection was taken beside the first");
+    second
+        .set_read_timeout(Some(Duration::from_millis(500)))
+        .unwrap();
+    assert!(
+        TcpStream::peek(&second, &mut [0]).is_err(),
+        "the second connection was taken beside the first"
+    );
     second.set_read_timeout(patience).unwrap();
     // The first is as good as it was.
     assert!(ask(&mut first, GET).starts_with("HTTP/1.1 200 "));

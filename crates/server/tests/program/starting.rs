@@ -57,8 +57,15 @@ fn an_address_that_cannot_be_listened_on_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     // The registers of organisations are not empty in a sandbox, so nothing else is said.
-    let serve = |address: &str| workplace.run(&["serve", "--registry", "off", "--listen", address], None);
-    require_one_line(&serve(&address), &[&format!("cannot listen on {address}"), "choose another port with --listen"]);
+    let serve =
+        |address: &str| workplace.run(&["serve", "--registry", "off", "--listen", address], None);
+    require_one_line(
+        &serve(&address),
+        &[
+            &format!("cannot listen on {address}"),
+            "choose another port with --listen",
+        ],
+    );
     require_one_line(&serve("203.0.113.1:8080"), &["an address of this machine"]);
     require_one_line(&serve("8080"), &["an address and a port"]);
 }
@@ -67,9 +74,21 @@ fn an_address_that_cannot_be_listened_on_is_named() {
 fn a_database_that_cannot_be_used_is_named_without_its_address() {
     let workplace = Workplace::new();
     for (url, texts) in [
-        ("postgres://register:secret@127.0.0.1:1/register", ["database cannot be reached", "that the database runs"]),
-        ("sqlite:///proc/none/register.db", ["folder of the database file cannot be made", "check --database-url"]),
-        ("mysql://register:secret@host/register", ["database address must be", "check --database-url"]),
+        (
+            "postgres://register:secret@127.0.0.1:1/register",
+            ["database cannot be reached", "that the database runs"],
+        ),
+        (
+            "sqlite:///proc/none/register.db",
+            [
+                "folder of the database file cannot be made",
+                "check --database-url",
+            ],
+        ),
+        (
+            "mysql://register:secret@host/register",
+            ["database address must be", "check --database-url"],
+        ),
     ] {
         let ended = workplace.run(&["serve", "--database-url", url], None);
         require_one_line(&ended, &texts);
@@ -80,13 +99,31 @@ fn a_database_that_cannot_be_used_is_named_without_its_address() {
 #[test]
 fn every_command_states_what_to_do_about_a_database_that_it_cannot_use() {
     let workplace = Workplace::on_sqlite();
-    let file = workplace.write("text.db", "this is no database, whatever its name is\n".repeat(100));
+    let file = workplace.write(
+        "text.db",
+        "this is no database, whatever its name is\n".repeat(100),
+    );
     let text = format!("sqlite://{}", file.display());
     let postgres = "postgres://register:secret@127.0.0.1:1/register";
-    for command in [&["provider", "list"][..], &["migrate"], &["migrate", "--check"], &["check"]] {
+    for command in [
+        &["provider", "list"][..],
+        &["migrate"],
+        &["migrate", "--check"],
+        &["check"],
+    ] {
         let run = |url| workplace.run(&[command, &["--database-url", url]].concat(), None);
-        require_one_line(&run(&text), &[file.to_str().unwrap(), "not a database", "check --database-url"]);
-        require_one_line(&run(postgres), &["database cannot be reached", "check --database-url"]);
+        require_one_line(
+            &run(&text),
+            &[
+                file.to_str().unwrap(),
+                "not a database",
+                "check --database-url",
+            ],
+        );
+        require_one_line(
+            &run(postgres),
+            &["database cannot be reached", "check --database-url"],
+        );
         assert!(!run(postgres).stderr().contains("secret"));
     }
 }
@@ -101,8 +138,18 @@ fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
     }
     let copy = folder.join("copy.db").display().to_string();
     for arguments in [&["provider", "list"][..], &["migrate"], &["backup", &copy]] {
-        let ended = Ended(as_ordinary_user(workplace.command(arguments, None)).output().unwrap());
-        require_one_line(&ended, &[file.to_str().unwrap(), "run the command as the user of the service"]);
+        let ended = Ended(
+            as_ordinary_user(workplace.command(arguments, None))
+                .output()
+                .unwrap(),
+        );
+        require_one_line(
+            &ended,
+            &[
+                file.to_str().unwrap(),
+                "run the command as the user of the service",
+            ],
+        );
     }
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
 }
@@ -119,22 +166,57 @@ fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_w
         // Whatever it says of the address comes later.
         &["serve", "--listen", "203.0.113.1:8080"][..],
         &["migrate"],
-        &["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"],
+        &[
+            "provider", "add", "--ukprn", "10000001", "--name", "Ashdown",
+        ],
         &["provider", "close", "10000001"],
-        &["token", "issue", "--provider", "10000001", "--name", "Records"],
+        &[
+            "token",
+            "issue",
+            "--provider",
+            "10000001",
+            "--name",
+            "Records",
+        ],
         &["token", "revoke", "1"],
         &["user", "sign-out", "--all"],
         &["registry", "award", "3xampleTra1neeWh1sNotTh1"],
-        &["sandbox", "seed", "--provider", "10000001", "--trainees", "1"],
-        &["trainee", "erase", "3xampleTra1neeWh1sNotTh1", "--provider", "10000001", "--ground", "case 17", "--yes"],
+        &[
+            "sandbox",
+            "seed",
+            "--provider",
+            "10000001",
+            "--trainees",
+            "1",
+        ],
+        &[
+            "trainee",
+            "erase",
+            "3xampleTra1neeWh1sNotTh1",
+            "--provider",
+            "10000001",
+            "--ground",
+            "case 17",
+            "--yes",
+        ],
         &["history", "remove", "--before", "2026-01"],
     ] {
-        let ended = Ended(as_ordinary_user(workplace.command(arguments, None)).output().unwrap());
-        let texts = [file.to_str().unwrap(), "database is read-only", "run the command as the user of the service"];
+        let ended = Ended(
+            as_ordinary_user(workplace.command(arguments, None))
+                .output()
+                .unwrap(),
+        );
+        let texts = [
+            file.to_str().unwrap(),
+            "database is read-only",
+            "run the command as the user of the service",
+        ];
         require_one_line(&ended, &texts);
     }
     // One that only reads does not mind.
-    let listed = as_ordinary_user(workplace.command(&["provider", "list"], None)).output().unwrap();
+    let listed = as_ordinary_user(workplace.command(&["provider", "list"], None))
+        .output()
+        .unwrap();
     assert!(listed.status.success(), "{listed:?}");
 }
 
@@ -142,8 +224,12 @@ fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_w
 fn give_to_ordinary_user(workplace: &Workplace) {
     if is_root() {
         let folder = workplace.path("");
-        let files = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-        files.chain([folder]).for_each(|path| chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap());
+        let files = fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        files
+            .chain([folder])
+            .for_each(|path| chown(path, Some(OTHER_USER), Some(OTHER_USER)).unwrap());
     }
 }
 
@@ -152,7 +238,13 @@ fn a_folder_of_lists_that_cannot_be_read_is_named() {
     let workplace = Workplace::new();
     let missing = workplace.path("missing");
     let ended = workplace.run(&["serve", "--reference-data"], Some(&missing));
-    require_one_line(&ended, &[missing.to_str().unwrap(), "`reference-data export` writes a folder of lists"]);
+    require_one_line(
+        &ended,
+        &[
+            missing.to_str().unwrap(),
+            "`reference-data export` writes a folder of lists",
+        ],
+    );
 }
 
 #[test]
@@ -167,7 +259,10 @@ fn a_certificate_that_cannot_be_used_is_named() {
     let missing = workplace.path("missing.pem");
     let serve = |chain: &Path, key: &Path| {
         let [chain, key] = [chain, key].map(|path| path.to_str().unwrap().to_owned());
-        workplace.run(&["serve", "--tls-certificate", &chain, "--tls-key", &key], None)
+        workplace.run(
+            &["serve", "--tls-certificate", &chain, "--tls-key", &key],
+            None,
+        )
     };
     for (chain, key, texts) in [
         (&missing, &key, ["cannot read", "missing.pem"]),
@@ -175,7 +270,11 @@ fn a_certificate_that_cannot_be_used_is_named() {
         (&none, &key, ["none.pem holds no certificate", "PEM"]),
         (&chain, &none, ["none.pem holds no private key", "PEM"]),
         (&key, &key, ["key.pem holds no certificate", "PEM"]),
-        (&chain, &other_key, ["other.pem is not the key of", "chain.pem"]),
+        (
+            &chain,
+            &other_key,
+            ["other.pem is not the key of", "chain.pem"],
+        ),
     ] {
         require_one_line(&serve(chain, key), &texts);
     }
@@ -187,16 +286,26 @@ fn a_certificate_that_cannot_be_used_is_named() {
 #[test]
 fn a_clock_that_is_behind_the_register_refuses_the_start() {
     let workplace = Workplace::new();
-    for arguments in
-        ["provider add --ukprn 10000001 --name University", "sandbox seed --provider 10000001 --trainees 1"]
-    {
+    for arguments in [
+        "provider add --ukprn 10000001 --name University",
+        "sandbox seed --provider 10000001 --trainees 1",
+    ] {
         let ended = workplace.run(&arguments.split(' ').collect::<Vec<_>>(), None);
         assert_eq!(ended.status(), 0, "{}", ended.stderr());
     }
     Running::start(&workplace, &[]);
-    execute(&workplace.url(), "UPDATE changes SET changed_at = '2999-01-01 00:00:00'");
+    execute(
+        &workplace.url(),
+        "UPDATE changes SET changed_at = '2999-01-01 00:00:00'",
+    );
     let ended = workplace.run(&["serve", "--listen", "127.0.0.1:0"], None);
-    require_one_line(&ended, &["the register was changed at 2999-01-01T00:00:00Z", "--clock-check warn"]);
+    require_one_line(
+        &ended,
+        &[
+            "the register was changed at 2999-01-01T00:00:00Z",
+            "--clock-check warn",
+        ],
+    );
     let mut server = Running::begin(&workplace, &["--clock-check", "warn"]);
     server.wait_for("the register was changed at 2999-01-01T00:00:00Z");
     server.wait_until_it_listens();
@@ -206,49 +315,143 @@ fn a_clock_that_is_behind_the_register_refuses_the_start() {
 fn pages_of_operators_that_nothing_serves_end_the_start() {
     let workplace = Workplace::new();
     let refused = |arguments: &[&str], text: &str| {
-        let ended = workplace.run(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat(), None);
+        let ended = workplace.run(
+            &[&["serve", "--listen", "127.0.0.1:0"], arguments].concat(),
+            None,
+        );
         require_one_line(&ended, &[text]);
     };
-    refused(&["--settings", "off", "--operator-pages", "settings"], "--operator-pages settings is for the pages");
-    let production = ["--environment", "production", "--operator-pages", "settings"];
+    refused(
+        &["--settings", "off", "--operator-pages", "settings"],
+        "--operator-pages settings is for the pages",
+    );
+    let production = [
+        "--environment",
+        "production",
+        "--operator-pages",
+        "settings",
+    ];
     refused(&production, "which are off: see --settings");
-    refused(&["--operator-pages", "operator-listener"], "which is off: see --operator-listen");
+    refused(
+        &["--operator-pages", "operator-listener"],
+        "which is off: see --operator-listen",
+    );
 }
 
 #[test]
 fn values_that_cannot_be_used_are_refused_in_words_of_the_command_line() {
     let workplace = Workplace::migrated();
     for (arguments, text) in [
-        (&["serve", "--settings", "yes"][..], "must be on, off, or an address and a port"),
-        (&["serve", "--settings-url", "register.example"], "must be a scheme and a host"),
-        (&["serve", "--body-timeout", "0"], "must be a whole number from 1"),
-        (&["serve", "--rate-window", "0"], "must be a whole number from 1"),
-        (&["serve", "--max-connections", "0"], "must be a whole number from 1"),
-        (&["serve", "--rate-limit", "abc"], "must be a whole number from 0"),
-        (&["serve", "--shadow-share", "abc"], "must be a whole number from 0 to 100"),
-        (&["usage", "export", "--months", "abc"], "must be a whole number from 1 to "),
-        (&["version", "readiness", "--days", "0"], "must be a whole number from 1 to "),
+        (
+            &["serve", "--settings", "yes"][..],
+            "must be on, off, or an address and a port",
+        ),
+        (
+            &["serve", "--settings-url", "register.example"],
+            "must be a scheme and a host",
+        ),
+        (
+            &["serve", "--body-timeout", "0"],
+            "must be a whole number from 1",
+        ),
+        (
+            &["serve", "--rate-window", "0"],
+            "must be a whole number from 1",
+        ),
+        (
+            &["serve", "--max-connections", "0"],
+            "must be a whole number from 1",
+        ),
+        (
+            &["serve", "--rate-limit", "abc"],
+            "must be a whole number from 0",
+        ),
+        (
+            &["serve", "--shadow-share", "abc"],
+            "must be a whole number from 0 to 100",
+        ),
+        (
+            &["usage", "export", "--months", "abc"],
+            "must be a whole number from 1 to ",
+        ),
+        (
+            &["version", "readiness", "--days", "0"],
+            "must be a whole number from 1 to ",
+        ),
         (&["token", "rotate", "x"], "must be a whole number from 1"),
         (&["user", "remove", "0"], "must be a whole number from 1"),
         (
-            &["token", "issue", "--provider", "10000001", "--name", "a", "--expires", "2026-02-30"],
+            &[
+                "token",
+                "issue",
+                "--provider",
+                "10000001",
+                "--name",
+                "a",
+                "--expires",
+                "2026-02-30",
+            ],
             "there is no such day",
         ),
-        (&["user", "activity", "--since", "2026-13-01"], "there is no such day"),
-        (&["user", "activity", "--since", "1.3.2026"], "has the form YYYY-MM-DD"),
-        (&["history", "remove", "--before", "2026-13"], "'--before <YYYY-MM>': there is no such month"),
-        (&["history", "remove", "--before", "2026-1"], "'--before <YYYY-MM>': a month has the form YYYY-MM"),
-        (&["history", "remove", "--before", "2999-01"], " is not over, and is the latest month that can be given"),
+        (
+            &["user", "activity", "--since", "2026-13-01"],
+            "there is no such day",
+        ),
+        (
+            &["user", "activity", "--since", "1.3.2026"],
+            "has the form YYYY-MM-DD",
+        ),
+        (
+            &["history", "remove", "--before", "2026-13"],
+            "'--before <YYYY-MM>': there is no such month",
+        ),
+        (
+            &["history", "remove", "--before", "2026-1"],
+            "'--before <YYYY-MM>': a month has the form YYYY-MM",
+        ),
+        (
+            &["history", "remove", "--before", "2999-01"],
+            " is not over, and is the latest month that can be given",
+        ),
         (&["audit", "none"], "an identifier has 24 characters"),
-        (&["registry", "award", "none"], "an identifier has 24 characters"),
-        (&["trainee", "erase", "none", "--provider", "10000001", "--ground", "a"], "an identifier has 24 characters"),
-        (&["provider", "add", "--ukprn", "1000001", "--name", "a"], "a UKPRN has 8 digits"),
+        (
+            &["registry", "award", "none"],
+            "an identifier has 24 characters",
+        ),
+        (
+            &[
+                "trainee",
+                "erase",
+                "none",
+                "--provider",
+                "10000001",
+                "--ground",
+                "a",
+            ],
+            "an identifier has 24 characters",
+        ),
+        (
+            &["provider", "add", "--ukprn", "1000001", "--name", "a"],
+            "a UKPRN has 8 digits",
+        ),
         (&["provider", "close", "1000001"], "a UKPRN has 8 digits"),
         (&["usage", "--provider", "1000001"], "a UKPRN has 8 digits"),
-        (&["request", "list", "--provider", "1000001"], "a UKPRN has 8 digits"),
+        (
+            &["request", "list", "--provider", "1000001"],
+            "a UKPRN has 8 digits",
+        ),
     ] {
         let ended = workplace.run(arguments, None);
-        assert_eq!((ended.status(), ended.stdout()), (2, ""), "{arguments:?}: {}", ended.stderr());
-        assert!(ended.stderr().contains(text), "{arguments:?}: {}", ended.stderr());
+        assert_eq!(
+            (ended.status(), ended.stdout()),
+            (2, ""),
+            "{arguments:?}: {}",
+            ended.stderr()
+        );
+        assert!(
+            ended.stderr().contains(text),
+            "{arguments:?}: {}",
+            ended.stderr()
+        );
     }
 }

@@ -10,8 +10,7 @@ use super::support::running::{Running, ask, reply, rest};
 
 const GET: &str = "GET /api/versions HTTP/1.1\r\nHost: register\r\n\r\n";
 /// The beginning of a request that is not answered before two more bytes have come.
-const BEGUN: &str =
-    "POST /docs/translate HTTP/1.1\r\nHost: register\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
+const BEGUN: &str = "POST /docs/translate HTTP/1.1\r\nHost: register\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n";
 /// What the server says when it has begun to work on that.
 const GO_ON: &str = "HTTP/1.1 100 Continue\r\n\r\n";
 
@@ -35,7 +34,8 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
         let mut stream = begin(&server);
         server.signal(signal);
         server.wait_for(&format!("SIG{signal}: stopping"));
-        // Connections on which nothing is asked are closed, which shows that the server takes no more requests.
+        // Connections on which nothing is asked are closed, which shows that the server takes no
+        // more requests.
         assert_eq!(rest(&mut idle), "");
         stream.write_all(b"{}").unwrap();
         let answer = reply(&mut stream);
@@ -49,9 +49,17 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
 #[test]
 fn what_is_in_flight_on_a_listener_of_the_settings_is_answered_too() {
     let workplace = Workplace::new();
-    let mut server = Running::begin(&workplace, &["--settings", "127.0.0.1:0", "--drain-time", "600"]);
+    let mut server = Running::begin(
+        &workplace,
+        &["--settings", "127.0.0.1:0", "--drain-time", "600"],
+    );
     let line = server.wait_for("settings are at http://");
-    let settings = line.split_once("settings are at http://").unwrap().1.trim().to_owned();
+    let settings = line
+        .split_once("settings are at http://")
+        .unwrap()
+        .1
+        .trim()
+        .to_owned();
     server.wait_until_it_listens();
     let mut stream = TcpStream::connect(settings).unwrap();
     let head = "POST /settings/sign-in HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\
@@ -100,7 +108,11 @@ fn a_server_that_stops_later_takes_requests_meanwhile() {
 
 #[test]
 fn a_second_signal_ends_the_server_at_once() {
-    for (first, second, status) in [("TERM", "TERM", 143), ("TERM", "INT", 130), ("INT", "INT", 130)] {
+    for (first, second, status) in [
+        ("TERM", "TERM", 143),
+        ("TERM", "INT", 130),
+        ("INT", "INT", 130),
+    ] {
         let workplace = Workplace::new();
         let mut server = Running::start(&workplace, &["--stop-delay", "600"]);
         server.signal(first);

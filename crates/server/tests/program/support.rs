@@ -35,12 +35,18 @@ pub(crate) struct Workplace {
 
 impl Workplace {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), database: Some(Database::fresh()) }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            database: Some(Database::fresh()),
+        }
     }
 
     /// A workplace for what is about SQLite, whose database is the file `register.db`.
     pub(crate) fn on_sqlite() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), database: None }
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            database: None,
+        }
     }
 
     /// A workplace with an empty register.
@@ -70,7 +76,9 @@ impl Workplace {
     /// The URL of the database, unless a command is told another.
     pub(crate) fn url(&self) -> String {
         let file = || format!("sqlite://{}", self.path("register.db").display());
-        self.database.as_ref().map_or_else(file, |database| database.url().to_owned())
+        self.database
+            .as_ref()
+            .map_or_else(file, |database| database.url().to_owned())
     }
 
     /// A command that is not started yet.
@@ -89,7 +97,8 @@ impl Workplace {
         Ended(self.command(arguments, path).output().unwrap())
     }
 
-    /// Serves a demo on a port of its own. Nobody plays the registry there, unless the arguments say so.
+    /// Serves a demo on a port of its own. Nobody plays the registry there, unless the arguments
+    /// say so.
     pub(crate) fn serve(&self, arguments: &[&str], path: Option<&Path>) -> Server {
         let mut command = self.serving(arguments);
         command.args(path);
@@ -112,12 +121,27 @@ impl Server {
         let mut stdout = BufReader::new(process.stdout());
         while token.is_none() || address.is_none() {
             let mut line = String::new();
-            assert_ne!(stdout.read_line(&mut line).unwrap(), 0, "the server has ended");
-            token = token.or_else(|| line.strip_prefix("TOKEN=").map(|token| token.trim_end().to_owned()));
-            let host = line.split_once("http://").and_then(|(_, rest)| rest.split_once("/api/")).map(|(host, _)| host);
+            assert_ne!(
+                stdout.read_line(&mut line).unwrap(),
+                0,
+                "the server has ended"
+            );
+            token = token.or_else(|| {
+                line.strip_prefix("TOKEN=")
+                    .map(|token| token.trim_end().to_owned())
+            });
+            let host = line
+                .split_once("http://")
+                .and_then(|(_, rest)| rest.split_once("/api/"))
+                .map(|(host, _)| host);
             address = address.or_else(|| host.map(str::to_owned));
         }
-        Self { process, _stdout: stdout, address: address.unwrap(), token: token.unwrap() }
+        Self {
+            process,
+            _stdout: stdout,
+            address: address.unwrap(),
+            token: token.unwrap(),
+        }
     }
 }
 
@@ -159,9 +183,24 @@ impl Server {
     }
 
     /// A request with the token of the demo: the status and the body of the reply.
-    pub(crate) fn send(&self, agent: &Agent, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
-        let headers = [("Authorization", &*format!("Bearer {}", self.token)), ("Content-Type", "application/json")];
-        self.send_with(agent, method, path, &headers, body.map(Value::to_string).as_deref())
+    pub(crate) fn send(
+        &self,
+        agent: &Agent,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> (u16, Value) {
+        let headers = [
+            ("Authorization", &*format!("Bearer {}", self.token)),
+            ("Content-Type", "application/json"),
+        ];
+        self.send_with(
+            agent,
+            method,
+            path,
+            &headers,
+            body.map(Value::to_string).as_deref(),
+        )
     }
 
     /// A request with these headers: the status and the body of the reply.
@@ -173,14 +212,21 @@ impl Server {
         headers: &[(&str, &str)],
         body: Option<&str>,
     ) -> (u16, Value) {
-        let request = ureq::http::Request::builder().method(method).uri(format!("http://{}{path}", self.address));
-        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("http://{}{path}", self.address));
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
         let response = match body {
             Some(body) => agent.run(request.body(body.to_owned()).unwrap()),
             None => agent.run(request.body(()).unwrap()),
         };
         let (head, mut body) = response.unwrap().into_parts();
-        (head.status.as_u16(), serde_json::from_slice(&body.read_to_vec().unwrap()).unwrap())
+        (
+            head.status.as_u16(),
+            serde_json::from_slice(&body.read_to_vec().unwrap()).unwrap(),
+        )
     }
 }
 
@@ -197,10 +243,15 @@ pub(crate) fn execute(url: &str, sql: &str) {
     match url.strip_prefix("sqlite://") {
         Some(path) => {
             let mut connection = SqliteConnection::establish(path).unwrap();
-            connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+            connection
+                .batch_execute("PRAGMA busy_timeout = 5000")
+                .unwrap();
             connection.batch_execute(sql).unwrap();
         }
-        None => PostgresConnection::establish(url).unwrap().batch_execute(sql).unwrap(),
+        None => PostgresConnection::establish(url)
+            .unwrap()
+            .batch_execute(sql)
+            .unwrap(),
     }
 }
 
@@ -212,13 +263,20 @@ pub(crate) fn texts(url: &str, sql: &str) -> Vec<String> {
         text: String,
     }
     let rows: Vec<Row> = match url.strip_prefix("sqlite://") {
-        Some(path) => diesel::sql_query(sql).load(&mut SqliteConnection::establish(path).unwrap()).unwrap(),
-        None => diesel::sql_query(sql).load(&mut PostgresConnection::establish(url).unwrap()).unwrap(),
+        Some(path) => diesel::sql_query(sql)
+            .load(&mut SqliteConnection::establish(path).unwrap())
+            .unwrap(),
+        None => diesel::sql_query(sql)
+            .load(&mut PostgresConnection::establish(url).unwrap())
+            .unwrap(),
     };
     rows.into_iter().map(|row| row.text).collect()
 }
 
 /// A client that says what was answered, whatever the status is.
 pub(crate) fn agent() -> Agent {
-    Agent::config_builder().http_status_as_error(false).build().into()
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into()
 }

@@ -9,7 +9,10 @@ use rcgen::{CertifiedKey, KeyPair};
 use rustls::crypto::ring;
 use rustls::pki_types::CertificateDer;
 use rustls::version::{TLS12, TLS13};
-use rustls::{ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, StreamOwned, SupportedProtocolVersion};
+use rustls::{
+    ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, StreamOwned,
+    SupportedProtocolVersion,
+};
 
 use super::support::Workplace;
 use super::support::running::{Running, ask, header, rest};
@@ -30,7 +33,12 @@ fn put(workplace: &Workplace, certified: &CertifiedKey<KeyPair>) -> [PathBuf; 2]
 
 fn serve(workplace: &Workplace, certified: &CertifiedKey<KeyPair>, arguments: &[&str]) -> Running {
     let [chain, key] = put(workplace, certified);
-    let certificate = ["--tls-certificate", chain.to_str().unwrap(), "--tls-key", key.to_str().unwrap()];
+    let certificate = [
+        "--tls-certificate",
+        chain.to_str().unwrap(),
+        "--tls-key",
+        key.to_str().unwrap(),
+    ];
     let server = Running::start(workplace, &[&certificate, arguments].concat());
     assert!(server.base.starts_with("https://"), "{}", server.base);
     server
@@ -44,7 +52,10 @@ struct Trusting {
 
 impl Trusting {
     fn of(certified: &CertifiedKey<KeyPair>) -> Self {
-        Self { trusted: certified.cert.der().clone(), versions: vec![&TLS13, &TLS12] }
+        Self {
+            trusted: certified.cert.der().clone(),
+            versions: vec![&TLS13, &TLS12],
+        }
     }
 
     /// A client of this server's name, which has said nothing yet.
@@ -67,7 +78,10 @@ impl Trusting {
 
 /// A new connection, on which a request was answered.
 #[track_caller]
-fn require_answer(trusting: &Trusting, server: &Running) -> StreamOwned<ClientConnection, TcpStream> {
+fn require_answer(
+    trusting: &Trusting,
+    server: &Running,
+) -> StreamOwned<ClientConnection, TcpStream> {
     let mut stream = trusting.connect(server);
     assert!(ask(&mut stream, GET).starts_with("HTTP/1.1 200 "));
     stream
@@ -77,8 +91,17 @@ fn require_answer(trusting: &Trusting, server: &Running) -> StreamOwned<ClientCo
 fn both_versions_of_tls_are_spoken_with_http_1_1_alone() {
     let (workplace, certified) = (Workplace::new(), certified());
     let server = serve(&workplace, &certified, &[]);
-    for (version, spoken) in [(&TLS12, ProtocolVersion::TLSv1_2), (&TLS13, ProtocolVersion::TLSv1_3)] {
-        let stream = require_answer(&Trusting { versions: vec![version], ..Trusting::of(&certified) }, &server);
+    for (version, spoken) in [
+        (&TLS12, ProtocolVersion::TLSv1_2),
+        (&TLS13, ProtocolVersion::TLSv1_3),
+    ] {
+        let stream = require_answer(
+            &Trusting {
+                versions: vec![version],
+                ..Trusting::of(&certified)
+            },
+            &server,
+        );
         assert_eq!(stream.conn.protocol_version(), Some(spoken));
         assert_eq!(stream.conn.alpn_protocol(), Some(b"http/1.1".as_slice()));
     }
@@ -90,13 +113,26 @@ fn reply_over_tls_requires_tls_from_then_on() {
     let server = serve(&workplace, &certified, &[]);
     for path in ["/api/versions", "/docs", "/none"] {
         let mut stream = Trusting::of(&certified).connect(&server);
-        let reply = ask(&mut stream, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-        assert_eq!(header(&reply, "strict-transport-security"), Some("max-age=31536000"), "{reply}");
+        let reply = ask(
+            &mut stream,
+            &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        );
+        assert_eq!(
+            header(&reply, "strict-transport-security"),
+            Some("max-age=31536000"),
+            "{reply}"
+        );
         assert_eq!(header(&reply, "server"), None);
     }
     let plain = Running::start(&workplace, &[]);
     let reply = ask(&mut plain.connect(), GET);
-    assert_eq!([header(&reply, "strict-transport-security"), header(&reply, "server")], [None, None]);
+    assert_eq!(
+        [
+            header(&reply, "strict-transport-security"),
+            header(&reply, "server")
+        ],
+        [None, None]
+    );
 }
 
 #[test]
@@ -125,8 +161,15 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
     let (workplace, certified) = (Workplace::new(), certified());
     let mut server = serve(&workplace, &certified, &[]);
     let (name, mut hello) = ("zqxcanary.example", Vec::new());
-    Trusting::of(&certified).client(name).write_tls(&mut hello).unwrap();
-    let dot = hello.windows(name.len()).position(|window| window == name.as_bytes()).unwrap() + "zqxcanary".len();
+    Trusting::of(&certified)
+        .client(name)
+        .write_tls(&mut hello)
+        .unwrap();
+    let dot = hello
+        .windows(name.len())
+        .position(|window| window == name.as_bytes())
+        .unwrap()
+        + "zqxcanary".len();
     // With a space it is no name of a host, of which the TLS library warns.
     hello[dot] = b' ';
     let mut stream = server.connect();
@@ -140,7 +183,14 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
 #[test]
 fn a_later_head_is_not_waited_for_over_tls_either() {
     let (workplace, certified) = (Workplace::new(), certified());
-    let times = ["--header-timeout", "2", "--body-timeout", "2", "--keep-alive", "2"];
+    let times = [
+        "--header-timeout",
+        "2",
+        "--body-timeout",
+        "2",
+        "--keep-alive",
+        "2",
+    ];
     let server = serve(&workplace, &certified, &times);
     let mut stream = require_answer(&Trusting::of(&certified), &server);
     stream.write_all(b"GET /api/versions HTT").unwrap();
@@ -160,7 +210,10 @@ fn a_certificate_is_read_again_without_a_stop() {
     server.wait_for("the certificate was read again");
     require_answer(&Trusting::of(&new), &server);
     let mut refused = Trusting::of(&old).connect(&server);
-    assert!(refused.write_all(GET.as_bytes()).is_err(), "the old certificate is still shown");
+    assert!(
+        refused.write_all(GET.as_bytes()).is_err(),
+        "the old certificate is still shown"
+    );
     assert!(ask(&mut open, GET).starts_with("HTTP/1.1 200 "));
 
     // A pair that does not fit, as when the files are changed one after the other.

@@ -8,7 +8,15 @@ use crate::program::support::{Ended, Server, Workplace, agent};
 /// The provider of the demo.
 fn provider(place: &Workplace) -> String {
     let listed = place.run(&["provider", "list"], None);
-    listed.stdout().lines().nth(1).unwrap().split(' ').next().unwrap().to_owned()
+    listed
+        .stdout()
+        .lines()
+        .nth(1)
+        .unwrap()
+        .split(' ')
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 fn printed(ended: &Ended) -> String {
@@ -19,7 +27,15 @@ fn printed(ended: &Ended) -> String {
 fn status(server: &Server, agent: &Agent, token: &str) -> u16 {
     let newest = versions::all().newest().unwrap().version.label;
     let authorization = format!("Bearer {token}");
-    server.send_with(agent, "GET", &format!("/api/{newest}/info"), &[("Authorization", &authorization)], None).0
+    server
+        .send_with(
+            agent,
+            "GET",
+            &format!("/api/{newest}/info"),
+            &[("Authorization", &authorization)],
+            None,
+        )
+        .0
 }
 
 #[test]
@@ -28,7 +44,16 @@ fn a_token_is_replaced_without_a_refused_request_and_the_old_one_revoked_at_once
     let server = place.serve(&[], None);
     let agent = agent();
     let ukprn = provider(&place);
-    let issue = ["token", "issue", "--provider", &ukprn, "--name", "Records", "--by", "A. Operator"];
+    let issue = [
+        "token",
+        "issue",
+        "--provider",
+        &ukprn,
+        "--name",
+        "Records",
+        "--by",
+        "A. Operator",
+    ];
     let first = printed(&place.run(&issue, None));
     assert_eq!(status(&server, &agent, &first), 200);
 
@@ -36,27 +61,65 @@ fn a_token_is_replaced_without_a_refused_request_and_the_old_one_revoked_at_once
     let rotated = place.run(&["token", "rotate", "2", "--overlap", "3"], None);
     let second = printed(&rotated);
     assert_ne!(first, second);
-    assert!(rotated.stderr().starts_with("token 2 expires on "), "{}", rotated.stderr());
-    assert_eq!([status(&server, &agent, &first), status(&server, &agent, &second)], [200, 200]);
+    assert!(
+        rotated.stderr().starts_with("token 2 expires on "),
+        "{}",
+        rotated.stderr()
+    );
+    assert_eq!(
+        [
+            status(&server, &agent, &first),
+            status(&server, &agent, &second)
+        ],
+        [200, 200]
+    );
 
     let revoked = place.run(&["token", "revoke", "2", "--by", "B. Operator"], None);
-    assert!(revoked.stderr().ends_with("is revoked\n"), "{}", revoked.stderr());
-    assert_eq!([status(&server, &agent, &first), status(&server, &agent, &second)], [401, 200]);
+    assert!(
+        revoked.stderr().ends_with("is revoked\n"),
+        "{}",
+        revoked.stderr()
+    );
+    assert_eq!(
+        [
+            status(&server, &agent, &first),
+            status(&server, &agent, &second)
+        ],
+        [401, 200]
+    );
 
     let listed = printed(&place.run(&["token", "list", "--provider", &ukprn], None));
-    let line = |number: &str| listed.lines().find(|line| line.starts_with(number)).unwrap().to_owned();
-    assert!(line("2 ").contains("revoked") && line("2 ").ends_with("B. Operator"), "{listed}");
-    assert!(line("2 ").contains("A. Operator") && line("3 ").contains("active"), "{listed}");
+    let line = |number: &str| {
+        listed
+            .lines()
+            .find(|line| line.starts_with(number))
+            .unwrap()
+            .to_owned()
+    };
+    assert!(
+        line("2 ").contains("revoked") && line("2 ").ends_with("B. Operator"),
+        "{listed}"
+    );
+    assert!(
+        line("2 ").contains("A. Operator") && line("3 ").contains("active"),
+        "{listed}"
+    );
     for token in [&first, &second] {
         assert!(!listed.contains(token.split_once('_').unwrap().1));
     }
 
     let again = place.run(&["token", "rotate", "2"], None);
-    assert_eq!((again.status(), again.stderr()), (1, "trainee-register: token is revoked; issue a new one\n"));
+    assert_eq!(
+        (again.status(), again.stderr()),
+        (1, "trainee-register: token is revoked; issue a new one\n")
+    );
     let nobody = place.run(&["token", "revoke", "3", "--by", "A\nB"], None);
     assert_eq!(nobody.status(), 2, "{}", nobody.stderr());
     let none = place.run(&["token", "list", "--provider", "10000001"], None);
-    assert_eq!((none.status(), none.stderr()), (1, "trainee-register: no provider has this ukprn\n"));
+    assert_eq!(
+        (none.status(), none.stderr()),
+        (1, "trainee-register: no provider has this ukprn\n")
+    );
 }
 
 #[test]
@@ -65,55 +128,121 @@ fn a_provider_is_renamed_closed_and_reopened_beside_a_running_server() {
     let server = place.serve(&[], None);
     let agent = agent();
     let ukprn = provider(&place);
-    let issue = |name| printed(&place.run(&["token", "issue", "--provider", &ukprn, "--name", name], None));
+    let issue = |name| {
+        printed(&place.run(
+            &["token", "issue", "--provider", &ukprn, "--name", name],
+            None,
+        ))
+    };
     let [kept, revoked] = ["Records", "Lost"].map(issue);
-    assert_eq!([&kept, &revoked].map(|token| status(&server, &agent, token)), [200, 200]);
+    assert_eq!(
+        [&kept, &revoked].map(|token| status(&server, &agent, token)),
+        [200, 200]
+    );
     let said = |arguments: &[&str]| {
         let ended = place.run(arguments, None);
-        assert_eq!((ended.status(), ended.stdout()), (0, ""), "{}", ended.stderr());
+        assert_eq!(
+            (ended.status(), ended.stdout()),
+            (0, ""),
+            "{}",
+            ended.stderr()
+        );
         ended.stderr().to_owned()
     };
     for _ in 0..2 {
-        let renamed = said(&["provider", "rename", "--ukprn", &ukprn, "--name", "Beech University"]);
-        assert_eq!(renamed, format!("the name of provider {ukprn} is Beech University\n"));
+        let renamed = said(&[
+            "provider",
+            "rename",
+            "--ukprn",
+            &ukprn,
+            "--name",
+            "Beech University",
+        ]);
+        assert_eq!(
+            renamed,
+            format!("the name of provider {ukprn} is Beech University\n")
+        );
     }
-    assert_eq!(said(&["provider", "close", &ukprn]), format!("provider {ukprn} (Beech University) is closed\n"));
+    assert_eq!(
+        said(&["provider", "close", &ukprn]),
+        format!("provider {ukprn} (Beech University) is closed\n")
+    );
     // The demo has the first number.
     said(&["token", "revoke", "3"]);
-    assert_eq!([&kept, &revoked].map(|token| status(&server, &agent, token)), [401, 401]);
-    let refused = place.run(&["token", "issue", "--provider", &ukprn, "--name", "Records"], None);
-    assert_eq!((refused.status(), refused.stderr()), (1, "trainee-register: provider is closed\n"));
+    assert_eq!(
+        [&kept, &revoked].map(|token| status(&server, &agent, token)),
+        [401, 401]
+    );
+    let refused = place.run(
+        &["token", "issue", "--provider", &ukprn, "--name", "Records"],
+        None,
+    );
+    assert_eq!(
+        (refused.status(), refused.stderr()),
+        (1, "trainee-register: provider is closed\n")
+    );
     for _ in 0..2 {
-        assert_eq!(said(&["provider", "reopen", &ukprn]), format!("provider {ukprn} (Beech University) is open\n"));
+        assert_eq!(
+            said(&["provider", "reopen", &ukprn]),
+            format!("provider {ukprn} (Beech University) is open\n")
+        );
     }
-    assert_eq!([&kept, &revoked].map(|token| status(&server, &agent, token)), [200, 401]);
-    for arguments in
-        [&["provider", "reopen", "10000001"][..], &["provider", "rename", "--ukprn", "10000001", "--name", "x"]]
-    {
+    assert_eq!(
+        [&kept, &revoked].map(|token| status(&server, &agent, token)),
+        [200, 401]
+    );
+    for arguments in [
+        &["provider", "reopen", "10000001"][..],
+        &["provider", "rename", "--ukprn", "10000001", "--name", "x"],
+    ] {
         let unknown = place.run(arguments, None);
-        assert_eq!((unknown.status(), unknown.stderr()), (1, "trainee-register: no provider has this ukprn\n"));
+        assert_eq!(
+            (unknown.status(), unknown.stderr()),
+            (1, "trainee-register: no provider has this ukprn\n")
+        );
     }
 }
 
 #[test]
 fn tokens_that_expire_soon_are_listed_and_counted() {
     let place = Workplace::new();
-    printed(&place.run(&["provider", "add", "--ukprn", "10067890", "--name", "Another"], None));
+    printed(&place.run(
+        &[
+            "provider", "add", "--ukprn", "10067890", "--name", "Another",
+        ],
+        None,
+    ));
     let today = chrono::Utc::now().date_naive();
     for days in [10, 40] {
         let day = (today + chrono::Days::new(days)).to_string();
         let name = format!("In {days} days");
-        let issue = ["token", "issue", "--provider", "10067890", "--name", &name, "--expires", &day];
+        let issue = [
+            "token",
+            "issue",
+            "--provider",
+            "10067890",
+            "--name",
+            &name,
+            "--expires",
+            &day,
+        ];
         printed(&place.run(&issue, None));
     }
     let listed = |days: &str| {
         let listed = printed(&place.run(&["token", "list", "--expiring", days], None));
-        listed.lines().skip(1).map(|line| line.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>()
+        listed
+            .lines()
+            .skip(1)
+            .map(|line| line.split(' ').next().unwrap().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(listed("5"), [""; 0]);
     assert_eq!(listed("30"), ["1"]);
     assert_eq!(listed("50"), ["1", "2"]);
     // The demo's own token has six months.
     let server = Watched::start(place.command(&["serve"], None));
-    assert_eq!(server.scrape().value("register_tokens_expiring", &[]), Some(1.0));
+    assert_eq!(
+        server.scrape().value("register_tokens_expiring", &[]),
+        Some(1.0)
+    );
 }

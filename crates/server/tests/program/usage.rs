@@ -19,9 +19,25 @@ fn newest() -> &'static ApiVersion {
 /// Two providers with a token each, and counts of some days ago.
 fn counted(day: NaiveDate) -> Workplace {
     let place = Workplace::new();
-    for (ukprn, name, token) in [("10000001", "Ashdown", "Records, old"), ("10000002", "Beech", "Beech SRS")] {
-        assert_eq!(place.run(&["provider", "add", "--ukprn", ukprn, "--name", name], None).status(), 0);
-        assert_eq!(place.run(&["token", "issue", "--provider", ukprn, "--name", token], None).status(), 0);
+    for (ukprn, name, token) in [
+        ("10000001", "Ashdown", "Records, old"),
+        ("10000002", "Beech", "Beech SRS"),
+    ] {
+        assert_eq!(
+            place
+                .run(&["provider", "add", "--ukprn", ukprn, "--name", name], None)
+                .status(),
+            0
+        );
+        assert_eq!(
+            place
+                .run(
+                    &["token", "issue", "--provider", ukprn, "--name", token],
+                    None
+                )
+                .status(),
+            0
+        );
     }
     let (older, newest) = (older().label, newest().label);
     execute(
@@ -49,8 +65,16 @@ fn recently() -> NaiveDate {
 
 /// Each line without what its widest neighbour adds between the columns.
 fn columns(table: &str) -> String {
-    let lines = table.lines().map(|line| line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect());
-    lines.map(|cells: Vec<&str>| cells.join(" | ")).collect::<Vec<_>>().join("\n")
+    let lines = table.lines().map(|line| {
+        line.split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .collect()
+    });
+    lines
+        .map(|cells: Vec<&str>| cells.join(" | "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -83,7 +107,10 @@ fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_
     let day = recently();
     let place = counted(day);
     let newest = newest().label;
-    let ended = place.run(&["usage", "--provider", "10000002", "--format", "csv"], None);
+    let ended = place.run(
+        &["usage", "--provider", "10000002", "--format", "csv"],
+        None,
+    );
     assert_eq!(
         ended.stdout(),
         format!(
@@ -92,7 +119,18 @@ fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_
              10000002,2,Beech SRS,{newest},GET /info,request,,7,{day}T10:00:00.000Z,i1,{day}T11:00:00.000Z,i2\n"
         )
     );
-    let ended = place.run(&["usage", "--provider", "10000002", "--since", &day.to_string(), "--format", "json"], None);
+    let ended = place.run(
+        &[
+            "usage",
+            "--provider",
+            "10000002",
+            "--since",
+            &day.to_string(),
+            "--format",
+            "json",
+        ],
+        None,
+    );
     assert_eq!(
         serde_json::from_str::<Value>(ended.stdout()).unwrap(),
         json!({
@@ -108,15 +146,38 @@ fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_
     );
     let since = (day + Days::new(1)).to_string();
     let ended = place.run(&["usage", "--since", &since, "--format", "json"], None);
-    assert_eq!(serde_json::from_str::<Value>(ended.stdout()).unwrap()["lines"], json!([]));
+    assert_eq!(
+        serde_json::from_str::<Value>(ended.stdout()).unwrap()["lines"],
+        json!([])
+    );
 }
 
 #[test]
 fn names_of_tokens_are_no_formulas_in_a_spreadsheet() {
     let (day, newest) = (recently(), newest().label);
     let place = Workplace::new();
-    assert_eq!(place.run(&["provider", "add", "--ukprn", "10000001", "--name", "Ashdown"], None).status(), 0);
-    let issued = place.run(&["token", "issue", "--provider", "10000001", "--name", "=HYPERLINK(A1)"], None);
+    assert_eq!(
+        place
+            .run(
+                &[
+                    "provider", "add", "--ukprn", "10000001", "--name", "Ashdown"
+                ],
+                None
+            )
+            .status(),
+        0
+    );
+    let issued = place.run(
+        &[
+            "token",
+            "issue",
+            "--provider",
+            "10000001",
+            "--name",
+            "=HYPERLINK(A1)",
+        ],
+        None,
+    );
     assert_eq!(issued.status(), 0, "{}", issued.stderr());
     execute(
         &place.url(),
@@ -128,7 +189,9 @@ fn names_of_tokens_are_no_formulas_in_a_spreadsheet() {
     );
     let ended = place.run(&["usage", "--format", "csv"], None);
     let line = ended.stdout().lines().nth(1).unwrap();
-    let expected = format!("10000001,1,'=HYPERLINK(A1),{newest},GET /info,request,,7,{day}T10:00:00.000Z,'-i1,");
+    let expected = format!(
+        "10000001,1,'=HYPERLINK(A1),{newest},GET /info,request,,7,{day}T10:00:00.000Z,'-i1,"
+    );
     assert!(line.starts_with(&expected), "{line}");
 }
 
@@ -159,14 +222,34 @@ fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
         )),
         "{text}"
     );
-    assert!(text.ends_with(&format!("  uses {newest} too, requests: 2\n")), "{text}");
-    let ended = place.run(&["version", "readiness", &older.to_string(), "--format", "json"], None);
+    assert!(
+        text.ends_with(&format!("  uses {newest} too, requests: 2\n")),
+        "{text}"
+    );
+    let ended = place.run(
+        &[
+            "version",
+            "readiness",
+            &older.to_string(),
+            "--format",
+            "json",
+        ],
+        None,
+    );
     let told: Value = serde_json::from_str(ended.stdout()).unwrap();
-    assert_eq!(told["writes"], json!({ "checked": 40, "valid": 30, "percent": 75.0, "few": true }));
-    let [provider] = &told["providers"].as_array().unwrap()[..] else { panic!("{told}") };
+    assert_eq!(
+        told["writes"],
+        json!({ "checked": 40, "valid": 30, "percent": 75.0, "few": true })
+    );
+    let [provider] = &told["providers"].as_array().unwrap()[..] else {
+        panic!("{told}")
+    };
     assert_eq!(provider["last_request_id"], "a2");
     assert_eq!(provider["problems"][0]["field"], "email");
-    assert_eq!(provider["newer"], json!([{ "version": newest.to_string(), "requests": 2 }]));
+    assert_eq!(
+        provider["newer"],
+        json!([{ "version": newest.to_string(), "requests": 2 }])
+    );
 }
 
 #[test]
@@ -181,7 +264,18 @@ fn readiness_says_that_a_version_can_be_removed_when_nobody_uses_it() {
          It can be removed: see docs/adding-a-version.md.\n"
     );
     assert!(text.ends_with(&expected), "{text}");
-    let ended = place.run(&["version", "readiness", &older.to_string(), "--days", "60", "--format", "json"], None);
+    let ended = place.run(
+        &[
+            "version",
+            "readiness",
+            &older.to_string(),
+            "--days",
+            "60",
+            "--format",
+            "json",
+        ],
+        None,
+    );
     let told: Value = serde_json::from_str(ended.stdout()).unwrap();
     assert_eq!(told["providers"].as_array().map(Vec::len), Some(1));
 }
@@ -193,28 +287,80 @@ fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
     let (older, newest) = (older().label, newest().label);
     let ended = place.run(&["version", "readiness"], None);
     assert_eq!((ended.status(), ended.stderr()), (0, ""));
-    let lines: Vec<Vec<&str>> = ended.stdout().lines().map(|line| line.split_whitespace().collect()).collect();
-    let headings = ["version", "provider", "name", "requests", "last_seen", "checked", "percent", "newer"];
+    let lines: Vec<Vec<&str>> = ended
+        .stdout()
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let headings = [
+        "version",
+        "provider",
+        "name",
+        "requests",
+        "last_seen",
+        "checked",
+        "percent",
+        "newer",
+    ];
     assert_eq!(lines[0], headings);
     let last = format!("{day}T12:30:00.250Z");
-    let row = [older.to_string(), "10000001".to_owned(), "Ashdown".to_owned(), "40".to_owned(), last];
-    let row: Vec<&str> = row.iter().map(String::as_str).chain(["40", "75", "2"]).collect();
+    let row = [
+        older.to_string(),
+        "10000001".to_owned(),
+        "Ashdown".to_owned(),
+        "40".to_owned(),
+        last,
+    ];
+    let row: Vec<&str> = row
+        .iter()
+        .map(String::as_str)
+        .chain(["40", "75", "2"])
+        .collect();
     assert!(lines.contains(&row), "{lines:?}");
-    let verdicts: Vec<&str> = ended.stdout().lines().filter(|line| line.contains(" used")).collect();
-    assert!(verdicts.contains(&format!("{older} is still used").as_str()), "{verdicts:?}");
+    let verdicts: Vec<&str> = ended
+        .stdout()
+        .lines()
+        .filter(|line| line.contains(" used"))
+        .collect();
+    assert!(
+        verdicts.contains(&format!("{older} is still used").as_str()),
+        "{verdicts:?}"
+    );
     // Counts of some days only do not show that nobody needs it.
     let unused = "was not used, but was not counted for long enough either";
-    let others = SERVED.iter().filter(|version| ![older, newest].contains(&version.label));
+    let others = SERVED
+        .iter()
+        .filter(|version| ![older, newest].contains(&version.label));
     for version in others {
-        assert!(verdicts.contains(&format!("{} {unused}", version.label).as_str()), "{verdicts:?}");
+        assert!(
+            verdicts.contains(&format!("{} {unused}", version.label).as_str()),
+            "{verdicts:?}"
+        );
     }
-    let ended = place.run(&["version", "readiness", "--format", "json", "--provider", "10000001"], None);
+    let ended = place.run(
+        &[
+            "version",
+            "readiness",
+            "--format",
+            "json",
+            "--provider",
+            "10000001",
+        ],
+        None,
+    );
     let told: Value = serde_json::from_str(ended.stdout()).unwrap();
     assert_eq!(told.as_array().map(Vec::len), Some(SERVED.len()));
     // What one provider does not use others may.
-    for arguments in [&["version", "readiness"][..], &["version", "readiness", &older.to_string()]] {
+    for arguments in [
+        &["version", "readiness"][..],
+        &["version", "readiness", &older.to_string()],
+    ] {
         let ended = place.run(&[arguments, &["--provider", "10000002"]].concat(), None);
-        assert!(ended.status() == 0 && !ended.stdout().contains("removed"), "{}", ended.stdout());
+        assert!(
+            ended.status() == 0 && !ended.stdout().contains("removed"),
+            "{}",
+            ended.stdout()
+        );
     }
     let ended = place.run(&["version", "readiness", "--provider", "10999999"], None);
     assert_eq!((ended.status(), ended.stdout()), (1, ""));
@@ -224,7 +370,11 @@ fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
 fn readiness_of_a_version_that_nobody_knows_is_refused() {
     let ended = Workplace::new().run(&["version", "readiness", "v1999.0"], None);
     assert_eq!((ended.status(), ended.stdout()), (1, ""));
-    assert!(ended.stderr().contains(&newest().label.to_string()), "{}", ended.stderr());
+    assert!(
+        ended.stderr().contains(&newest().label.to_string()),
+        "{}",
+        ended.stderr()
+    );
 }
 
 #[test]
@@ -233,7 +383,8 @@ fn what_a_server_counted_is_there_when_it_has_stopped() {
     let server = place.serve(&["--shadow-share", "100"], None);
     let agent = agent();
     for version in SERVED {
-        let mut body: Value = serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
+        let mut body: Value =
+            serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
         body["data"]["last_name"] = version.label.to_string().into();
         let path = format!("/api/{}/trainees", version.label);
         assert_eq!(server.send(&agent, "POST", &path, Some(&body)).0, 201);
@@ -254,7 +405,8 @@ fn what_a_server_counted_is_there_when_it_has_stopped() {
         })
         .collect();
     let expected = SERVED.iter().flat_map(|version| {
-        ["GET /trainees", "POST /trainees"].map(|endpoint| (version.label.to_string(), endpoint, Some(1)))
+        ["GET /trainees", "POST /trainees"]
+            .map(|endpoint| (version.label.to_string(), endpoint, Some(1)))
     });
     assert_eq!(lines, expected.collect::<Vec<_>>());
     for version in SERVED {
@@ -262,7 +414,11 @@ fn what_a_server_counted_is_there_when_it_has_stopped() {
         let ended = place.run(&["version", "readiness", &label, "--format", "json"], None);
         let told: Value = serde_json::from_str(ended.stdout()).unwrap();
         let tried = i64::from(label != newest().label.to_string());
-        assert_eq!((&told["writes"]["checked"], &told["writes"]["valid"]), (&json!(tried), &json!(tried)), "{label}");
+        assert_eq!(
+            (&told["writes"]["checked"], &told["writes"]["valid"]),
+            (&json!(tried), &json!(tried)),
+            "{label}"
+        );
         assert_eq!(told["providers"][0]["requests"], 2, "{label}");
     }
 }

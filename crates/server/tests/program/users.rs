@@ -1,4 +1,5 @@
-//! The people who sign in to the settings, from the command line to the server, and what is logged of them.
+//! The people who sign in to the settings, from the command line to the server, and what is logged
+//! of them.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -22,19 +23,32 @@ pub(super) struct Answer {
 
 /// A browser that follows no redirection by itself.
 pub(super) fn browser() -> Agent {
-    Agent::config_builder().http_status_as_error(false).max_redirects(0).build().into()
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .build()
+        .into()
 }
 
 /// Opens a page, or sends a form.
 pub(super) fn ask(agent: &Agent, url: &str, cookie: &str, form: Option<&str>) -> Answer {
     let response = match form {
-        Some(form) => agent.post(url).header("Cookie", cookie).header("Content-Type", FORM).send(form),
+        Some(form) => agent
+            .post(url)
+            .header("Cookie", cookie)
+            .header("Content-Type", FORM)
+            .send(form),
         None => agent.get(url).header("Cookie", cookie).call(),
     };
     let (head, mut body) = response.unwrap().into_parts();
-    let cookie =
-        head.headers.get("set-cookie").map_or("", |cookie| cookie.to_str().unwrap().split(';').next().unwrap());
-    Answer { status: head.status.as_u16(), cookie: cookie.to_owned(), text: body.read_to_string().unwrap() }
+    let cookie = head.headers.get("set-cookie").map_or("", |cookie| {
+        cookie.to_str().unwrap().split(';').next().unwrap()
+    });
+    Answer {
+        status: head.status.as_u16(),
+        cookie: cookie.to_owned(),
+        text: body.read_to_string().unwrap(),
+    }
 }
 
 /// Uses a link up, and gives the cookie.
@@ -49,7 +63,12 @@ pub(super) fn sign_in(agent: &Agent, link: &str) -> String {
 
 /// What each form of the session holds.
 pub(super) fn form_token(page: &str) -> &str {
-    page.split_once("name=\"form_token\" value=\"").unwrap().1.split('"').next().unwrap()
+    page.split_once("name=\"form_token\" value=\"")
+        .unwrap()
+        .1
+        .split('"')
+        .next()
+        .unwrap()
 }
 
 fn done(ended: Ended) -> String {
@@ -61,28 +80,83 @@ fn done(ended: Ended) -> String {
 fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity_log() {
     let place = Workplace::migrated();
     let run = |arguments: &[&str]| place.run(&[arguments, &["--by", "A. Operator"]].concat(), None);
-    done(run(&["provider", "add", "--ukprn", "10012345", "--name", "Ashdown University"]));
+    done(run(&[
+        "provider",
+        "add",
+        "--ukprn",
+        "10012345",
+        "--name",
+        "Ashdown University",
+    ]));
     let email = "Somebody@Example.com";
     let invite = ["user", "invite", "--provider", "10012345", "--email", email];
     let link = done(run(&invite));
-    assert!(link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1, "{link}");
-    let elsewhere = run(&[&invite[..], &["--settings-url", "https://register.example/"]].concat());
-    assert!(!elsewhere.stderr().contains("production"), "{}", elsewhere.stderr());
+    assert!(
+        link.starts_with("http://127.0.0.1:8080/settings/sign-in/") && link.lines().count() == 1,
+        "{link}"
+    );
+    let elsewhere = run(&[
+        &invite[..],
+        &["--settings-url", "https://register.example/"],
+    ]
+    .concat());
+    assert!(
+        !elsewhere.stderr().contains("production"),
+        "{}",
+        elsewhere.stderr()
+    );
     let elsewhere = done(elsewhere);
-    assert!(elsewhere.starts_with("https://register.example/settings/sign-in/"), "{elsewhere}");
-    for address in ["register.example", "https://h/settings", "https://h/x?y=z", "ftp://h", ""] {
+    assert!(
+        elsewhere.starts_with("https://register.example/settings/sign-in/"),
+        "{elsewhere}"
+    );
+    for address in [
+        "register.example",
+        "https://h/settings",
+        "https://h/x?y=z",
+        "ftp://h",
+        "",
+    ] {
         for option in ["--settings-url", "--operator-pages-url"] {
             let ended = run(&[&invite[..], &[option, address]].concat());
             assert_eq!((ended.status(), ended.stdout()), (2, ""), "{address}");
-            assert!(ended.stderr().contains("must be a scheme and a host"), "{}", ended.stderr());
+            assert!(
+                ended.stderr().contains("must be a scheme and a host"),
+                "{}",
+                ended.stderr()
+            );
         }
     }
     for wrong in [
         &["user", "invite", "--email", email][..],
-        &["user", "invite", "--email", email, "--operator", "--provider", "10012345"],
-        &["user", "invite", "--email", "nobody", "--provider", "10012345"],
+        &[
+            "user",
+            "invite",
+            "--email",
+            email,
+            "--operator",
+            "--provider",
+            "10012345",
+        ],
+        &[
+            "user",
+            "invite",
+            "--email",
+            "nobody",
+            "--provider",
+            "10012345",
+        ],
         &["user", "invite", "--email", email, "--provider", "10099998"],
-        &["user", "invite", "--email", email, "--provider", "10012345", "--role", "operator"],
+        &[
+            "user",
+            "invite",
+            "--email",
+            email,
+            "--provider",
+            "10012345",
+            "--role",
+            "operator",
+        ],
         &["user", "remove", "7"],
         &["user", "sign-out", "7"],
         &["user", "sign-out"],
@@ -96,33 +170,78 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
         format!(
             "http://{}{}",
             server.address(),
-            link.split_once("/settings").map(|(_, path)| format!("/settings{path}")).unwrap()
+            link.split_once("/settings")
+                .map(|(_, path)| format!("/settings{path}"))
+                .unwrap()
         )
     };
-    assert_eq!(ask(&browser, &here(&link), "", None).status, 410, "it was replaced");
+    assert_eq!(
+        ask(&browser, &here(&link), "", None).status,
+        410,
+        "it was replaced"
+    );
     let cookie = sign_in(&browser, &here(&elsewhere));
     let home = format!("http://{}/settings", server.address());
     let page = ask(&browser, &home, &cookie, None);
-    assert!(page.status == 200 && page.text.contains("somebody@example.com (admin)"), "{}", page.text);
+    assert!(
+        page.status == 200 && page.text.contains("somebody@example.com (admin)"),
+        "{}",
+        page.text
+    );
     let users = done(run(&["user", "list", "--provider", "10012345"]));
-    assert!(users.contains("somebody@example.com") && users.lines().count() == 2, "{users}");
+    assert!(
+        users.contains("somebody@example.com") && users.lines().count() == 2,
+        "{users}"
+    );
 
     done(run(&["user", "role", "1", "viewer"]));
-    assert!(ask(&browser, &home, &cookie, None).text.contains("somebody@example.com (viewer)"));
+    assert!(
+        ask(&browser, &home, &cookie, None)
+            .text
+            .contains("somebody@example.com (viewer)")
+    );
     done(run(&["user", "sign-out", "1"]));
     done(run(&["user", "sign-out", "--all"]));
     done(run(&["user", "remove", "1"]));
     assert_eq!(ask(&browser, &home, &cookie, None).status, 303);
-    for reason in ["request of somebody@example.com", "SOMEBODY@EXAMPLE.COM", ""] {
-        assert_ne!(run(&["user", "erase", "1", "--reason", reason]).status(), 0, "{reason:?}");
+    for reason in [
+        "request of somebody@example.com",
+        "SOMEBODY@EXAMPLE.COM",
+        "",
+    ] {
+        assert_ne!(
+            run(&["user", "erase", "1", "--reason", reason]).status(),
+            0,
+            "{reason:?}"
+        );
     }
     assert!(done(run(&["user", "list"])).contains("somebody@example.com"));
-    done(run(&["user", "erase", "1", "--reason", "request of 1 March"]));
+    done(run(&[
+        "user",
+        "erase",
+        "1",
+        "--reason",
+        "request of 1 March",
+    ]));
     assert!(!done(run(&["user", "list"])).contains("somebody@"));
-    for change in [&["user", "remove", "1"][..], &["user", "role", "1", "viewer"]] {
-        assert!(run(change).stderr().contains("user 1 was erased"), "{}", run(change).stderr());
+    for change in [
+        &["user", "remove", "1"][..],
+        &["user", "role", "1", "viewer"],
+    ] {
+        assert!(
+            run(change).stderr().contains("user 1 was erased"),
+            "{}",
+            run(change).stderr()
+        );
     }
-    done(run(&["token", "issue", "--provider", "10012345", "--name", "Records"]));
+    done(run(&[
+        "token",
+        "issue",
+        "--provider",
+        "10012345",
+        "--name",
+        "Records",
+    ]));
     server.stop();
 
     let log = done(run(&["user", "activity", "--provider", "10012345"]));
@@ -140,11 +259,27 @@ fn commands_invite_change_remove_and_erase_users_and_each_act_is_in_the_activity
     ];
     assert_eq!(acts.len(), expected.len(), "{log}");
     for (act, kind) in acts.iter().zip(expected) {
-        let by = if kind == "user_signed_in" { "user 1" } else { "A. Operator" };
+        let by = if kind == "user_signed_in" {
+            "user 1"
+        } else {
+            "A. Operator"
+        };
         assert!(act.contains(kind) && act.contains(by), "{act}");
     }
     assert!(log.contains("request of 1 March") && log.contains("admin to viewer"));
-    assert_eq!(done(run(&["user", "activity", "--provider", "10012345", "--since", "2999-01-01"])).lines().count(), 1);
+    assert_eq!(
+        done(run(&[
+            "user",
+            "activity",
+            "--provider",
+            "10012345",
+            "--since",
+            "2999-01-01"
+        ]))
+        .lines()
+        .count(),
+        1
+    );
     // Nothing of the address is left in any table.
     for (table, rows) in super::privacy::tables(&place.url()) {
         assert!(!rows.to_lowercase().contains("somebody"), "{table}: {rows}");
@@ -157,7 +292,16 @@ fn the_secret_of_a_link_is_in_no_log_and_no_metric() {
     let server = Watched::start(place.command(&["serve"], None));
     let provider = texts(&place.url(), "SELECT ukprn AS text FROM providers").remove(0);
     let url = format!("http://{}", server.public);
-    let invite = ["user", "invite", "--provider", &provider, "--email", "zqx@example.com", "--settings-url", &url];
+    let invite = [
+        "user",
+        "invite",
+        "--provider",
+        &provider,
+        "--email",
+        "zqx@example.com",
+        "--settings-url",
+        &url,
+    ];
     let invited = place.run(&invite, None);
     assert!(!invited.stderr().contains("/settings/sign-in/"));
     let link = done(invited);
@@ -176,13 +320,29 @@ fn the_secret_of_a_link_is_in_no_log_and_no_metric() {
         Some(&format!("form_token={form_token}&name=Records")),
     );
     let token = made.text.split_once("sandbox_").unwrap().1[..64].to_owned();
-    let hidden = [secret, cookie.split_once('=').unwrap().1, &form_token, &token, "zqx@example.com"];
+    let hidden = [
+        secret,
+        cookie.split_once('=').unwrap().1,
+        &form_token,
+        &token,
+        "zqx@example.com",
+    ];
     server.send("GET", "/api/versions", &["X-Request-Id: last"]);
     let lines = server.lines_until("last");
-    assert!(lines.iter().any(|line| line["endpoint"] == "/settings/sign-in/{secret}"), "{lines:#?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line["endpoint"] == "/settings/sign-in/{secret}"),
+        "{lines:#?}"
+    );
     let metrics = server.ask("/metrics").body;
     assert!(metrics.contains("endpoint=\"/settings\""), "{metrics}");
-    let text = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n") + &metrics;
+    let text = lines
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join("\n")
+        + &metrics;
     for hidden in hidden {
         assert!(!text.contains(hidden), "{hidden} is in {text}");
     }
@@ -196,42 +356,99 @@ fn the_secret_of_a_link_is_in_no_log_and_no_metric() {
 #[test]
 fn the_settings_can_have_a_listener_of_their_own() {
     let place = Workplace::new();
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--settings", "127.0.0.1:0", "--operator-pages", "settings"];
+    let arguments = [
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--settings",
+        "127.0.0.1:0",
+        "--operator-pages",
+        "settings",
+    ];
     let mut command = place.command(&arguments, None);
-    command.env("RUST_LOG", "info").env("REGISTER_REGISTRY", "off").stderr(Stdio::piped());
+    command
+        .env("RUST_LOG", "info")
+        .env("REGISTER_REGISTRY", "off")
+        .stderr(Stdio::piped());
     let mut process = Process::start(&mut command);
-    let mut lines = BufReader::new(process.stderr()).lines().map_while(Result::ok);
-    let mut address = |words: &str| lines.find_map(|line| Some(line.split_once(words)?.1.to_owned())).unwrap();
-    let (settings, api) = (address("settings are at http://"), address("listening on http://"));
-    let (browser, status) =
-        (browser(), |host: &str, path: &str| ask(&self::browser(), &format!("http://{host}{path}"), "", None).status);
+    let mut lines = BufReader::new(process.stderr())
+        .lines()
+        .map_while(Result::ok);
+    let mut address = |words: &str| {
+        lines
+            .find_map(|line| Some(line.split_once(words)?.1.to_owned()))
+            .unwrap()
+    };
+    let (settings, api) = (
+        address("settings are at http://"),
+        address("listening on http://"),
+    );
+    let (browser, status) = (browser(), |host: &str, path: &str| {
+        ask(&self::browser(), &format!("http://{host}{path}"), "", None).status
+    });
     assert_eq!(status(&settings, "/settings/sign-in"), 200);
     assert_eq!(status(&settings, "/docs"), 200);
     // The API is elsewhere; the pages lead to its descriptions.
     let newest = SERVED.last().unwrap().label;
     assert_eq!(status(&settings, &format!("/api/{newest}/info")), 404);
-    for description in ["versions", "openapi.json", "openapi-client.json", "openapi-3.0.json"] {
-        let path =
-            if description == "versions" { "/api/versions".to_owned() } else { format!("/api/{newest}/{description}") };
-        let [there, here] = [&api, &settings].map(|host| ask(&browser, &format!("http://{host}{path}"), "", None));
+    for description in [
+        "versions",
+        "openapi.json",
+        "openapi-client.json",
+        "openapi-3.0.json",
+    ] {
+        let path = if description == "versions" {
+            "/api/versions".to_owned()
+        } else {
+            format!("/api/{newest}/{description}")
+        };
+        let [there, here] =
+            [&api, &settings].map(|host| ask(&browser, &format!("http://{host}{path}"), "", None));
         assert_eq!((there.status, here.status), (200, 200), "{path}");
         assert!(there.text == here.text && !here.text.is_empty(), "{path}");
     }
     assert_eq!(status(&api, "/settings/sign-in"), 404);
     assert_eq!(status(&api, "/api/versions"), 200);
-    let invite = ["user", "invite", "--operator", "--email", "o@example.com", "--operator-pages-url"];
-    let link = done(place.run(&[&invite[..], &[&format!("http://{settings}")]].concat(), None));
+    let invite = [
+        "user",
+        "invite",
+        "--operator",
+        "--email",
+        "o@example.com",
+        "--operator-pages-url",
+    ];
+    let link = done(place.run(
+        &[&invite[..], &[&format!("http://{settings}")]].concat(),
+        None,
+    ));
     let cookie = sign_in(&browser, &link);
-    let home = ask(&browser, &format!("http://{settings}/settings"), &cookie, None).text;
+    let home = ask(
+        &browser,
+        &format!("http://{settings}/settings"),
+        &cookie,
+        None,
+    )
+    .text;
     assert!(home.contains("Organisations"));
     // The API is elsewhere, so a new token is shown with its paths alone.
     let send = |path: &str, fields: &str| {
         let form = format!("form_token={}{fields}", form_token(&home));
-        ask(&browser, &format!("http://{settings}/settings{path}"), &cookie, Some(&form))
+        ask(
+            &browser,
+            &format!("http://{settings}/settings{path}"),
+            &cookie,
+            Some(&form),
+        )
     };
-    assert_eq!(send("/organisations/add", "&ukprn=10012345&name=Ashdown").status, 303);
+    assert_eq!(
+        send("/organisations/add", "&ukprn=10012345&name=Ashdown").status,
+        303
+    );
     let made = send("/organisations/10012345/tokens", "&name=Records").text;
-    assert!(made.contains("at the address of the API") && !made.contains(&format!("{settings}/api")), "{made}");
+    assert!(
+        made.contains("at the address of the API") && !made.contains(&format!("{settings}/api")),
+        "{made}"
+    );
     process.signal("TERM");
     assert!(process.wait().success());
 }
@@ -239,31 +456,86 @@ fn the_settings_can_have_a_listener_of_their_own() {
 #[test]
 fn a_token_and_a_session_that_end_on_one_server_are_refused_at_once_on_the_other() {
     let place = Workplace::migrated();
-    done(place.run(&["provider", "add", "--ukprn", "10012345", "--name", "Ashdown University"], None));
+    done(place.run(
+        &[
+            "provider",
+            "add",
+            "--ukprn",
+            "10012345",
+            "--name",
+            "Ashdown University",
+        ],
+        None,
+    ));
     let (one, other) = (place.serve(&[], None), place.serve(&[], None));
     let site = |server: &Server| format!("http://{}", server.address());
-    let invite = ["user", "invite", "--provider", "10012345", "--email", "a@example.com"];
-    let link = done(place.run(&[&invite[..], &["--settings-url", &site(&one)]].concat(), None));
+    let invite = [
+        "user",
+        "invite",
+        "--provider",
+        "10012345",
+        "--email",
+        "a@example.com",
+    ];
+    let link = done(place.run(
+        &[&invite[..], &["--settings-url", &site(&one)]].concat(),
+        None,
+    ));
     let browser = browser();
     let cookie = sign_in(&browser, &link);
-    let open = |server: &Server, path: &str| ask(&browser, &format!("{}/settings{path}", site(server)), &cookie, None);
+    let open = |server: &Server, path: &str| {
+        ask(
+            &browser,
+            &format!("{}/settings{path}", site(server)),
+            &cookie,
+            None,
+        )
+    };
     let send = |path: &str, fields: &str| {
         let form = format!("form_token={}{fields}", form_token(&open(&one, "").text));
-        ask(&browser, &format!("{}/settings{path}", site(&one)), &cookie, Some(&form))
+        ask(
+            &browser,
+            &format!("{}/settings{path}", site(&one)),
+            &cookie,
+            Some(&form),
+        )
     };
     let info = |server: &Server, token: &str| {
         let authorization = format!("Bearer {token}");
         let path = format!("/api/{}/info", SERVED[0].label);
-        server.send_with(&browser, "GET", &path, &[("Authorization", &authorization)], None).0
+        server
+            .send_with(
+                &browser,
+                "GET",
+                &path,
+                &[("Authorization", &authorization)],
+                None,
+            )
+            .0
     };
 
     let made = send("/tokens", "&name=Records").text;
-    let token = made.split_once("value=\"sandbox_").unwrap().1.split('"').next().unwrap();
+    let token = made
+        .split_once("value=\"sandbox_")
+        .unwrap()
+        .1
+        .split('"')
+        .next()
+        .unwrap();
     let token = format!("sandbox_{token}");
-    assert!(made.contains(&format!("{}/api/{}/info", site(&one), SERVED[0].label)), "{made}");
+    assert!(
+        made.contains(&format!("{}/api/{}/info", site(&one), SERVED[0].label)),
+        "{made}"
+    );
     assert_eq!((info(&one, &token), info(&other, &token)), (200, 200));
     let listed = done(place.run(&["token", "list", "--provider", "10012345"], None));
-    let id = listed.lines().last().unwrap().split_whitespace().next().unwrap();
+    let id = listed
+        .lines()
+        .last()
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap();
     assert_eq!(send(&format!("/tokens/{id}/revoke"), "").status, 303);
     assert_eq!((info(&one, &token), info(&other, &token)), (401, 401));
 

@@ -1,5 +1,5 @@
-//! The history of a trainee by identifier, for operators alone: it has personal data. To look at it stands in the activity log,
-//! so it is asked for by a form; the identifier is in no address.
+//! The history of a trainee by identifier, for operators alone: it has personal data. To look at it
+//! stands in the activity log, so it is asked for by a form; the identifier is in no address.
 
 use askama::Template;
 use chrono::NaiveDate;
@@ -52,7 +52,11 @@ pub(crate) fn ask(
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let frame = Frame::of(request, operator.signed_in, SettingsSection::History);
-    Reply::page(&HistoryForm { frame, form: &request.form, faults: Faults::default() })
+    Reply::page(&HistoryForm {
+        frame,
+        form: &request.form,
+        faults: Faults::default(),
+    })
 }
 
 /// The history.
@@ -66,11 +70,19 @@ pub(crate) fn show(
     let trainee_id = request.form.value("trainee_id");
     if trainee_id.is_empty() {
         faults.add("trainee_id", "Enter the identifier of the trainee");
-        return Reply::faults(&HistoryForm { frame, form: &request.form, faults });
+        return Reply::faults(&HistoryForm {
+            frame,
+            form: &request.form,
+            faults,
+        });
     }
     let Some(history) = session.view_history(operator.actor, trainee_id, MAX_ENTRIES)? else {
         faults.add("trainee_id", "No trainee has this identifier");
-        return Reply::faults(&HistoryForm { frame, form: &request.form, faults });
+        return Reply::faults(&HistoryForm {
+            frame,
+            form: &request.form,
+            faults,
+        });
     };
     Reply::page(&HistoryPage {
         frame,
@@ -91,6 +103,10 @@ impl From<Entry> for Line {
             // The server itself, or an entry that is older than the record of who it was.
             (None, None) => "operator".to_owned(),
         };
-        Self { at: timestamp(entry.changed_at), by, entry }
+        Self {
+            at: timestamp(entry.changed_at),
+            by,
+            entry,
+        }
     }
 }

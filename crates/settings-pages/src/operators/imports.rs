@@ -44,7 +44,11 @@ pub(crate) fn list(
     let has_more = imports.len() > PAGE;
     imports.truncate(PAGE);
     let before = imports.last().filter(|_| has_more).map(|import| import.id);
-    Reply::page(&Imports { frame: Frame::of(request, operator.signed_in, SettingsSection::Imports), imports, before })
+    Reply::page(&Imports {
+        frame: Frame::of(request, operator.signed_in, SettingsSection::Imports),
+        imports,
+        before,
+    })
 }
 
 /// One import.
@@ -55,6 +59,14 @@ pub(crate) fn show(
 ) -> Result<Reply, PageError> {
     let (import, refused) = session.import(request.id()?)?.ok_or(PageError::NotFound)?;
     let frame = Frame::of(request, operator.signed_in, SettingsSection::Imports);
-    let others = import.refused.saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));
-    Reply::page(&Import { frame, at: timestamp(import.at), import, refused, others })
+    let others = import
+        .refused
+        .saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));
+    Reply::page(&Import {
+        frame,
+        at: timestamp(import.at),
+        import,
+        refused,
+        others,
+    })
 }

@@ -1,5 +1,5 @@
-//! All organisations, for operators: added, given another name, closed and reopened. Their tokens and people are the pages of
-//! the organisations themselves.
+//! All organisations, for operators: added, given another name, closed and reopened. Their tokens
+//! and people are the pages of the organisations themselves.
 
 use askama::Template;
 use storage::accounts::providers::ProviderRecord;
@@ -60,7 +60,10 @@ pub(crate) fn show_all(
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
     let frame = Frame::of(request, signed_in, SettingsSection::Overview);
-    Reply::page(&Organisations { frame, organisations: session.organisation_summaries()? })
+    Reply::page(&Organisations {
+        frame,
+        organisations: session.organisation_summaries()?,
+    })
 }
 
 /// The form for another organisation.
@@ -70,7 +73,11 @@ pub(crate) fn ask_to_add(
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let frame = Frame::of(request, operator.signed_in, SettingsSection::Overview);
-    Reply::page(&AddOrganisation { frame, form: &request.form, faults: Faults::default() })
+    Reply::page(&AddOrganisation {
+        frame,
+        form: &request.form,
+        faults: Faults::default(),
+    })
 }
 
 /// Adds an organisation.
@@ -80,7 +87,11 @@ pub(crate) fn add(
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
-    match session.add_organisation(operator.actor, request.form.value("ukprn"), request.form.value("name")) {
+    match session.add_organisation(
+        operator.actor,
+        request.form.value("ukprn"),
+        request.form.value("name"),
+    ) {
         Ok(added) => return Ok(Reply::Redirect(Target::Organisation(Some(added.ukprn)))),
         Err(StorageError::Refused(Refusal::InvalidUkprn)) => {
             faults.add("ukprn", "Enter the UKPRN, which is 8 digits");
@@ -88,11 +99,17 @@ pub(crate) fn add(
         Err(StorageError::Refused(Refusal::UkprnTaken)) => {
             faults.add("ukprn", "There is an organisation with this UKPRN already");
         }
-        Err(StorageError::Refused(Refusal::InvalidProviderName)) => faults.add("name", name_fault()),
+        Err(StorageError::Refused(Refusal::InvalidProviderName)) => {
+            faults.add("name", name_fault())
+        }
         Err(error) => return Err(error.into()),
     }
     let frame = Frame::of(request, operator.signed_in, SettingsSection::Overview);
-    Reply::faults(&AddOrganisation { frame, form: &request.form, faults })
+    Reply::faults(&AddOrganisation {
+        frame,
+        form: &request.form,
+        faults,
+    })
 }
 
 /// One organisation, with what can be done to it.
@@ -102,8 +119,16 @@ pub(crate) fn show(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let provider = session.provider(&admin.organisation.ukprn)?;
-    let (frame, name) = (admin.frame(request, SettingsSection::Elsewhere), provider.name.clone());
-    Reply::page(&Organisation { frame, provider, name, faults: Faults::default() })
+    let (frame, name) = (
+        admin.frame(request, SettingsSection::Elsewhere),
+        provider.name.clone(),
+    );
+    Reply::page(&Organisation {
+        frame,
+        provider,
+        name,
+        faults: Faults::default(),
+    })
 }
 
 /// Gives an organisation another name.
@@ -120,7 +145,12 @@ pub(crate) fn rename(
             faults.add("name", name_fault());
             let provider = session.provider(&admin.organisation.ukprn)?;
             let frame = admin.frame(request, SettingsSection::Elsewhere);
-            Reply::faults(&Organisation { frame, provider, name: name.to_owned(), faults })
+            Reply::faults(&Organisation {
+                frame,
+                provider,
+                name: name.to_owned(),
+                faults,
+            })
         }
         Err(error) => Err(error.into()),
     }
@@ -133,17 +163,28 @@ pub(crate) fn ask_to_close(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let provider = session.provider(&admin.organisation.ukprn)?;
-    Reply::page(&CloseOrganisation { frame: admin.frame(request, SettingsSection::Elsewhere), provider })
+    Reply::page(&CloseOrganisation {
+        frame: admin.frame(request, SettingsSection::Elsewhere),
+        provider,
+    })
 }
 
 /// Closes an organisation.
-pub(crate) fn close(session: &mut Session<'_>, _: &PageRequest, admin: &AdminContext<'_>) -> Result<Reply, PageError> {
+pub(crate) fn close(
+    session: &mut Session<'_>,
+    _: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
     session.close_organisation(admin.actor, &admin.organisation.ukprn)?;
     Ok(shown(admin))
 }
 
 /// Reopens an organisation.
-pub(crate) fn reopen(session: &mut Session<'_>, _: &PageRequest, admin: &AdminContext<'_>) -> Result<Reply, PageError> {
+pub(crate) fn reopen(
+    session: &mut Session<'_>,
+    _: &PageRequest,
+    admin: &AdminContext<'_>,
+) -> Result<Reply, PageError> {
     session.reopen_organisation(admin.actor, &admin.organisation.ukprn)?;
     Ok(shown(admin))
 }

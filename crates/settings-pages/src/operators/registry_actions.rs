@@ -43,7 +43,13 @@ pub(crate) fn ask(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    Reply::page(&page(request, operator, &request.query, Faults::default(), None))
+    Reply::page(&page(
+        request,
+        operator,
+        &request.query,
+        Faults::default(),
+        None,
+    ))
 }
 
 /// Does it.
@@ -63,13 +69,29 @@ pub(crate) fn act(
     };
     if registry_confirm::is_due(&action, form) {
         let question = format!("Discard the record of trainee {trainee_id}?");
-        return registry_confirm::ask(request, operator, question, address("/trainee"), &["trainee_id", "action"]);
+        return registry_confirm::ask(
+            request,
+            operator,
+            question,
+            address("/trainee"),
+            &["trainee_id", "action"],
+        );
     }
     match perform_for_operator(session, trainee_id, &action, operator.actor) {
         Ok(outcome) => {
-            let repeated = if outcome.changed { "" } else { "nothing to do: " };
+            let repeated = if outcome.changed {
+                ""
+            } else {
+                "nothing to do: "
+            };
             let outcome = format!("Trainee {trainee_id}: {repeated}{}", outcome.standing);
-            Reply::page(&page(request, operator, &Form::default(), Faults::default(), Some(outcome)))
+            Reply::page(&page(
+                request,
+                operator,
+                &Form::default(),
+                Faults::default(),
+                Some(outcome),
+            ))
         }
         Err(RegistryActionError::Storage(error)) => Err(error.into()),
         Err(
@@ -93,7 +115,14 @@ fn page<'a>(
 ) -> TraineeForm<'a> {
     let is_production = request.environment == storage::base::token::Environment::Production;
     let frame = Frame::of(request, operator.signed_in, SettingsSection::Registry);
-    TraineeForm { frame, form, faults, actions: ACTIONS, is_production, outcome }
+    TraineeForm {
+        frame,
+        form,
+        faults,
+        actions: ACTIONS,
+        is_production,
+        outcome,
+    }
 }
 
 /// The action that a form asks for; what is wrong with it is added to the faults.
@@ -103,7 +132,13 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
         RegistryAction::IssueTrn(_) => {
             let trn = match form.value("trn") {
                 "" => None,
-                text => Some(faults.keep("trn", text.parse::<Trn>().map_err(|_| "A TRN is 7 digits".to_owned()))?),
+                text => Some(
+                    faults.keep(
+                        "trn",
+                        text.parse::<Trn>()
+                            .map_err(|_| "A TRN is 7 digits".to_owned()),
+                    )?,
+                ),
             };
             Some(RegistryAction::IssueTrn(trn))
         }
@@ -111,12 +146,16 @@ fn read(form: &Form, faults: &mut Faults) -> Option<RegistryAction> {
             let mut day = |name: &'static str| match form.value(name) {
                 "" => Some(None),
                 text => {
-                    let read = read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
+                    let read = read_date(text)
+                        .ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned());
                     faults.keep(name, read).map(Some)
                 }
             };
             let (date, itt_end_date) = (day("date"), day("itt_end_date"));
-            Some(RegistryAction::Reinstate(Reinstatement { date: date?, itt_end_date: itt_end_date? }))
+            Some(RegistryAction::Reinstate(Reinstatement {
+                date: date?,
+                itt_end_date: itt_end_date?,
+            }))
         }
         RegistryAction::Award
         | RegistryAction::ReturnRecommendation

@@ -39,6 +39,9 @@ pub(crate) fn ask(
         frame: Frame::of(request, operator.signed_in, SettingsSection::Registry),
         question,
         action,
-        fields: fields.iter().map(|name| (*name, request.form.untrimmed(name))).collect(),
+        fields: fields
+            .iter()
+            .map(|name| (*name, request.form.untrimmed(name)))
+            .collect(),
     })
 }

@@ -1,6 +1,7 @@
 //! What the registry does, done to the trainees of a file by an operator: the form, and the report.
 //!
-//! Each row is done in a job of its own, as the commands do it, so that no request of the API waits for a file.
+//! Each row is done in a job of its own, as the commands do it, so that no request of the API waits
+//! for a file.
 
 use std::sync::Arc;
 
@@ -69,15 +70,27 @@ pub(crate) fn act(
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
     let action = faults.keep("action", named(request.form.value("action")));
-    let rows = action.as_ref().and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
+    let rows = action
+        .as_ref()
+        .and_then(|action| faults.keep("rows", read(action, request.form.untrimmed("rows"))));
     match action.zip(rows) {
         Some((action, _)) if registry_confirm::is_due(&action, &request.form) => {
             let question = "Discard the records of all these rows?".to_owned();
-            registry_confirm::ask(request, operator, question, address("/file"), &["action", "rows"])
+            registry_confirm::ask(
+                request,
+                operator,
+                question,
+                address("/file"),
+                &["action", "rows"],
+            )
         }
         Some((action, rows)) => {
             let signed_in = operator.signed_in.clone();
-            Ok(Reply::File(Box::new(FileOfActions { signed_in, action, rows })))
+            Ok(Reply::File(Box::new(FileOfActions {
+                signed_in,
+                action,
+                rows,
+            })))
         }
         None => Reply::faults(&page(request, operator, faults)),
     }
@@ -92,21 +105,31 @@ fn read(action: &RegistryAction, text: &str) -> Result<ActionRows, String> {
     read.map_err(|error| format!("The rows cannot be read: {error}"))?;
     match rows.len() {
         0 => Err("Enter a row below the header row".to_owned()),
-        count if count > MAX_ROWS => {
-            Err(format!("There are {count} rows, and {MAX_ROWS} can be done at once. The commands do more"))
-        }
+        count if count > MAX_ROWS => Err(format!(
+            "There are {count} rows, and {MAX_ROWS} can be done at once. The commands do more"
+        )),
         _ => Ok(rows),
     }
 }
 
-fn page<'a>(request: &'a PageRequest, operator: &OperatorContext<'_>, faults: Faults) -> FileForm<'a> {
+fn page<'a>(
+    request: &'a PageRequest,
+    operator: &OperatorContext<'_>,
+    faults: Faults,
+) -> FileForm<'a> {
     let frame = Frame::of(request, operator.signed_in, SettingsSection::Registry);
-    FileForm { frame, form: &request.form, faults, actions: ACTIONS, max_rows: MAX_ROWS }
+    FileForm {
+        frame,
+        form: &request.form,
+        faults,
+        actions: ACTIONS,
+        max_rows: MAX_ROWS,
+    }
 }
 
-/// Does the rows, one after the other, stores what became of them, and reports it. Stops where the register does not answer or
-/// the server stops, and not where the browser has gone away: it runs on the thread of the server, because a worker may end
-/// before it.
+/// Does the rows, one after the other, stores what became of them, and reports it. Stops where the
+/// register does not answer or the server stops, and not where the browser has gone away: it runs
+/// on the thread of the server, because a worker may end before it.
 pub(crate) async fn perform(
     file: FileOfActions,
     store: &Store,
@@ -119,7 +142,9 @@ pub(crate) async fn perform(
         // Nobody receives it where the browser has gone away.
         let _ = sender.send(perform_rows(file, &store, &request, &job).await);
     });
-    reply.await.map_err(|_| PageError::Request(ApiError::Interrupted))?
+    reply
+        .await
+        .map_err(|_| PageError::Request(ApiError::Interrupted))?
 }
 
 async fn perform_rows(
@@ -128,7 +153,11 @@ async fn perform_rows(
     request: &Arc<PageRequest>,
     job: &LongJob,
 ) -> Result<Reply, PageError> {
-    let FileOfActions { signed_in, action, rows } = file;
+    let FileOfActions {
+        signed_in,
+        action,
+        rows,
+    } = file;
     let mut report = FileReport::default();
     for (line, row) in rows {
         if job.is_stopping() {
@@ -139,22 +168,37 @@ async fn perform_rows(
             Ok((trainee_id, action)) => {
                 let outcome = perform_row(store, request, &trainee_id, &action).await;
                 if let Err(error) = report.add(line, &trainee_id, outcome) {
-                    log::warn!("the rows of a file were not done to the end: {}", Causes(&error));
+                    log::warn!(
+                        "the rows of a file were not done to the end: {}",
+                        Causes(&error)
+                    );
                     break;
                 }
             }
             Err(problem) => report.add_unreadable(line, &problem),
         }
     }
-    let (import, recorded_by, origin) = (report.import(&action), signed_in.clone(), Arc::clone(request));
+    let (import, recorded_by, origin) = (
+        report.import(&action),
+        signed_in.clone(),
+        Arc::clone(request),
+    );
     let import = write_with_retries(store, move |session| {
         let by = recorded_by.operator(origin.origin())?;
         session.record_import(by, &import)
     });
-    let import = import.await.inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error))).ok();
+    let import = import
+        .await
+        .inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error)))
+        .ok();
     let frame = Frame::of(request, &signed_in, SettingsSection::Registry);
     let operation = action.operation();
-    Reply::page(&ReportPage { frame, operation, report: &report, import })
+    Reply::page(&ReportPage {
+        frame,
+        operation,
+        report: &report,
+        import,
+    })
 }
 
 /// Does one row, as long as the operator is signed in.
@@ -164,14 +208,17 @@ async fn perform_row(
     trainee_id: &str,
     action: &RegistryAction,
 ) -> Result<Outcome, RegistryActionError> {
-    let (request, trainee_id, action) = (Arc::clone(request), trainee_id.to_owned(), action.clone());
+    let (request, trainee_id, action) =
+        (Arc::clone(request), trainee_id.to_owned(), action.clone());
     let job = move |session: &mut Session<'_>| {
         let signed_in = match &request.session {
             Some(digest) => session.signed_in(digest)?,
             None => None,
         };
         let signed_in = signed_in.ok_or(StorageError::from(Refusal::NotPermitted))?;
-        let by = signed_in.operator(request.origin()).map_err(StorageError::from)?;
+        let by = signed_in
+            .operator(request.origin())
+            .map_err(StorageError::from)?;
         perform_for_operator(session, &trainee_id, &action, by)
     };
     write_with_retries(store, job).await

@@ -58,7 +58,10 @@ pub(crate) fn list(
     };
     let behind = match query.value(AFTER) {
         "" => None,
-        text => Some(text.parse::<QueuePosition>().map_err(|_| PageError::NotFound)?),
+        text => Some(
+            text.parse::<QueuePosition>()
+                .map_err(|_| PageError::NotFound)?,
+        ),
     };
     let organisation = Some(query.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
     // One more than is shown says whether there are others.
@@ -75,7 +78,14 @@ pub(crate) fn list(
     entries.truncate(PAGE);
     let next = entries.last().filter(|_| has_more).map(|last| {
         let after = last.position().to_string();
-        address_with("", [(AWAITED, query.value(AWAITED)), (ORGANISATION, query.value(ORGANISATION)), (AFTER, &after)])
+        address_with(
+            "",
+            [
+                (AWAITED, query.value(AWAITED)),
+                (ORGANISATION, query.value(ORGANISATION)),
+                (AFTER, &after),
+            ],
+        )
     });
     let now = session.now();
     let action = match awaited {
@@ -85,7 +95,10 @@ pub(crate) fn list(
     let line = |entry: QueueEntry| Line {
         since: timestamp(entry.since),
         days: (now - entry.since).num_days(),
-        form: address_with("/trainee", [("action", action), ("trainee_id", &entry.trainee_id)]),
+        form: address_with(
+            "/trainee",
+            [("action", action), ("trainee_id", &entry.trainee_id)],
+        ),
         entry,
     };
     let is_valid = faults.is_empty();
@@ -97,7 +110,11 @@ pub(crate) fn list(
         entries: entries.into_iter().map(line).collect(),
         next,
     };
-    if is_valid { Reply::page(&page) } else { Reply::faults(&page) }
+    if is_valid {
+        Reply::page(&page)
+    } else {
+        Reply::faults(&page)
+    }
 }
 
 /// The address of a page of the registry.
@@ -106,7 +123,14 @@ pub(crate) fn address(page: &str) -> String {
 }
 
 /// The same with these fields.
-fn address_with<'a>(page: &str, fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
+fn address_with<'a>(
+    page: &str,
+    fields: impl IntoIterator<Item = (&'static str, &'a str)>,
+) -> String {
     let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
-    format!("{}?{}", address(page), Serializer::new(String::new()).extend_pairs(filled).finish())
+    format!(
+        "{}?{}",
+        address(page),
+        Serializer::new(String::new()).extend_pairs(filled).finish()
+    )
 }

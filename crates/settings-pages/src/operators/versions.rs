@@ -1,4 +1,5 @@
-//! Which organisations use which version, how far each is, and which version could be removed: for operators.
+//! Which organisations use which version, how far each is, and which version could be removed: for
+//! operators.
 
 use adapter_kit::Label;
 use askama::Template;
@@ -47,7 +48,11 @@ impl Versions {
 
 /// Requests of all organisations together.
 fn requests(version: &VersionReadiness) -> i64 {
-    version.providers.iter().map(|provider| provider.requests).sum()
+    version
+        .providers
+        .iter()
+        .map(|provider| provider.requests)
+        .sum()
 }
 
 /// Whether a version can be removed, in words for a table.
@@ -63,5 +68,8 @@ fn verdict(version: &VersionReadiness) -> &'static str {
 
 /// The most frequent problems of an organisation.
 fn most_frequent(provider: &ProviderUse) -> &[Obstacle] {
-    provider.problems.get(..MOST_PROBLEMS).unwrap_or(&provider.problems)
+    provider
+        .problems
+        .get(..MOST_PROBLEMS)
+        .unwrap_or(&provider.problems)
 }

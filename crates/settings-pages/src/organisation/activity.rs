@@ -22,14 +22,21 @@ struct ActivityPage {
 }
 
 /// A page of the log, newest first.
-pub(crate) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+pub(crate) fn list(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
     // One more than is shown says whether there are others.
     let limit = i64::try_from(PAGE + 1).unwrap_or(i64::MAX);
     let chosen = match &signed_in.organisation {
         Some(_) => "",
         None => request.query.value("organisation"),
     };
-    let own = signed_in.organisation.as_ref().map(|organisation| organisation.ukprn.as_str());
+    let own = signed_in
+        .organisation
+        .as_ref()
+        .map(|organisation| organisation.ukprn.as_str());
     let filter = ActivityFilter {
         provider_ukprn: own.or(Some(chosen).filter(|ukprn| !ukprn.is_empty())),
         before: request.query.value("before").parse().ok(),

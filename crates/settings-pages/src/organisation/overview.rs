@@ -33,13 +33,19 @@ struct VersionLinks {
 }
 
 /// The first page for whoever asks.
-pub(crate) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+pub(crate) fn show(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
     let Some(organisation) = &signed_in.organisation else {
         return organisations::show_all(session, request, signed_in);
     };
     let frame = Frame::of(request, signed_in, SettingsSection::Overview);
     let mut tokens = session.list_tokens(Some(&organisation.ukprn))?;
-    let has_token = tokens.iter().any(|token| token.status == TokenStatus::Active);
+    let has_token = tokens
+        .iter()
+        .any(|token| token.status == TokenStatus::Active);
     let now = session.now();
     tokens.retain(|token| token.expires_within(EXPIRES_SOON_DAYS, now));
     let versions = request.versions.iter().rev().map(|served| {
@@ -51,7 +57,14 @@ pub(crate) fn show(session: &mut Session<'_>, request: &PageRequest, signed_in: 
         }
     });
     let (name, ukprn) = (organisation.name.clone(), organisation.ukprn.clone());
-    Reply::page(&Overview { frame, name, ukprn, has_token, tokens, versions: versions.collect() })
+    Reply::page(&Overview {
+        frame,
+        name,
+        ukprn,
+        has_token,
+        tokens,
+        versions: versions.collect(),
+    })
 }
 
 /// Leads whoever types a slash behind the address to the first page.
@@ -59,8 +72,9 @@ pub(crate) fn drop_slash(_: &mut Session<'_>, _: &PageRequest) -> Result<Reply, 
     Ok(Reply::Redirect(Target::Overview))
 }
 
-/// Who made something: the e-mail address of a user of the organisation where it is known by number, otherwise what is stored,
-/// and of an operator that it was one. What a command was told of who ran it is shown to operators alone.
+/// Who made something: the e-mail address of a user of the organisation where it is known by
+/// number, otherwise what is stored, and of an operator that it was one. What a command was told of
+/// who ran it is shown to operators alone.
 pub(crate) struct Names {
     /// The names that are stored, with the addresses.
     users: Vec<(String, String)>,
@@ -73,9 +87,19 @@ const USER: &str = "user ";
 
 impl Names {
     /// The people of an organisation, those whose access was removed too.
-    pub(crate) fn of(session: &mut Session<'_>, ukprn: &str, asking: &SignedIn) -> Result<Self, StorageError> {
-        let users = session.list_users(Some(ukprn))?.into_iter().map(|user| (user.stored_name(), user.email));
-        Ok(Self { users: users.collect(), for_operator: asking.organisation.is_none() })
+    pub(crate) fn of(
+        session: &mut Session<'_>,
+        ukprn: &str,
+        asking: &SignedIn,
+    ) -> Result<Self, StorageError> {
+        let users = session
+            .list_users(Some(ukprn))?
+            .into_iter()
+            .map(|user| (user.stored_name(), user.email));
+        Ok(Self {
+            users: users.collect(),
+            for_operator: asking.organisation.is_none(),
+        })
     }
 
     /// The name to show.

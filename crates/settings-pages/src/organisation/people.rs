@@ -48,7 +48,13 @@ pub(crate) fn list(
     signed_in: &SignedIn,
     organisation: &Provider,
 ) -> Result<Reply, PageError> {
-    Reply::page(&people(session, request, signed_in, organisation, Faults::default())?)
+    Reply::page(&people(
+        session,
+        request,
+        signed_in,
+        organisation,
+        Faults::default(),
+    )?)
 }
 
 fn people<'a>(
@@ -82,7 +88,11 @@ pub(crate) fn invite(
     let email = faults.keep("email", email);
     let role = faults.keep("role", role(request));
     if let (Some(email), Some(role)) = (email, role) {
-        let invitation = NewInvitation { provider_ukprn: Some(&organisation.ukprn), email: &email, role };
+        let invitation = NewInvitation {
+            provider_ukprn: Some(&organisation.ukprn),
+            email: &email,
+            role,
+        };
         match session.invite_user(admin.actor, invitation) {
             Ok(invited) => {
                 let link = format!("{}{}/sign-in/{}", request.site, paths::SETTINGS, invited.secret.reveal());
@@ -96,7 +106,13 @@ pub(crate) fn invite(
             Err(error) => return Err(error.into()),
         }
     }
-    Reply::faults(&people(session, request, admin.signed_in, organisation, faults)?)
+    Reply::faults(&people(
+        session,
+        request,
+        admin.signed_in,
+        organisation,
+        faults,
+    )?)
 }
 
 /// One person, with the forms that change what they may do.
@@ -116,7 +132,12 @@ fn person(
 ) -> Result<Person, PageError> {
     let user = session.user(admin.actor, request.id()?)?;
     let is_self = user.id == admin.signed_in.user_id;
-    Ok(Person { frame: admin.frame(request, SettingsSection::People), user, is_self, faults })
+    Ok(Person {
+        frame: admin.frame(request, SettingsSection::People),
+        user,
+        is_self,
+        faults,
+    })
 }
 
 /// Gives somebody another role.
@@ -130,7 +151,10 @@ pub(crate) fn change_role(
         match session.change_role(admin.actor, request.id()?, role) {
             Ok(_) => return Ok(Reply::Redirect(Target::People(admin.ukprn_of_other()))),
             Err(StorageError::Refused(Refusal::LastAdmin)) => {
-                faults.add("role", "This is the only admin. Make somebody else an admin first");
+                faults.add(
+                    "role",
+                    "This is the only admin. Make somebody else an admin first",
+                );
             }
             Err(error) => return Err(error.into()),
         }
@@ -149,7 +173,10 @@ pub(crate) fn remove(
         Ok(_) => Ok(Reply::Redirect(Target::People(admin.ukprn_of_other()))),
         Err(StorageError::Refused(Refusal::LastAdmin)) => {
             let mut faults = Faults::default();
-            faults.add("remove", "This is the only admin. Make somebody else an admin first");
+            faults.add(
+                "remove",
+                "This is the only admin. Make somebody else an admin first",
+            );
             Reply::faults(&person(session, request, admin, faults)?)
         }
         Err(error) => Err(error.into()),
@@ -157,5 +184,9 @@ pub(crate) fn remove(
 }
 
 fn role(request: &PageRequest) -> Result<UserRole, String> {
-    request.form.value("role").parse().map_err(|_| "Choose admin or viewer".to_owned())
+    request
+        .form
+        .value("role")
+        .parse()
+        .map_err(|_| "Choose admin or viewer".to_owned())
 }

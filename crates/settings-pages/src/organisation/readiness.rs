@@ -1,5 +1,5 @@
-//! What an organisation would have to change for the newest version: for each older one that it used, how many of its
-//! writes the newest would accept, and what stands against the others.
+//! What an organisation would have to change for the newest version: for each older one that it
+//! used, how many of its writes the newest would accept, and what stands against the others.
 
 use adapter_kit::Label;
 use askama::Template;
@@ -29,7 +29,8 @@ struct Version {
     usage: ProviderUse,
     /// The last weeks with a write that was tried.
     weeks: Vec<ReadinessWeek>,
-    /// The page about the code of each problem, in their order; nothing for a code that is no problem of a request.
+    /// The page about the code of each problem, in their order; nothing for a code that is no
+    /// problem of a request.
     help: Vec<Option<String>>,
     /// All that differs.
     differences: String,
@@ -44,7 +45,9 @@ pub(crate) fn show(
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
     let used = OwnReadiness::of_older(session, DEFAULT_DAYS, request.versions)?;
-    let versions = used.into_iter().filter_map(|found| Version::of(session, found).transpose());
+    let versions = used
+        .into_iter()
+        .filter_map(|found| Version::of(session, found).transpose());
     Reply::page(&Readiness {
         frame: Frame::of(request, signed_in, SettingsSection::Readiness),
         newest: request.versions.newest().map(|served| served.version.label),
@@ -56,7 +59,12 @@ pub(crate) fn show(
 impl Version {
     fn of(
         session: &mut ProviderSession<'_>,
-        OwnReadiness { version, newest, usage, .. }: OwnReadiness,
+        OwnReadiness {
+            version,
+            newest,
+            usage,
+            ..
+        }: OwnReadiness,
     ) -> Result<Option<Self>, StorageError> {
         let Some(usage) = usage else { return Ok(None) };
         let help = usage.problems.iter().map(|problem| {

@@ -1,4 +1,5 @@
-//! The form that finds requests in the log: what was typed, what is wrong with it, and what can be chosen.
+//! The form that finds requests in the log: what was typed, what is wrong with it, and what can be
+//! chosen.
 //!
 //! A form that is not understood finds nothing, and what was typed stays in it.
 
@@ -12,7 +13,17 @@ use usage::request_log::filter;
 use crate::request::form::{Faults, Form};
 
 /// The fields of the form, by their names.
-const FIELDS: [&str; 9] = ["outcome", "status", "endpoint", "version", "token", "code", "from", "until", "request_id"];
+const FIELDS: [&str; 9] = [
+    "outcome",
+    "status",
+    "endpoint",
+    "version",
+    "token",
+    "code",
+    "from",
+    "until",
+    "request_id",
+];
 /// The fields that are always in sight.
 const FIRST: [&str; 1] = ["outcome"];
 /// The name of the position behind which a page begins.
@@ -48,13 +59,21 @@ pub(crate) fn read(query: &Form, faults: &mut Faults) -> RequestFilter {
             )
         }),
     };
-    if filter.from.zip(filter.until).is_some_and(|(from, until)| from >= until) {
-        faults.add("until", "Enter a time after the one from which requests are wanted");
+    if filter
+        .from
+        .zip(filter.until)
+        .is_some_and(|(from, until)| from >= until)
+    {
+        faults.add(
+            "until",
+            "Enter a time after the one from which requests are wanted",
+        );
     }
     filter
 }
 
-const NO_TIME: &str = "Enter a date such as 2026-10-05, or a date and time such as 2026-10-05T09:00:00Z";
+const NO_TIME: &str =
+    "Enter a date such as 2026-10-05, or a date and time such as 2026-10-05T09:00:00Z";
 
 struct Reader<'a> {
     query: &'a Form,
@@ -63,7 +82,11 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// What a field says; nothing where it is empty, or wrong.
-    fn read<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, &'static str>) -> Option<T> {
+    fn read<T>(
+        &mut self,
+        name: &'static str,
+        read: impl Fn(&str) -> Result<T, &'static str>,
+    ) -> Option<T> {
         let text = self.query.value(name);
         if text.is_empty() {
             return None;
@@ -87,17 +110,28 @@ pub(crate) fn is_set(query: &Form) -> bool {
 
 /// Whether one of the fields is filled in that are out of sight otherwise.
 pub(crate) fn is_detailed(query: &Form) -> bool {
-    FIELDS.iter().any(|name| !FIRST.contains(name) && !query.value(name).is_empty())
+    FIELDS
+        .iter()
+        .any(|name| !FIRST.contains(name) && !query.value(name).is_empty())
 }
 
 /// The endpoints that there are, and what is in the field.
 pub(crate) fn endpoints(query: &Form) -> Vec<Choice> {
-    choices(Endpoint::ALL.iter().map(ToString::to_string), query.value("endpoint"))
+    choices(
+        Endpoint::ALL.iter().map(ToString::to_string),
+        query.value("endpoint"),
+    )
 }
 
 /// The versions that are served, newest first, and what is in the field.
 pub(crate) fn versions(query: &Form, versions: &Versions) -> Vec<Choice> {
-    choices(versions.iter().rev().map(|served| served.version.label.to_string()), query.value("version"))
+    choices(
+        versions
+            .iter()
+            .rev()
+            .map(|served| served.version.label.to_string()),
+        query.value("version"),
+    )
 }
 
 fn choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
@@ -105,7 +139,13 @@ fn choices(known: impl Iterator<Item = String>, chosen: &str) -> Vec<Choice> {
     if !chosen.is_empty() && !values.iter().any(|value| value == chosen) {
         values.push(chosen.to_owned());
     }
-    values.into_iter().map(|value| Choice { is_chosen: value == chosen, value }).collect()
+    values
+        .into_iter()
+        .map(|value| Choice {
+            is_chosen: value == chosen,
+            value,
+        })
+        .collect()
 }
 
 /// The address of the page with what was typed, behind a position.
@@ -117,5 +157,9 @@ pub(crate) fn address_after(query: &Form, position: &str) -> String {
 /// The address of the page with these fields filled in.
 pub(crate) fn address<'a>(fields: impl IntoIterator<Item = (&'static str, &'a str)>) -> String {
     let filled = fields.into_iter().filter(|(_, value)| !value.is_empty());
-    format!("{}/requests?{}", paths::SETTINGS, Serializer::new(String::new()).extend_pairs(filled).finish())
+    format!(
+        "{}/requests?{}",
+        paths::SETTINGS,
+        Serializer::new(String::new()).extend_pairs(filled).finish()
+    )
 }

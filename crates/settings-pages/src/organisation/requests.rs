@@ -1,5 +1,5 @@
-//! The requests of an organisation, read only: what was refused most lately, and the log, newest first, as far as the form
-//! finds it.
+//! The requests of an organisation, read only: what was refused most lately, and the log, newest
+//! first, as far as the form finds it.
 //!
 //! The log has codes and fields of problems, and no value and no body, so none is here.
 
@@ -90,14 +90,25 @@ pub(crate) fn list(
     let after = query.value(request_filter::AFTER);
     let position = match after {
         "" => None,
-        text => Some(text.parse::<LogPosition>().map_err(|_| PageError::NotFound)?),
+        text => Some(
+            text.parse::<LogPosition>()
+                .map_err(|_| PageError::NotFound)?,
+        ),
     };
     let mut faults = Faults::default();
     let filter = request_filter::read(query, &mut faults);
     let is_part = position.is_some() || request_filter::is_set(query);
-    let most = if is_part { None } else { Some(Most::from(RefusedMost::of(session)?)) };
+    let most = if is_part {
+        None
+    } else {
+        Some(Most::from(RefusedMost::of(session)?))
+    };
     let list = match faults.is_empty() {
-        true => Some(List::of(session.requests(&filter, position)?, query, is_part)),
+        true => Some(List::of(
+            session.requests(&filter, position)?,
+            query,
+            is_part,
+        )),
         false => None,
     };
     let is_valid = faults.is_empty();
@@ -112,13 +123,29 @@ pub(crate) fn list(
         most,
         list,
     };
-    if is_valid { Reply::page(&page) } else { Reply::faults(&page) }
+    if is_valid {
+        Reply::page(&page)
+    } else {
+        Reply::faults(&page)
+    }
 }
 
 impl From<RefusedMost> for Most {
-    fn from(RefusedMost { since, lines, counted, is_complete }: RefusedMost) -> Self {
+    fn from(
+        RefusedMost {
+            since,
+            lines,
+            counted,
+            is_complete,
+        }: RefusedMost,
+    ) -> Self {
         let lines = lines.into_iter().map(MostLine::from).collect();
-        Self { since: timestamp(since), counted, is_complete, lines }
+        Self {
+            since: timestamp(since),
+            counted,
+            is_complete,
+            lines,
+        }
     }
 }
 
@@ -133,17 +160,32 @@ impl From<RefusalLine> for MostLine {
             ("version", refusal.version.as_str()),
             ("code", refusal.code.as_str()),
         ];
-        let problem = if refusal.code.is_empty() { format!("status {status}") } else { refusal.code.clone() };
+        let problem = if refusal.code.is_empty() {
+            format!("status {status}")
+        } else {
+            refusal.code.clone()
+        };
         let requests = request_filter::address(alike);
         let newest = request_filter::address([("request_id", &*refusal.newest.request_id)]);
-        Self { problem, requests, newest, line }
+        Self {
+            problem,
+            requests,
+            newest,
+            line,
+        }
     }
 }
 
 impl List {
     fn of(page: RequestPage, query: &Form, is_part: bool) -> Self {
-        let next = page.next.map(|position| request_filter::address_after(query, &position.to_string()));
-        Self { lines: page.requests.into_iter().map(Line::from).collect(), next, is_part }
+        let next = page
+            .next
+            .map(|position| request_filter::address_after(query, &position.to_string()));
+        Self {
+            lines: page.requests.into_iter().map(Line::from).collect(),
+            next,
+            is_part,
+        }
     }
 }
 
@@ -153,11 +195,21 @@ impl From<LoggedRequest> for Line {
         let mut problems: Vec<Problem> = request
             .problems
             .iter()
-            .map(|problem| Problem { words: problem_text(problem), help: about(&problem.code) })
+            .map(|problem| Problem {
+                words: problem_text(problem),
+                help: about(&problem.code),
+            })
             .collect();
         if problems.is_empty() && request.outcome() == Outcome::Refused {
-            problems.push(Problem { words: format!("status {}", request.status), help: about("") });
+            problems.push(Problem {
+                words: format!("status {}", request.status),
+                help: about(""),
+            });
         }
-        Self { at: timestamp(request.answered_at), problems, request }
+        Self {
+            at: timestamp(request.answered_at),
+            problems,
+            request,
+        }
     }
 }

@@ -62,8 +62,8 @@ struct Shown<'a> {
     record: TokenRecord,
     /// The one that it replaces.
     old: Option<TokenRecord>,
-    /// What to request with it for a try: `/info` of each version, newest first; the paths alone where the host of the API is not
-    /// known here.
+    /// What to request with it for a try: `/info` of each version, newest first; the paths alone
+    /// where the host of the API is not known here.
     tries: Vec<String>,
     has_addresses: bool,
 }
@@ -91,7 +91,13 @@ pub(crate) fn list(
     signed_in: &SignedIn,
     organisation: &Provider,
 ) -> Result<Reply, PageError> {
-    Reply::page(&tokens(session, request, signed_in, organisation, Faults::default())?)
+    Reply::page(&tokens(
+        session,
+        request,
+        signed_in,
+        organisation,
+        Faults::default(),
+    )?)
 }
 
 fn tokens<'a>(
@@ -131,14 +137,23 @@ pub(crate) fn issue(
 ) -> Result<Reply, PageError> {
     let mut faults = Faults::default();
     let name = faults.keep("name", token_name(request.form.value("name")));
-    let expires_on = faults.keep("expires", expiry(request.form.value("expires"), session.today()));
+    let expires_on = faults.keep(
+        "expires",
+        expiry(request.form.value("expires"), session.today()),
+    );
     if let Some(name) = name.filter(|_| faults.is_empty())
         && was_just_made(session, &admin.organisation.ukprn, name, None)?
     {
         faults.add("name", MADE_TWICE);
     }
     let (Some(name), Some(expires_on), true) = (name, expires_on, faults.is_empty()) else {
-        return Reply::faults(&tokens(session, request, admin.signed_in, admin.organisation, faults)?);
+        return Reply::faults(&tokens(
+            session,
+            request,
+            admin.signed_in,
+            admin.organisation,
+            faults,
+        )?);
     };
     let (token, record) = session.issue_token(&NewToken {
         provider_ukprn: &admin.organisation.ukprn,
@@ -159,10 +174,21 @@ fn shown(
 ) -> Result<Reply, PageError> {
     let frame = admin.frame(request, SettingsSection::Tokens);
     let has_addresses = request.is_site_of_api;
-    let site = if has_addresses { request.site.as_str() } else { "" };
+    let site = if has_addresses {
+        request.site.as_str()
+    } else {
+        ""
+    };
     let address = |served: &Served| format!("{site}{}/info", served.version.label.base_path());
     let tries = request.versions.iter().rev().map(address).collect();
-    Reply::page(&Shown { frame, token: token.reveal(), record, old, tries, has_addresses })
+    Reply::page(&Shown {
+        frame,
+        token: token.reveal(),
+        record,
+        old,
+        tries,
+        has_addresses,
+    })
 }
 
 /// The form to replace a token.
@@ -173,7 +199,12 @@ pub(crate) fn ask_to_rotate(
 ) -> Result<Reply, PageError> {
     let token = active_token(session, request, admin)?;
     let frame = admin.frame(request, SettingsSection::Tokens);
-    Reply::page(&Rotate { frame, token, overlap: OVERLAP_DAYS.to_string(), faults: Faults::default() })
+    Reply::page(&Rotate {
+        frame,
+        token,
+        overlap: OVERLAP_DAYS.to_string(),
+        faults: Faults::default(),
+    })
 }
 
 /// Replaces a token, and shows the new one this once.
@@ -191,7 +222,12 @@ pub(crate) fn rotate(
     }
     let (Some(days), true) = (days, faults.is_empty()) else {
         let frame = admin.frame(request, SettingsSection::Tokens);
-        return Reply::faults(&Rotate { frame, token, overlap: overlap.to_owned(), faults });
+        return Reply::faults(&Rotate {
+            frame,
+            token,
+            overlap: overlap.to_owned(),
+            faults,
+        });
     };
     let rotation = Rotation {
         environment: request.environment,
@@ -200,7 +236,13 @@ pub(crate) fn rotate(
         overlap: Days::new(days),
     };
     let rotated = session.rotate_token(token.id, &rotation)?;
-    shown(request, admin, &rotated.token, rotated.new, Some(rotated.old))
+    shown(
+        request,
+        admin,
+        &rotated.token,
+        rotated.new,
+        Some(rotated.old),
+    )
 }
 
 /// The page that asks whether a token is to be revoked.
@@ -210,7 +252,10 @@ pub(crate) fn ask_to_revoke(
     admin: &AdminContext<'_>,
 ) -> Result<Reply, PageError> {
     let token = active_token(session, request, admin)?;
-    Reply::page(&Revoke { frame: admin.frame(request, SettingsSection::Tokens), token })
+    Reply::page(&Revoke {
+        frame: admin.frame(request, SettingsSection::Tokens),
+        token,
+    })
 }
 
 /// Revokes a token.
@@ -244,19 +289,32 @@ fn was_just_made(
     other_than: Option<i64>,
 ) -> Result<bool, StorageError> {
     let since = session.now() - TWICE_WITHIN;
-    let is_it = |token: &TokenRecord| token.name == name && token.created_at > since && Some(token.id) != other_than;
-    Ok(session.list_tokens(Some(ukprn))?.iter().any(|token| token.status == TokenStatus::Active && is_it(token)))
+    let is_it = |token: &TokenRecord| {
+        token.name == name && token.created_at > since && Some(token.id) != other_than
+    };
+    Ok(session
+        .list_tokens(Some(ukprn))?
+        .iter()
+        .any(|token| token.status == TokenStatus::Active && is_it(token)))
 }
 
 fn token_name(name: &str) -> Result<&str, String> {
     if name.is_empty() {
-        return Err("Enter what the token is for, such as the name of a student record system".to_owned());
+        return Err(
+            "Enter what the token is for, such as the name of a student record system".to_owned(),
+        );
     }
     if name.chars().any(char::is_control) {
         return Err("The name is one line, without control characters".to_owned());
     }
     let is_short = name.chars().count() <= MAX_NAME_CHARS;
-    if is_short { Ok(name) } else { Err(format!("The name can have {MAX_NAME_CHARS} characters at most")) }
+    if is_short {
+        Ok(name)
+    } else {
+        Err(format!(
+            "The name can have {MAX_NAME_CHARS} characters at most"
+        ))
+    }
 }
 
 /// The day on which a token is to expire; none where the field is empty.
@@ -264,14 +322,22 @@ fn expiry(text: &str, today: NaiveDate) -> Result<Option<NaiveDate>, String> {
     if text.is_empty() {
         return Ok(None);
     }
-    let expires_on = read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned())?;
+    let expires_on =
+        read_date(text).ok_or_else(|| "Enter a date of the form YYYY-MM-DD, or none".to_owned())?;
     match expiry_dates(today).filter(|dates| !dates.contains(&expires_on)) {
-        Some(dates) => Err(format!("Enter a date from {} to {}", day(*dates.start()), day(*dates.end()))),
+        Some(dates) => Err(format!(
+            "Enter a date from {} to {}",
+            day(*dates.start()),
+            day(*dates.end())
+        )),
         None => Ok(Some(expires_on)),
     }
 }
 
 fn overlap_days(text: &str) -> Result<u64, String> {
-    let days = text.parse().ok().filter(|days| (1..=MAX_OVERLAP_DAYS).contains(days));
+    let days = text
+        .parse()
+        .ok()
+        .filter(|days| (1..=MAX_OVERLAP_DAYS).contains(days));
     days.ok_or_else(|| format!("Enter a number of days from 1 to {MAX_OVERLAP_DAYS}"))
 }

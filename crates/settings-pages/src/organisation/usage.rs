@@ -30,11 +30,19 @@ pub(crate) fn show(
 ) -> Result<Reply, PageError> {
     let usage = UsageByMonth::own(session, MONTHS)?;
     let chart = chart::svg(&usage).map_err(PageError::Template)?;
-    Reply::page(&Usage { frame: Frame::of(request, signed_in, SettingsSection::Usage), usage, chart })
+    Reply::page(&Usage {
+        frame: Frame::of(request, signed_in, SettingsSection::Usage),
+        usage,
+        chart,
+    })
 }
 
 /// The same as a file.
-pub(crate) fn download(session: &mut ProviderSession<'_>, _: &PageRequest, _: &SignedIn) -> Result<Reply, PageError> {
+pub(crate) fn download(
+    session: &mut ProviderSession<'_>,
+    _: &PageRequest,
+    _: &SignedIn,
+) -> Result<Reply, PageError> {
     let usage = UsageByMonth::own(session, MONTHS)?;
     Ok(Reply::Csv(FILE, usage.csv().map_err(PageError::File)?))
 }

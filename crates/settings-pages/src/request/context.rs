@@ -13,7 +13,8 @@ use crate::state::Audience;
 /// A path with a method.
 #[derive(Debug)]
 pub struct Route {
-    /// `GET` or `POST`; what is `GET` changes nothing, except that the answer of an issuer signs in ([`crate::signing_in::openid`]).
+    /// `GET` or `POST`; what is `GET` changes nothing, except that the answer of an issuer signs in
+    /// ([`crate::signing_in::openid`]).
     pub method: Method,
     /// The pattern of the path, below `/settings`.
     pub path: &'static str,
@@ -48,25 +49,34 @@ impl Access {
     }
 }
 
-/// What answers a route, with what it needs to know of who asks. It runs in a job of the store, which writes where the method
-/// is `POST`.
+/// What answers a route, with what it needs to know of who asks. It runs in a job of the store,
+/// which writes where the method is `POST`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Handler {
     Public(fn(&mut Session<'_>, &PageRequest) -> Result<Reply, PageError>),
     /// Is for everybody, and no single job: between two of them the issuer is fetched.
     OpenId(Step),
     SignedIn(fn(&mut Session<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
-    Organisation(fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>),
-    /// Reads what belongs to the organisation through a session that leads to nothing of another one.
+    Organisation(
+        fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>,
+    ),
+    /// Reads what belongs to the organisation through a session that leads to nothing of another
+    /// one.
     Own(fn(&mut ProviderSession<'_>, &PageRequest, &SignedIn) -> Result<Reply, PageError>),
     Admin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
     Operator(fn(&mut Session<'_>, &PageRequest, &OperatorContext<'_>) -> Result<Reply, PageError>),
-    /// As [`Handler::Organisation`] and [`Handler::Admin`], for an operator, with the organisation of the path.
-    OperatorOrganisation(fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>),
-    OperatorAdmin(fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>),
+    /// As [`Handler::Organisation`] and [`Handler::Admin`], for an operator, with the organisation
+    /// of the path.
+    OperatorOrganisation(
+        fn(&mut Session<'_>, &PageRequest, &SignedIn, &Provider) -> Result<Reply, PageError>,
+    ),
+    OperatorAdmin(
+        fn(&mut Session<'_>, &PageRequest, &AdminContext<'_>) -> Result<Reply, PageError>,
+    ),
 }
 
-/// Whoever changes the settings of an organisation: an admin of it, or an operator. The actor reaches nothing of another one.
+/// Whoever changes the settings of an organisation: an admin of it, or an operator. The actor
+/// reaches nothing of another one.
 pub(crate) struct AdminContext<'a> {
     pub(crate) signed_in: &'a SignedIn,
     pub(crate) organisation: &'a Provider,
@@ -81,7 +91,10 @@ impl AdminContext<'_> {
 
     /// The UKPRN of the organisation, where it is not one's own.
     pub(crate) fn ukprn_of_other(&self) -> Option<String> {
-        self.signed_in.organisation.is_none().then(|| self.organisation.ukprn.clone())
+        self.signed_in
+            .organisation
+            .is_none()
+            .then(|| self.organisation.ukprn.clone())
     }
 }
 
@@ -100,7 +113,9 @@ impl Route {
             Handler::SignedIn(_) => Access::SignedIn,
             Handler::Organisation(_) | Handler::Own(_) => Access::Organisation,
             Handler::Admin(_) => Access::Admin,
-            Handler::Operator(_) | Handler::OperatorOrganisation(_) | Handler::OperatorAdmin(_) => Access::Operator,
+            Handler::Operator(_) | Handler::OperatorOrganisation(_) | Handler::OperatorAdmin(_) => {
+                Access::Operator
+            }
         }
     }
 

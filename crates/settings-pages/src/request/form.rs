@@ -20,7 +20,9 @@ pub(crate) struct Faults(Vec<(&'static str, String)>);
 impl Form {
     /// Reads a form as browsers encode it.
     pub(crate) fn read(encoded: &[u8]) -> Self {
-        Self { fields: form_urlencoded::parse(encoded).into_owned().collect() }
+        Self {
+            fields: form_urlencoded::parse(encoded).into_owned().collect(),
+        }
     }
 
     /// The text of a field without white space around it; empty when nothing of it is visible.
@@ -57,6 +59,8 @@ impl Faults {
 
     /// That of a field.
     pub(crate) fn of(&self, field: &str) -> Option<&str> {
-        self.iter().find(|(name, _)| *name == field).map(|(_, words)| words.as_str())
+        self.iter()
+            .find(|(name, _)| *name == field)
+            .map(|(_, words)| words.as_str())
     }
 }

@@ -12,7 +12,9 @@ pub(crate) async fn write<T: Send + 'static>(
     settings: &SettingsPages,
     mut job: impl FnMut(&mut Session<'_>) -> Result<T, PageError> + Send + 'static,
 ) -> Result<T, PageError> {
-    let Some(permit) = settings.acquire(None).await else { return Err(PageError::Busy) };
+    let Some(permit) = settings.acquire(None).await else {
+        return Err(PageError::Busy);
+    };
     state
         .store
         .write(move |session| {

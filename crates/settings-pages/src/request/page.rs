@@ -1,12 +1,13 @@
-//! What a request for a page is answered with: a page, a redirection to one of ours, or a page that says why not.
+//! What a request for a page is answered with: a page, a redirection to one of ours, or a page that
+//! says why not.
 
 use std::io;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue, InvalidHeaderValue, LOCATION,
-    REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderName, HeaderValue, InvalidHeaderValue,
+    LOCATION, REFERRER_POLICY, RETRY_AFTER, SET_COOKIE, X_CONTENT_TYPE_OPTIONS,
 };
 use askama::Template;
 use gateway::error::{self, ApiError};
@@ -24,7 +25,8 @@ use crate::request::page_request::{NotInPath, PageRequest};
 use crate::signing_in::openid::issuer::IssuerError;
 use crate::state::{Audience, Surroundings};
 
-/// The header by which a browser opens another page at once, as a link on the page does (HTML, section 7.11).
+/// The header by which a browser opens another page at once, as a link on the page does (HTML,
+/// section 7.11).
 const REFRESH: HeaderName = HeaderName::from_static("refresh");
 /// The media type of comma-separated values.
 const CSV: &str = "text/csv; charset=utf-8";
@@ -77,11 +79,19 @@ impl Frame {
         let user = FrameUser {
             email: signed_in.email.clone(),
             role: signed_in.role.name(),
-            organisation: signed_in.organisation.as_ref().map(|organisation| organisation.name.clone()),
+            organisation: signed_in
+                .organisation
+                .as_ref()
+                .map(|organisation| organisation.name.clone()),
             is_admin: signed_in.actor(request.origin()).is_ok(),
         };
         let form_token = request.form_token.clone();
-        Self { place, user: Some(user), form_token, ..Self::public(request.around()) }
+        Self {
+            place,
+            user: Some(user),
+            form_token,
+            ..Self::public(request.around())
+        }
     }
 
     /// Around a page of an organisation, for one of its users or for an operator.
@@ -91,13 +101,22 @@ impl Frame {
         organisation: &Provider,
         place: SettingsSection,
     ) -> Self {
-        let about = signed_in.organisation.is_none().then(|| organisation.clone());
-        Self { about, ..Self::of(request, signed_in, place) }
+        let about = signed_in
+            .organisation
+            .is_none()
+            .then(|| organisation.clone());
+        Self {
+            about,
+            ..Self::of(request, signed_in, place)
+        }
     }
 
     /// Around a page with a form to sign in.
     pub(crate) fn sign_in(request: &PageRequest) -> Self {
-        Self { form_token: request.form_token.clone(), ..Self::public(request.around()) }
+        Self {
+            form_token: request.form_token.clone(),
+            ..Self::public(request.around())
+        }
     }
 
     /// Around a page for anybody.
@@ -119,16 +138,22 @@ impl Frame {
 
     /// Where the pages of the organisation are.
     pub(crate) fn base(&self) -> String {
-        base(self.about.as_ref().map(|organisation| organisation.ukprn.as_str()))
+        base(
+            self.about
+                .as_ref()
+                .map(|organisation| organisation.ukprn.as_str()),
+        )
     }
 
     pub(crate) fn is_operator(&self) -> bool {
-        self.user.as_ref().is_some_and(|user| user.organisation.is_none())
+        self.user
+            .as_ref()
+            .is_some_and(|user| user.organisation.is_none())
     }
 }
 
-/// A page of ours to which a request is redirected. None is taken from a request: a UKPRN is that of a stored organisation, and
-/// there for an operator alone.
+/// A page of ours to which a request is redirected. None is taken from a request: a UKPRN is that
+/// of a stored organisation, and there for an operator alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
     Overview,
@@ -165,14 +190,19 @@ fn base(ukprn: Option<&str>) -> String {
 pub(crate) enum Reply {
     /// A page.
     Page(StatusCode, String),
-    /// A page with a form to sign in, and the cookie for which the form was made, where the browser is yet to be given it.
+    /// A page with a form to sign in, and the cookie for which the form was made, where the browser
+    /// is yet to be given it.
     SignInPage(String, Option<HeaderValue>),
     /// A file of comma-separated values to keep, with its name.
     Csv(&'static str, String),
     /// The browser is to request another page.
     Redirect(Target),
     /// A page that leads to the issuer, and the cookie of the attempt.
-    ToIssuer { html: String, address: String, browser: Secret },
+    ToIssuer {
+        html: String,
+        address: String,
+        browser: Secret,
+    },
     /// A session has begun.
     SignedIn(Secret),
     /// The session has ended.
@@ -184,19 +214,33 @@ pub(crate) enum Reply {
 impl Reply {
     /// A page that was requested.
     pub(crate) fn page(template: &impl Template) -> Result<Self, PageError> {
-        Ok(Self::Page(StatusCode::OK, template.render().map_err(PageError::Template)?))
+        Ok(Self::Page(
+            StatusCode::OK,
+            template.render().map_err(PageError::Template)?,
+        ))
     }
 
     /// A form with faults.
     pub(crate) fn faults(template: &impl Template) -> Result<Self, PageError> {
-        Ok(Self::Page(StatusCode::UNPROCESSABLE_ENTITY, template.render().map_err(PageError::Template)?))
+        Ok(Self::Page(
+            StatusCode::UNPROCESSABLE_ENTITY,
+            template.render().map_err(PageError::Template)?,
+        ))
     }
 
     /// A page with a form to sign in.
-    pub(crate) fn sign_in_page(template: &impl Template, request: &PageRequest) -> Result<Self, PageError> {
+    pub(crate) fn sign_in_page(
+        template: &impl Template,
+        request: &PageRequest,
+    ) -> Result<Self, PageError> {
         let new = request.browser.as_ref().filter(|browser| browser.is_new);
-        let cookie = new.map(|browser| CookieName::Browser.set(browser.cookie.text())).transpose()?;
-        Ok(Self::SignInPage(template.render().map_err(PageError::Template)?, cookie))
+        let cookie = new
+            .map(|browser| CookieName::Browser.set(browser.cookie.text()))
+            .transpose()?;
+        Ok(Self::SignInPage(
+            template.render().map_err(PageError::Template)?,
+            cookie,
+        ))
     }
 
     pub(crate) fn response(self) -> Result<HttpResponse, PageError> {
@@ -211,14 +255,29 @@ impl Reply {
             Self::Page(status, html) => Ok(page(status, Keep::Never, html)),
             Self::Csv(name, text) => Ok(attachment(name, text)),
             Self::Redirect(target) => Ok(redirect(target, None)),
-            Self::ToIssuer { html, address, browser } => {
+            Self::ToIssuer {
+                html,
+                address,
+                browser,
+            } => {
                 let mut response = page(StatusCode::OK, Keep::Never, html);
-                response.headers_mut().insert(REFRESH, HeaderValue::from_str(&format!("0; url={address}"))?);
-                response.headers_mut().insert(SET_COOKIE, CookieName::SignIn.set(browser.reveal())?);
+                response.headers_mut().insert(
+                    REFRESH,
+                    HeaderValue::from_str(&format!("0; url={address}"))?,
+                );
+                response
+                    .headers_mut()
+                    .insert(SET_COOKIE, CookieName::SignIn.set(browser.reveal())?);
                 Ok(response)
             }
-            Self::SignedIn(secret) => Ok(redirect(Target::Overview, Some(CookieName::Session.set(secret.reveal())?))),
-            Self::SignedOut => Ok(redirect(Target::SignIn, Some(CookieName::Session.remove()?))),
+            Self::SignedIn(secret) => Ok(redirect(
+                Target::Overview,
+                Some(CookieName::Session.set(secret.reveal())?),
+            )),
+            Self::SignedOut => Ok(redirect(
+                Target::SignIn,
+                Some(CookieName::Session.remove()?),
+            )),
             // It became a page where it was performed.
             Self::File(_) => Err(PageError::NotFound),
         }
@@ -228,7 +287,10 @@ impl Reply {
 fn attachment(name: &str, text: String) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     response.insert_header((CONTENT_TYPE, CSV));
-    response.insert_header((CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")));
+    response.insert_header((
+        CONTENT_DISPOSITION,
+        format!("attachment; filename=\"{name}\""),
+    ));
     response.insert_header((CACHE_CONTROL, "no-store"));
     response.insert_header((REFERRER_POLICY, "no-referrer"));
     response.insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
@@ -313,7 +375,11 @@ impl From<Refusal> for PageError {
 
 impl JobError for PageError {
     fn of_the_store(&self) -> Option<&StorageError> {
-        if let Self::Storage(error) = self { Some(error) } else { None }
+        if let Self::Storage(error) = self {
+            Some(error)
+        } else {
+            None
+        }
     }
 }
 
@@ -329,13 +395,24 @@ struct Message {
 impl PageError {
     /// The same where an operator asks: that an organisation is closed signs nobody out.
     pub(crate) fn for_operator(self) -> Self {
-        let is_of_closed = matches!(self, Self::Storage(StorageError::Refused(Refusal::ProviderClosed)));
-        if is_of_closed { Self::OrganisationClosed } else { self }
+        let is_of_closed = matches!(
+            self,
+            Self::Storage(StorageError::Refused(Refusal::ProviderClosed))
+        );
+        if is_of_closed {
+            Self::OrganisationClosed
+        } else {
+            self
+        }
     }
 
     /// The page that says so. What is ours or the operator's is logged here, once.
     pub(crate) fn response(self, around: Surroundings) -> HttpResponse {
-        let quota_returns = if let Self::TooManyForms(used_up) = &self { Some(used_up.retry_after) } else { None };
+        let quota_returns = if let Self::TooManyForms(used_up) = &self {
+            Some(used_up.retry_after)
+        } else {
+            None
+        };
         let (status, title, text) = match self {
             Self::NotSignedIn | Self::Storage(StorageError::Refused(Refusal::ProviderClosed)) => {
                 return redirect(Target::SignIn, None);
@@ -353,10 +430,16 @@ impl PageError {
                 | Refusal::UnknownUser
                 | Refusal::UnknownSession
                 | Refusal::UnknownProvider,
-            )) => (StatusCode::NOT_FOUND, "There is no such page", "Check the address, or begin at the overview."),
-            Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => {
-                (StatusCode::FORBIDDEN, "Your role does not allow that", "Ask an admin of your organisation.")
-            }
+            )) => (
+                StatusCode::NOT_FOUND,
+                "There is no such page",
+                "Check the address, or begin at the overview.",
+            ),
+            Self::Storage(StorageError::Refused(Refusal::NotPermitted)) => (
+                StatusCode::FORBIDDEN,
+                "Your role does not allow that",
+                "Ask an admin of your organisation.",
+            ),
             Self::Storage(StorageError::Refused(Refusal::LinkNotUsable)) => (
                 StatusCode::GONE,
                 "This link cannot be used",
@@ -387,9 +470,11 @@ impl PageError {
                 "Your organisation has too many tokens",
                 "Nothing was done. Revoke those that nobody uses, then make another one.",
             ),
-            Self::OrganisationClosed => {
-                (StatusCode::CONFLICT, "The organisation is closed", "Nothing was done. Reopen it first.")
-            }
+            Self::OrganisationClosed => (
+                StatusCode::CONFLICT,
+                "The organisation is closed",
+                "Nothing was done. Reopen it first.",
+            ),
             Self::OtherSite => (
                 StatusCode::FORBIDDEN,
                 "The form was sent from another site",
@@ -406,9 +491,11 @@ impl PageError {
                 "You are not signed in. Let the browser keep cookies of this site, open the page or the link again, and press its \
                  button.",
             ),
-            Self::TooManyForms(_) => {
-                (StatusCode::TOO_MANY_REQUESTS, "Too many forms", "Nothing was done. Try again in a minute.")
-            }
+            Self::TooManyForms(_) => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "Too many forms",
+                "Nothing was done. Try again in a minute.",
+            ),
             Self::NoForm => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "That is no form",
@@ -427,30 +514,53 @@ impl PageError {
         let mut response = message(around, status, title, text);
         let busy = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
         if let Some(seconds) = quota_returns.or(busy) {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
 }
 
-fn message(around: Surroundings, status: StatusCode, title: &'static str, text: &'static str) -> HttpResponse {
-    let message = Message { frame: Frame::public(around), title, text };
+fn message(
+    around: Surroundings,
+    status: StatusCode,
+    title: &'static str,
+    text: &'static str,
+) -> HttpResponse {
+    let message = Message {
+        frame: Frame::public(around),
+        title,
+        text,
+    };
     error::page(status, Keep::Never, message.render())
 }
 
-/// An error with the status, and the other headers, that the API answers it with. It is logged as those are.
+/// An error with the status, and the other headers, that the API answers it with. It is logged as
+/// those are.
 fn of_api(error: ApiError, around: Surroundings) -> HttpResponse {
     let reply = error.response_without_version();
     let (title, text) = match reply.status {
-        StatusCode::TOO_MANY_REQUESTS => {
-            ("Too many requests", "Too many requests came from your address. Try again in a minute.")
-        }
-        StatusCode::PAYLOAD_TOO_LARGE => ("The form is too large", "Nothing was done. Send less at once."),
-        StatusCode::SERVICE_UNAVAILABLE => {
-            ("The register is busy", "It is not certain that anything was done. Look, then try again in a moment.")
-        }
-        status if status.is_client_error() => ("The form could not be received", "Nothing was done. Send it again."),
-        _ => ("Something went wrong", "It is our mistake, and was reported."),
+        StatusCode::TOO_MANY_REQUESTS => (
+            "Too many requests",
+            "Too many requests came from your address. Try again in a minute.",
+        ),
+        StatusCode::PAYLOAD_TOO_LARGE => (
+            "The form is too large",
+            "Nothing was done. Send less at once.",
+        ),
+        StatusCode::SERVICE_UNAVAILABLE => (
+            "The register is busy",
+            "It is not certain that anything was done. Look, then try again in a moment.",
+        ),
+        status if status.is_client_error() => (
+            "The form could not be received",
+            "Nothing was done. Send it again.",
+        ),
+        _ => (
+            "Something went wrong",
+            "It is our mistake, and was reported.",
+        ),
     };
     let mut response = message(around, reply.status, title, text);
     for (name, value) in &reply.headers {

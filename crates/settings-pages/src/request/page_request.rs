@@ -24,8 +24,14 @@ pub(crate) struct BrowserCookie {
 impl BrowserCookie {
     pub(crate) fn of(request: &HttpRequest) -> Result<Self, StorageError> {
         match SecretCookie::of(request, CookieName::Browser) {
-            Some(cookie) => Ok(Self { cookie, is_new: false }),
-            None => Ok(Self { cookie: SecretCookie::generate()?, is_new: true }),
+            Some(cookie) => Ok(Self {
+                cookie,
+                is_new: false,
+            }),
+            None => Ok(Self {
+                cookie: SecretCookie::generate()?,
+                is_new: true,
+            }),
         }
     }
 }
@@ -71,7 +77,10 @@ pub(crate) struct PageRequest {
 impl PageRequest {
     /// Where the request came from, for the activity log.
     pub(crate) fn origin(&self) -> Origin<'_> {
-        Origin { request_id: self.request_id.as_deref(), address: Some(&self.address) }
+        Origin {
+            request_id: self.request_id.as_deref(),
+            address: Some(&self.address),
+        }
     }
 
     /// The number in the path.
@@ -81,7 +90,10 @@ impl PageRequest {
 
     /// What each page of the listener says of it.
     pub(crate) fn around(&self) -> Surroundings {
-        Surroundings { environment: self.environment, audience: self.audience }
+        Surroundings {
+            environment: self.environment,
+            audience: self.audience,
+        }
     }
 
     /// The UKPRN in the path.

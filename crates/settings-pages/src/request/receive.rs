@@ -1,4 +1,5 @@
-//! The path of every request: what must hold before a handler runs, in its order, and the job in which it runs.
+//! The path of every request: what must hold before a handler runs, in its order, and the job in
+//! which it runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,12 +60,17 @@ pub(crate) async fn answer(
         }
         Err(refused) => Err(refused),
     };
-    let around = Surroundings { environment: state.environment, audience: settings.audience };
+    let around = Surroundings {
+        environment: state.environment,
+        audience: settings.audience,
+    };
     match answered.and_then(Reply::response) {
         Ok(mut response) => {
             // Other handlers run only for somebody who is signed in.
             if route.access() != Access::Public {
-                response.extensions_mut().insert(Source::AuthenticatedRequest);
+                response
+                    .extensions_mut()
+                    .insert(Source::AuthenticatedRequest);
             }
             response
         }
@@ -83,11 +89,16 @@ async fn receive(
     let cookie = SecretCookie::of(request, CookieName::Session);
     let session = cookie.as_ref().map(SecretCookie::digest);
     let is_public = route.access() == Access::Public;
-    let known = session.as_ref().filter(|session| settings.is_known(session) && !is_public);
+    let known = session
+        .as_ref()
+        .filter(|session| settings.is_known(session) && !is_public);
     if known.is_none() {
-        // Also one who has a session, where a link is tried. Counted before the form is read, so that forms beyond the
-        // limit take no memory.
-        settings.by_address.count(request).map_err(ApiError::of_address)?;
+        // Also one who has a session, where a link is tried. Counted before the form is read, so
+        // that forms beyond the limit take no memory.
+        settings
+            .by_address
+            .count(request)
+            .map_err(ApiError::of_address)?;
     }
     if let Err(refused) = admit(state, settings, route, request) {
         state.bodies.discard(request.headers(), payload).await;
@@ -99,26 +110,47 @@ async fn receive(
     };
     let form = if route.has_form() {
         let bodies = state.bodies.for_client(owner);
-        bodies.receive(request.headers(), payload, route.max_form_bytes).await.map_err(ApiError::from)?
+        bodies
+            .receive(request.headers(), payload, route.max_form_bytes)
+            .await
+            .map_err(ApiError::from)?
     } else {
         Body::default()
     };
     let form = Form::read(&form);
-    let browser = if is_public { Some(BrowserCookie::of(request)?) } else { None };
-    let made_for = browser.as_ref().map(|browser| &browser.cookie).or(cookie.as_ref());
+    let browser = if is_public {
+        Some(BrowserCookie::of(request)?)
+    } else {
+        None
+    };
+    let made_for = browser
+        .as_ref()
+        .map(|browser| &browser.cookie)
+        .or(cookie.as_ref());
     // Without a cookie nobody is signed in, and the handler does not run.
-    if route.has_form() && made_for.is_some_and(|cookie| !cookie.has_made(form.value(form::TOKEN))) {
-        return Err(if is_public { PageError::OtherBrowser } else { PageError::OtherSession });
+    if route.has_form() && made_for.is_some_and(|cookie| !cookie.has_made(form.value(form::TOKEN)))
+    {
+        return Err(if is_public {
+            PageError::OtherBrowser
+        } else {
+            PageError::OtherSession
+        });
     }
     if let Some(session) = known.filter(|_| route.has_form()) {
-        settings.forms.take(session).map_err(PageError::TooManyForms)?;
+        settings
+            .forms
+            .take(session)
+            .map_err(PageError::TooManyForms)?;
     }
     Ok(PageRequest {
         environment: state.environment,
         versions: state.versions,
         logs_requests: state.request_log.is_on(),
         tries_writes: state.shadow.is_on(),
-        id: request.match_info().get("id").and_then(|id| id.parse().ok()),
+        id: request
+            .match_info()
+            .get("id")
+            .and_then(|id| id.parse().ok()),
         secret: request.match_info().get("secret").map(str::to_owned),
         ukprn: request.match_info().get("ukprn").map(str::to_owned),
         audience: settings.audience,
@@ -128,7 +160,10 @@ async fn receive(
         form_token: made_for.map(SecretCookie::form_token).unwrap_or_default(),
         browser,
         attempt: SecretCookie::of(request, CookieName::SignIn).map(|cookie| cookie.digest()),
-        issuer: settings.issuer.as_ref().map(|issuer| issuer.host().to_owned()),
+        issuer: settings
+            .issuer
+            .as_ref()
+            .map(|issuer| issuer.host().to_owned()),
         own_site: state.proxies.origin(request),
         site: match &settings.organisations_site {
             Some(site) => site.to_string(),
@@ -147,9 +182,10 @@ fn admit(
     route: &Route,
     request: &HttpRequest,
 ) -> Result<(), PageError> {
-    // A proxy that sends no client address looks like a browser on this machine: in production only TLS will do, except for operators,
-    // who come through a tunnel to this machine.
-    let may_be_local = state.environment == Environment::Sandbox || settings.audience == Audience::Operators;
+    // A proxy that sends no client address looks like a browser on this machine: in production only
+    // TLS will do, except for operators, who come through a tunnel to this machine.
+    let may_be_local =
+        state.environment == Environment::Sandbox || settings.audience == Audience::Operators;
     let is_local = may_be_local && client_address::is_local(request);
     if !state.proxies.is_secure(request) && !is_local {
         return Err(PageError::Insecure);
@@ -161,23 +197,42 @@ fn admit(
     Ok(())
 }
 
-/// Refuses a body that is not said to be a form: other sites can send some others without a browser asking.
+/// Refuses a body that is not said to be a form: other sites can send some others without a browser
+/// asking.
 fn require_form(request: &HttpRequest) -> Result<(), PageError> {
-    let media_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let media_type = request
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     let essence = media_type.split(';').next().unwrap_or_default().trim();
-    if essence.eq_ignore_ascii_case(FORM) { Ok(()) } else { Err(PageError::NoForm) }
+    if essence.eq_ignore_ascii_case(FORM) {
+        Ok(())
+    } else {
+        Err(PageError::NoForm)
+    }
 }
 
-/// Refuses a form that a browser says was sent by another site. The pages have no referrer, so some browsers name `null` as
-/// the origin of their forms; then it is the token in the form that counts, which each form has.
+/// Refuses a form that a browser says was sent by another site. The pages have no referrer, so some
+/// browsers name `null` as the origin of their forms; then it is the token in the form that counts,
+/// which each form has.
 fn require_own_site(state: &GatewayState, request: &HttpRequest) -> Result<(), PageError> {
-    let header = |name: &str| request.headers().get(name).map(|value| value.to_str().unwrap_or_default());
+    let header = |name: &str| {
+        request
+            .headers()
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default())
+    };
     let is_own = match (header(FETCH_SITE), header(ORIGIN.as_str())) {
         (Some(site), _) => ["same-origin", "none"].contains(&site),
         (None, Some(origin)) => origin == "null" || origin == state.proxies.origin(request),
         (None, None) => true,
     };
-    if is_own { Ok(()) } else { Err(PageError::OtherSite) }
+    if is_own {
+        Ok(())
+    } else {
+        Err(PageError::OtherSite)
+    }
 }
 
 /// Runs the handler in one job, beside few others.
@@ -187,7 +242,9 @@ async fn run(
     route: &'static Route,
     received: PageRequest,
 ) -> Result<Reply, PageError> {
-    let Some(permit) = settings.acquire(received.session.as_ref()).await else { return Err(PageError::Busy) };
+    let Some(permit) = settings.acquire(received.session.as_ref()).await else {
+        return Err(PageError::Busy);
+    };
     let received = Arc::new(received);
     let request = Arc::clone(&received);
     let job = move |session: &mut Session<'_>| {
@@ -203,7 +260,9 @@ async fn run(
         Ok((reply, signed_in)) => {
             let reply = if let Reply::File(file) = reply {
                 // The permit of the page has ended with its job.
-                let Some(job) = settings.long_jobs.begin().await else { return Err(PageError::Busy) };
+                let Some(job) = settings.long_jobs.begin().await else {
+                    return Err(PageError::Busy);
+                };
                 registry_file::perform(*file, &state.store, &received, job).await?
             } else {
                 reply
@@ -212,7 +271,11 @@ async fn run(
                 settings.remember(session, signed_in.user_id);
                 // A form has recorded it already.
                 if !route.has_form() && signed_in.is_use_due(state.store.now()) {
-                    let recording = record_session_use(state.store.clone(), signed_in, request_id::for_the_log());
+                    let recording = record_session_use(
+                        state.store.clone(),
+                        signed_in,
+                        request_id::for_the_log(),
+                    );
                     // It goes on when it takes longer.
                     let _ = rt::time::timeout(RECORDING_TIME, rt::spawn(recording)).await;
                 }
@@ -228,10 +291,12 @@ async fn run(
     }
 }
 
-/// Records that a session was used, once a minute, after a page that only reads. A page is shown also when that fails: pages are
-/// there to be read while nothing can be written.
+/// Records that a session was used, once a minute, after a page that only reads. A page is shown
+/// also when that fails: pages are there to be read while nothing can be written.
 async fn record_session_use(store: Store, signed_in: SignedIn, request_id: RequestId) {
-    let recorded: Result<(), StorageError> = store.write(move |session| session.record_session_use(&signed_in)).await;
+    let recorded: Result<(), StorageError> = store
+        .write(move |session| session.record_session_use(&signed_in))
+        .await;
     if let Err(error) = recorded {
         log::warn!(request_id; "the use of a session was not recorded: {error}");
     }
@@ -247,16 +312,26 @@ fn handle(
         return Ok((handler(session, request)?, None));
     }
     let digest = request.session.as_ref().ok_or(PageError::NotSignedIn)?;
-    let changes_settings = matches!(route.handler, Handler::Admin(_) | Handler::OperatorAdmin(_)) && route.has_form();
-    let signed_in = if changes_settings { session.signed_in_to_change(digest)? } else { session.signed_in(digest)? };
-    let is_here = |signed_in: &SignedIn| request.audience.includes(signed_in.organisation.is_none());
+    let changes_settings =
+        matches!(route.handler, Handler::Admin(_) | Handler::OperatorAdmin(_)) && route.has_form();
+    let signed_in = if changes_settings {
+        session.signed_in_to_change(digest)?
+    } else {
+        session.signed_in(digest)?
+    };
+    let is_here =
+        |signed_in: &SignedIn| request.audience.includes(signed_in.organisation.is_none());
     let signed_in = signed_in.filter(is_here).ok_or(PageError::NotSignedIn)?;
     if route.has_form() {
         session.record_session_use(&signed_in)?;
     }
     // To an operator there is no page of an organisation's users, and to them none of an operator.
     let organisation = || signed_in.organisation.as_ref().ok_or(PageError::NotFound);
-    let operator = || signed_in.operator(request.origin()).map_err(|_| PageError::NotFound);
+    let operator = || {
+        signed_in
+            .operator(request.origin())
+            .map_err(|_| PageError::NotFound)
+    };
     let reply = match route.handler {
         Handler::Public(handler) => handler(session, request)?,
         // It is no single job, and is not run here.
@@ -266,16 +341,33 @@ fn handle(
         Handler::Own(handler) => {
             let ukprn = &organisation()?.ukprn;
             let own = session.open_provider(ukprn, Cause::of("settings"))?;
-            handler(&mut own.ok_or(Refusal::UnknownProvider)?, request, &signed_in)?
+            handler(
+                &mut own.ok_or(Refusal::UnknownProvider)?,
+                request,
+                &signed_in,
+            )?
         }
         Handler::Admin(handler) => {
             let organisation = organisation()?;
             let actor = signed_in.actor(request.origin())?;
-            handler(session, request, &AdminContext { signed_in: &signed_in, organisation, actor })?
+            handler(
+                session,
+                request,
+                &AdminContext {
+                    signed_in: &signed_in,
+                    organisation,
+                    actor,
+                },
+            )?
         }
-        Handler::Operator(handler) => {
-            handler(session, request, &OperatorContext { signed_in: &signed_in, actor: operator()? })?
-        }
+        Handler::Operator(handler) => handler(
+            session,
+            request,
+            &OperatorContext {
+                signed_in: &signed_in,
+                actor: operator()?,
+            },
+        )?,
         Handler::OperatorOrganisation(handler) => {
             operator()?;
             let organisation = session.organisation(request.ukprn()?)?;
@@ -288,7 +380,11 @@ fn handle(
                 true => session.organisation_to_change(ukprn)?.into(),
                 false => session.organisation(ukprn)?,
             };
-            let context = AdminContext { signed_in: &signed_in, organisation, actor: actor.within(organisation) };
+            let context = AdminContext {
+                signed_in: &signed_in,
+                organisation,
+                actor: actor.within(organisation),
+            };
             handler(session, request, &context).map_err(PageError::for_operator)?
         }
     };

@@ -1,9 +1,10 @@
-//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice between several
-//! organisations.
+//! Signing in by OpenID Connect: the way of a browser to the issuer and back, and the choice
+//! between several organisations.
 //!
-//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt: its state must be
-//! in the answer and its secret in the cookie of the same browser, once and within ten minutes. While the issuer is
-//! fetched, nothing of the store is held, and no page waits for it but those of others who sign in.
+//! The way back is a `GET` that signs in, so no form of ours protects it. What does is the attempt:
+//! its state must be in the answer and its secret in the cookie of the same browser, once and
+//! within ten minutes. While the issuer is fetched, nothing of the store is held, and no page waits
+//! for it but those of others who sign in.
 
 mod claims;
 mod fetch;
@@ -30,7 +31,8 @@ use crate::request::page::{Frame, PageError, Reply};
 use crate::request::page_request::PageRequest;
 use crate::state::SettingsPages;
 
-/// Where the issuer sends a browser back, below the settings. It is registered there, so it does not change.
+/// Where the issuer sends a browser back, below the settings. It is registered there, so it does
+/// not change.
 pub(crate) const CALLBACK: &str = "/sign-in/oidc/callback";
 /// The field with the secret of a choice.
 const SECRET: &str = "secret";
@@ -78,13 +80,17 @@ pub(crate) async fn answer(
         Step::Choose => choose(state, settings, request).await,
     };
     if let Err(PageError::Issuer(error)) = &reply {
-        log::warn!("nobody was signed in by OpenID Connect at {}: {}", issuer.host(), Causes(error));
+        log::warn!(
+            "nobody was signed in by OpenID Connect at {}: {}",
+            issuer.host(),
+            Causes(error)
+        );
     }
     reply
 }
 
-/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere, also not by a
-/// redirection.
+/// Sends the browser to the issuer, by a page: the policy of our pages lets no form lead elsewhere,
+/// also not by a redirection.
 async fn begin(
     state: &GatewayState,
     settings: &SettingsPages,
@@ -95,10 +101,22 @@ async fn begin(
     let (fetched, now) = (issuer.clone(), state.store.now());
     let discovered = fetching(settings, move || fetched.discover(now)).await?;
     let begun = jobs::write(state, settings, |session| Ok(session.begin_sign_in()?)).await?;
-    let address = issuer.authorization_address(&discovered, &redirect, &begun).to_string();
+    let address = issuer
+        .authorization_address(&discovered, &redirect, &begun)
+        .to_string();
     let frame = Frame::public(request.around());
-    let html = Continue { frame, host: issuer.host(), address: &address }.render().map_err(PageError::Template)?;
-    Ok(Reply::ToIssuer { html, address, browser: begun.browser })
+    let html = Continue {
+        frame,
+        host: issuer.host(),
+        address: &address,
+    }
+    .render()
+    .map_err(PageError::Template)?;
+    Ok(Reply::ToIssuer {
+        html,
+        address,
+        browser: begun.browser,
+    })
 }
 
 /// Takes the answer of the issuer, and signs in whom it names.
@@ -113,22 +131,36 @@ async fn come_back(
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let of_browser = browser.clone();
     // Whatever the answer says, it is the only one.
-    let attempt =
-        jobs::write(state, settings, move |session| Ok(session.take_sign_in_attempt(&attempt_state, &of_browser)?));
+    let attempt = jobs::write(state, settings, move |session| {
+        Ok(session.take_sign_in_attempt(&attempt_state, &of_browser)?)
+    });
     let attempt = attempt.await?;
-    let field = |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
+    let field =
+        |name: &str| Some(request.query.value(name).to_owned()).filter(|value| !value.is_empty());
     let (Some(code), None) = (field("code"), field("error")) else {
         return Err(IssuerError::Declined(openid_error(request.query.value("error"))).into());
     };
-    let (answer, now) = (Answer { code, issuer: field("iss") }, state.store.now());
-    let identified = fetching(settings, move || issuer.identify(answer, &redirect, attempt, now));
+    let (answer, now) = (
+        Answer {
+            code,
+            issuer: field("iss"),
+        },
+        state.store.now(),
+    );
+    let identified = fetching(settings, move || {
+        issuer.identify(answer, &redirect, attempt, now)
+    });
     let identity = identified.await?;
     let request = Arc::new(request);
-    jobs::write(state, settings, move |session| enter(session, &request, &identity, &browser)).await
+    jobs::write(state, settings, move |session| {
+        enter(session, &request, &identity, &browser)
+    })
+    .await
 }
 
-/// The code of an error in an answer, of those that the standards name (RFC 6749, section 4.1.2.1; OpenID Connect Core 1.0,
-/// section 3.1.2.6). The browser has sent it, so no other text is taken from it.
+/// The code of an error in an answer, of those that the standards name (RFC 6749, section 4.1.2.1;
+/// OpenID Connect Core 1.0, section 3.1.2.6). The browser has sent it, so no other text is taken
+/// from it.
 fn openid_error(code: &str) -> &'static str {
     const CODES: [&str; 16] = [
         "access_denied",
@@ -148,7 +180,10 @@ fn openid_error(code: &str) -> &'static str {
         "unauthorized_client",
         "unsupported_response_type",
     ];
-    CODES.into_iter().find(|known| *known == code).unwrap_or("no code, and no known error")
+    CODES
+        .into_iter()
+        .find(|known| *known == code)
+        .unwrap_or("no code, and no known error")
 }
 
 /// Signs in to the only organisation, or asks to which.
@@ -165,19 +200,36 @@ fn enter(
         [] => Err(Refusal::NoAccess.into()),
         [only] => {
             let begun = Secret::generate()?;
-            sign_in(session, request, identity, only.ukprn(), &SecretDigest::of(begun.reveal()))?;
+            sign_in(
+                session,
+                request,
+                identity,
+                only.ukprn(),
+                &SecretDigest::of(begun.reveal()),
+            )?;
             Ok(Reply::SignedIn(begun))
         }
         several => {
             let secret = session.begin_choice(identity, browser)?;
             let frame = Frame::sign_in(request);
-            Reply::sign_in_page(&Choice { frame, accesses: several, secret: secret.reveal() }, request)
+            Reply::sign_in_page(
+                &Choice {
+                    frame,
+                    accesses: several,
+                    secret: secret.reveal(),
+                },
+                request,
+            )
         }
     }
 }
 
 /// Signs in to the organisation that was chosen.
-async fn choose(state: &GatewayState, settings: &SettingsPages, request: PageRequest) -> Result<Reply, PageError> {
+async fn choose(
+    state: &GatewayState,
+    settings: &SettingsPages,
+    request: PageRequest,
+) -> Result<Reply, PageError> {
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let choice = SecretDigest::of(request.form.value(SECRET));
     let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
@@ -188,7 +240,11 @@ async fn choose(state: &GatewayState, settings: &SettingsPages, request: PageReq
         let identity = match session.take_choice(&choice, &browser) {
             Ok(identity) => identity,
             // The button was pressed twice.
-            Err(StorageError::Refused(Refusal::SignInNotUsable)) if session.has_begun(&secret)? => return Ok(()),
+            Err(StorageError::Refused(Refusal::SignInNotUsable))
+                if session.has_begun(&secret)? =>
+            {
+                return Ok(());
+            }
             Err(error) => return Err(error.into()),
         };
         let ukprn = Some(request.form.value(ORGANISATION)).filter(|ukprn| !ukprn.is_empty());
@@ -208,10 +264,17 @@ fn sign_in(
     if !request.audience.includes(ukprn.is_none()) {
         return Err(Refusal::NoAccess.into());
     }
-    Ok(session.sign_in_as(identity, ukprn, secret, request.session.as_ref(), request.origin())?)
+    Ok(session.sign_in_as(
+        identity,
+        ukprn,
+        secret,
+        request.session.as_ref(),
+        request.origin(),
+    )?)
 }
 
-/// Where the issuer sends the browser back: to the site at which it is. The issuer refuses all but those that it knows.
+/// Where the issuer sends the browser back: to the site at which it is. The issuer refuses all but
+/// those that it knows.
 fn redirect_address(request: &PageRequest) -> Result<RedirectUrl, PageError> {
     let address = format!("{}{}{CALLBACK}", request.own_site, paths::SETTINGS);
     RedirectUrl::new(address).map_err(|_| PageError::NotFound)
@@ -222,7 +285,9 @@ async fn fetching<T: Send + 'static>(
     settings: &SettingsPages,
     fetch: impl FnOnce() -> Result<T, IssuerError> + Send + 'static,
 ) -> Result<T, PageError> {
-    let Some(permit) = settings.fetches.acquire().await else { return Err(PageError::Busy) };
+    let Some(permit) = settings.fetches.acquire().await else {
+        return Err(PageError::Busy);
+    };
     let fetched = web::block(move || {
         // The permit goes with the thread, which runs on when nobody waits for it any more.
         let _held = permit;

@@ -1,4 +1,5 @@
-//! The sessions of users: their own, which they see and end, and those of somebody whom an admin signs out.
+//! The sessions of users: their own, which they see and end, and those of somebody whom an admin
+//! signs out.
 
 use askama::Template;
 use storage::accounts::users::{OpenSession, SignedIn};
@@ -16,15 +17,30 @@ struct Sessions {
 }
 
 /// The sessions of whoever asks.
-pub(crate) fn list(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+pub(crate) fn list(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
     let frame = Frame::of(request, signed_in, SettingsSection::Elsewhere);
-    Reply::page(&Sessions { frame, sessions: session.open_sessions(signed_in)? })
+    Reply::page(&Sessions {
+        frame,
+        sessions: session.open_sessions(signed_in)?,
+    })
 }
 
 /// Ends one of them.
-pub(crate) fn end(session: &mut Session<'_>, request: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+pub(crate) fn end(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
     let is_this = session.end_own_session(signed_in, request.id()?)?;
-    Ok(if is_this { Reply::SignedOut } else { Reply::Redirect(Target::Sessions) })
+    Ok(if is_this {
+        Reply::SignedOut
+    } else {
+        Reply::Redirect(Target::Sessions)
+    })
 }
 
 /// Ends all of somebody else.

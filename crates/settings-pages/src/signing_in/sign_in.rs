@@ -1,6 +1,7 @@
 //! How to sign in, signing in by a link, and signing out.
 //!
-//! To open a link changes nothing, since scanners of mail open links too; the button on its page uses it up.
+//! To open a link changes nothing, since scanners of mail open links too; the button on its page
+//! uses it up.
 
 use askama::Template;
 use storage::accounts::users::{OpenInvitation, SecretDigest, SignedIn};
@@ -31,27 +32,51 @@ struct Link<'a> {
 
 /// How to sign in.
 pub(crate) fn explain(_: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
-    let explanation = Explanation { frame: Frame::sign_in(request), issuer: request.issuer.as_deref() };
+    let explanation = Explanation {
+        frame: Frame::sign_in(request),
+        issuer: request.issuer.as_deref(),
+    };
     // Without an issuer there is no form on it, and no cookie to be given.
-    if request.issuer.is_some() { Reply::sign_in_page(&explanation, request) } else { Reply::page(&explanation) }
+    if request.issuer.is_some() {
+        Reply::sign_in_page(&explanation, request)
+    } else {
+        Reply::page(&explanation)
+    }
 }
 
 /// What a link leads to, and the button.
-pub(crate) fn show_link(session: &mut Session<'_>, request: &PageRequest) -> Result<Reply, PageError> {
+pub(crate) fn show_link(
+    session: &mut Session<'_>,
+    request: &PageRequest,
+) -> Result<Reply, PageError> {
     let secret = request.secret();
-    let invitation = open_here(session, request, &SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
-    Reply::sign_in_page(&Link { frame: Frame::sign_in(request), invitation, secret }, request)
+    let invitation =
+        open_here(session, request, &SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
+    Reply::sign_in_page(
+        &Link {
+            frame: Frame::sign_in(request),
+            invitation,
+            secret,
+        },
+        request,
+    )
 }
 
-/// What a link leads to; none when it was used, or never was. One that is for others is not used up.
+/// What a link leads to; none when it was used, or never was. One that is for others is not used
+/// up.
 fn open_here(
     session: &mut Session<'_>,
     request: &PageRequest,
     link: &SecretDigest,
 ) -> Result<Option<OpenInvitation>, PageError> {
     let found = session.open_invitation(link)?;
-    let is_for_others = |found: &OpenInvitation| !request.audience.includes(found.organisation.is_none());
-    if found.as_ref().is_some_and(is_for_others) { Err(Refusal::LinkNotUsable.into()) } else { Ok(found) }
+    let is_for_others =
+        |found: &OpenInvitation| !request.audience.includes(found.organisation.is_none());
+    if found.as_ref().is_some_and(is_for_others) {
+        Err(Refusal::LinkNotUsable.into())
+    } else {
+        Ok(found)
+    }
 }
 
 /// Uses the link up, and begins a session in the place of any other that the browser has.
@@ -66,7 +91,11 @@ pub(crate) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result
 }
 
 /// Ends the session.
-pub(crate) fn sign_out(session: &mut Session<'_>, _: &PageRequest, signed_in: &SignedIn) -> Result<Reply, PageError> {
+pub(crate) fn sign_out(
+    session: &mut Session<'_>,
+    _: &PageRequest,
+    signed_in: &SignedIn,
+) -> Result<Reply, PageError> {
     session.sign_out(signed_in)?;
     Ok(Reply::SignedOut)
 }

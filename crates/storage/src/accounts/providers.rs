@@ -42,7 +42,11 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Refusal::InvalidUkprn`], [`Refusal::BlankProviderName`] or [`Refusal::UkprnTaken`].
-    pub fn add_provider(&mut self, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
+    pub fn add_provider(
+        &mut self,
+        ukprn: &str,
+        name: &str,
+    ) -> Result<ProviderRecord, StorageError> {
         let name = name.trim();
         if !is_ukprn(ukprn) {
             return Err(Refusal::InvalidUkprn.into());
@@ -61,12 +65,17 @@ impl Session<'_> {
         self.provider(ukprn)
     }
 
-    /// Finds the provider with this UKPRN, or adds it. The name of a provider that is found stays as it is.
+    /// Finds the provider with this UKPRN, or adds it. The name of a provider that is found stays
+    /// as it is.
     ///
     /// # Errors
     ///
     /// As [`Session::add_provider`].
-    pub fn ensure_provider(&mut self, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
+    pub fn ensure_provider(
+        &mut self,
+        ukprn: &str,
+        name: &str,
+    ) -> Result<ProviderRecord, StorageError> {
         match self.provider(ukprn) {
             Err(StorageError::Refused(Refusal::UnknownProvider)) => self.add_provider(ukprn, name),
             found => found,
@@ -88,7 +97,8 @@ impl Session<'_> {
             .select(ProviderRow::as_select())
             .first(self.connection)
             .optional()?;
-        row.map(ProviderRecord::from).ok_or(Refusal::UnknownProvider.into())
+        row.map(ProviderRecord::from)
+            .ok_or(Refusal::UnknownProvider.into())
     }
 
     /// All providers, by UKPRN.
@@ -97,7 +107,10 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn list_providers(&mut self) -> Result<Vec<ProviderRecord>, StorageError> {
-        let rows = providers::table.order(providers::ukprn).select(ProviderRow::as_select()).load(self.connection)?;
+        let rows = providers::table
+            .order(providers::ukprn)
+            .select(ProviderRow::as_select())
+            .load(self.connection)?;
         Ok(rows.into_iter().map(ProviderRecord::from).collect())
     }
 
@@ -107,24 +120,32 @@ impl Session<'_> {
     ///
     /// [`Refusal::UnknownProvider`].
     pub fn close_provider(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
-        diesel::update(providers::table.filter(providers::ukprn.eq(ukprn)).filter(providers::closed_at.is_null()))
-            .set(providers::closed_at.eq(self.now().naive_utc()))
-            .execute(self.connection)?;
+        diesel::update(
+            providers::table
+                .filter(providers::ukprn.eq(ukprn))
+                .filter(providers::closed_at.is_null()),
+        )
+        .set(providers::closed_at.eq(self.now().naive_utc()))
+        .execute(self.connection)?;
         self.provider(ukprn)
     }
 }
 
 impl Session<'_> {
-    /// Reopens a provider that was closed: its tokens that have neither expired nor been revoked are accepted again. One
-    /// that is open stays as it is.
+    /// Reopens a provider that was closed: its tokens that have neither expired nor been revoked
+    /// are accepted again. One that is open stays as it is.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`].
     pub fn reopen_provider(&mut self, ukprn: &str) -> Result<ProviderRecord, StorageError> {
-        diesel::update(providers::table.filter(providers::ukprn.eq(ukprn)).filter(providers::closed_at.is_not_null()))
-            .set(providers::closed_at.eq(None::<NaiveDateTime>))
-            .execute(self.connection)?;
+        diesel::update(
+            providers::table
+                .filter(providers::ukprn.eq(ukprn))
+                .filter(providers::closed_at.is_not_null()),
+        )
+        .set(providers::closed_at.eq(None::<NaiveDateTime>))
+        .execute(self.connection)?;
         self.provider(ukprn)
     }
 
@@ -133,27 +154,46 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Refusal::BlankProviderName`] or [`Refusal::UnknownProvider`].
-    pub fn rename_provider(&mut self, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
+    pub fn rename_provider(
+        &mut self,
+        ukprn: &str,
+        name: &str,
+    ) -> Result<ProviderRecord, StorageError> {
         let name = name.trim();
         if is_blank(name) {
             return Err(Refusal::BlankProviderName.into());
         }
-        diesel::update(providers::table.filter(providers::ukprn.eq(ukprn)).filter(providers::name.ne(name)))
-            .set(providers::name.eq(name))
-            .execute(self.connection)?;
+        diesel::update(
+            providers::table
+                .filter(providers::ukprn.eq(ukprn))
+                .filter(providers::name.ne(name)),
+        )
+        .set(providers::name.eq(name))
+        .execute(self.connection)?;
         self.provider(ukprn)
     }
 }
 
-/// Adds to a register the providers of which another one records erasures, where it does not have them.
+/// Adds to a register the providers of which another one records erasures, where it does not have
+/// them.
 pub(crate) fn add_those_of_erasures(
     register: &mut DatabaseConnection,
     other: &mut DatabaseConnection,
 ) -> Result<(), StorageError> {
     let of_erasures = providers::id.eq_any(erasures::table.select(erasures::provider_id));
-    let found = providers::table.filter(of_erasures).select(ProviderRow::as_select()).load(other)?;
+    let found = providers::table
+        .filter(of_erasures)
+        .select(ProviderRow::as_select())
+        .load(other)?;
     let present: Vec<String> = providers::table.select(providers::ukprn).load(register)?;
-    for ProviderRow { ukprn, name, created_at, closed_at, .. } in found {
+    for ProviderRow {
+        ukprn,
+        name,
+        created_at,
+        closed_at,
+        ..
+    } in found
+    {
         if !present.contains(&ukprn) {
             diesel::insert_into(providers::table)
                 .values((
@@ -200,26 +240,48 @@ mod tests {
     #[test]
     fn a_provider_is_added_once() {
         let register = Register::new();
-        let added = register.write(|session| session.add_provider(UKPRN, " Ashdown University ")).unwrap();
-        assert_eq!((added.ukprn.as_str(), added.name.as_str()), (UKPRN, "Ashdown University"));
+        let added = register
+            .write(|session| session.add_provider(UKPRN, " Ashdown University "))
+            .unwrap();
+        assert_eq!(
+            (added.ukprn.as_str(), added.name.as_str()),
+            (UKPRN, "Ashdown University")
+        );
 
-        let again = register.write(|session| session.add_provider(UKPRN, "Another")).unwrap_err();
+        let again = register
+            .write(|session| session.add_provider(UKPRN, "Another"))
+            .unwrap_err();
         assert!(matches!(again, StorageError::Refused(Refusal::UkprnTaken)));
-        let ensured = register.write(|session| session.ensure_provider(UKPRN, "Another")).unwrap();
+        let ensured = register
+            .write(|session| session.ensure_provider(UKPRN, "Another"))
+            .unwrap();
         assert_eq!(ensured, added);
-        assert_eq!(register.read(|session| session.list_providers()).unwrap(), [added]);
+        assert_eq!(
+            register.read(|session| session.list_providers()).unwrap(),
+            [added]
+        );
     }
 
     #[test]
     fn a_provider_needs_an_eight_digit_ukprn_and_a_name() {
         let register = Register::new();
         for ukprn in ["1000000", "100000001", "1000000x", "", "１２３４５６７８"] {
-            let refused = register.write(move |session| session.ensure_provider(ukprn, "A provider")).unwrap_err();
-            assert!(matches!(refused, StorageError::Refused(Refusal::InvalidUkprn)), "{ukprn}");
+            let refused = register
+                .write(move |session| session.ensure_provider(ukprn, "A provider"))
+                .unwrap_err();
+            assert!(
+                matches!(refused, StorageError::Refused(Refusal::InvalidUkprn)),
+                "{ukprn}"
+            );
         }
         for blank in ["  ", "\u{200b}\u{3164}"] {
-            let refused = register.write(move |session| session.add_provider(UKPRN, blank)).unwrap_err();
-            assert!(matches!(refused, StorageError::Refused(Refusal::BlankProviderName)), "{blank:?}");
+            let refused = register
+                .write(move |session| session.add_provider(UKPRN, blank))
+                .unwrap_err();
+            assert!(
+                matches!(refused, StorageError::Refused(Refusal::BlankProviderName)),
+                "{blank:?}"
+            );
         }
     }
 
@@ -227,23 +289,44 @@ mod tests {
     fn a_provider_is_renamed_and_reopened_as_often_as_requested() {
         let register = Register::with_provider();
         for _ in 0..2 {
-            let renamed = register.write(|session| session.rename_provider(UKPRN, " Beech University ")).unwrap();
+            let renamed = register
+                .write(|session| session.rename_provider(UKPRN, " Beech University "))
+                .unwrap();
             assert_eq!(renamed.name, "Beech University");
         }
-        register.write(|session| session.close_provider(UKPRN)).unwrap();
+        register
+            .write(|session| session.close_provider(UKPRN))
+            .unwrap();
         for _ in 0..2 {
-            let reopened = register.write(|session| session.reopen_provider(UKPRN)).unwrap();
-            assert_eq!((reopened.closed_at, reopened.name.as_str()), (None, "Beech University"));
+            let reopened = register
+                .write(|session| session.reopen_provider(UKPRN))
+                .unwrap();
+            assert_eq!(
+                (reopened.closed_at, reopened.name.as_str()),
+                (None, "Beech University")
+            );
         }
         for blank in [" ", "\u{2060}"] {
-            let refused = register.write(move |session| session.rename_provider(UKPRN, blank)).unwrap_err();
-            assert!(matches!(refused, StorageError::Refused(Refusal::BlankProviderName)), "{blank:?}");
+            let refused = register
+                .write(move |session| session.rename_provider(UKPRN, blank))
+                .unwrap_err();
+            assert!(
+                matches!(refused, StorageError::Refused(Refusal::BlankProviderName)),
+                "{blank:?}"
+            );
         }
         for unknown in [
-            register.write(|session| session.rename_provider("10000009", "Nobody")).unwrap_err(),
-            register.write(|session| session.reopen_provider("10000009")).unwrap_err(),
+            register
+                .write(|session| session.rename_provider("10000009", "Nobody"))
+                .unwrap_err(),
+            register
+                .write(|session| session.reopen_provider("10000009"))
+                .unwrap_err(),
         ] {
-            assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownProvider)));
+            assert!(matches!(
+                unknown,
+                StorageError::Refused(Refusal::UnknownProvider)
+            ));
         }
     }
 
@@ -253,21 +336,48 @@ mod tests {
         let (kept, _) = register.issue_token(NEW_TOKEN).unwrap();
         let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
         let expires_on = "2026-03-03".parse().ok();
-        let (expired, _) = register.issue_token(NewToken { expires_on, ..NEW_TOKEN }).unwrap();
-        register.write(|session| session.close_provider(UKPRN)).unwrap();
-        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
+        let (expired, _) = register
+            .issue_token(NewToken {
+                expires_on,
+                ..NEW_TOKEN
+            })
+            .unwrap();
+        register
+            .write(|session| session.close_provider(UKPRN))
+            .unwrap();
+        register
+            .write(move |session| session.revoke_token(record.id, Actor::operator("operator")))
+            .unwrap();
         register.clock.set("2026-03-03");
-        assert!(![&kept, &revoked, &expired].into_iter().any(|token| register.accepts(token)));
-        register.write(|session| session.reopen_provider(UKPRN)).unwrap();
-        assert_eq!([&kept, &revoked, &expired].map(|token| register.accepts(token)), [true, false, false]);
+        assert!(
+            ![&kept, &revoked, &expired]
+                .into_iter()
+                .any(|token| register.accepts(token))
+        );
+        register
+            .write(|session| session.reopen_provider(UKPRN))
+            .unwrap();
+        assert_eq!(
+            [&kept, &revoked, &expired].map(|token| register.accepts(token)),
+            [true, false, false]
+        );
     }
 
     #[test]
     fn closing_a_provider_twice_keeps_the_first_time() {
         let register = Register::new();
-        register.write(|session| session.add_provider(UKPRN, "A provider")).unwrap();
-        let closed = register.write(|session| session.close_provider(UKPRN)).unwrap();
+        register
+            .write(|session| session.add_provider(UKPRN, "A provider"))
+            .unwrap();
+        let closed = register
+            .write(|session| session.close_provider(UKPRN))
+            .unwrap();
         assert!(closed.closed_at.is_some());
-        assert_eq!(register.write(|session| session.close_provider(UKPRN)).unwrap(), closed);
+        assert_eq!(
+            register
+                .write(|session| session.close_provider(UKPRN))
+                .unwrap(),
+            closed
+        );
     }
 }

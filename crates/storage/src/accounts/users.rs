@@ -1,8 +1,9 @@
-//! Who may sign in to the settings of an organisation, or to those of the service, and what is logged of what they do.
+//! Who may sign in to the settings of an organisation, or to those of the service, and what is
+//! logged of what they do.
 //!
-//! A user is the access of one person to one organisation; a person with access to two of them is two users. Whatever
-//! changes something takes an [`Actor`], which reaches the things of its own organisation alone, and writes the activity
-//! log in the same transaction.
+//! A user is the access of one person to one organisation; a person with access to two of them is
+//! two users. Whatever changes something takes an [`Actor`], which reaches the things of its own
+//! organisation alone, and writes the activity log in the same transaction.
 //!
 //! Knows nothing of cookies, links and pages.
 
@@ -37,7 +38,9 @@ pub use self::activity::{Activity, ActivityFilter, ActivityKind};
 pub(crate) use self::activity::{KEPT as ACTIVITY_KEPT, Subject};
 pub use self::actor::{Actor, Origin};
 pub use self::identities::{Access, Identity};
-pub use self::invitations::{Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email};
+pub use self::invitations::{
+    Invited, NewInvitation, OpenInvitation, PendingInvitation, normalised_email,
+};
 pub use self::organisations::MAX_ORGANISATION_NAME_CHARS;
 pub use self::secret::{Secret, SecretDigest};
 pub use self::session_list::OpenSession;
@@ -79,7 +82,9 @@ impl UserRole {
 
     fn stored(name: &str, table: &'static str, id: i64) -> Result<Self, StorageError> {
         let mut roles = [Self::Admin, Self::Viewer, Self::Operator].into_iter();
-        roles.find(|role| role.name() == name).ok_or(StorageError::CorruptRow { table, id })
+        roles
+            .find(|role| role.name() == name)
+            .ok_or(StorageError::CorruptRow { table, id })
     }
 }
 
@@ -88,7 +93,10 @@ impl FromStr for UserRole {
 
     /// Reads a role that a user of an organisation can have.
     fn from_str(name: &str) -> Result<Self, Refusal> {
-        Self::OF_ORGANISATION.into_iter().find(|role| role.name() == name).ok_or(Refusal::UnknownRole)
+        Self::OF_ORGANISATION
+            .into_iter()
+            .find(|role| role.name() == name)
+            .ok_or(Refusal::UnknownRole)
     }
 }
 
@@ -129,12 +137,21 @@ impl UserRecord {
 }
 
 type Row = (
-    (i64, Option<i64>, String, String, NaiveDateTime, String, Option<NaiveDateTime>, Option<NaiveDateTime>),
+    (
+        i64,
+        Option<i64>,
+        String,
+        String,
+        NaiveDateTime,
+        String,
+        Option<NaiveDateTime>,
+        Option<NaiveDateTime>,
+    ),
     Option<String>,
 );
 
-/// Whether a row of one of the tables is of the organisation, or of the service where there is none. The index of e-mail
-/// addresses has the same expression.
+/// Whether a row of one of the tables is of the organisation, or of the service where there is
+/// none. The index of e-mail addresses has the same expression.
 fn of_organisation(provider_id: Option<i64>) -> dsl::Eq<SqlLiteral<BigInt>, i64> {
     sql::<BigInt>("COALESCE(provider_id, 0)").eq(provider_id.unwrap_or(0))
 }
@@ -158,7 +175,8 @@ fn rows() -> _ {
 }
 
 fn record((user, provider_ukprn): Row) -> Result<UserRecord, StorageError> {
-    let (id, provider_id, role, email, created_at, created_by, last_signed_in_at, removed_at) = user;
+    let (id, provider_id, role, email, created_at, created_by, last_signed_in_at, removed_at) =
+        user;
     Ok(UserRecord {
         id,
         provider_ukprn,
@@ -173,16 +191,23 @@ fn record((user, provider_ukprn): Row) -> Result<UserRecord, StorageError> {
 }
 
 impl Session<'_> {
-    /// All users of an organisation, or all users, in the order of their numbers; those whose access was removed too.
+    /// All users of an organisation, or all users, in the order of their numbers; those whose
+    /// access was removed too.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`].
-    pub fn list_users(&mut self, provider_ukprn: Option<&str>) -> Result<Vec<UserRecord>, StorageError> {
+    pub fn list_users(
+        &mut self,
+        provider_ukprn: Option<&str>,
+    ) -> Result<Vec<UserRecord>, StorageError> {
         let found = match provider_ukprn {
             Some(ukprn) => {
                 let provider = self.provider(ukprn)?;
-                rows().filter(users::provider_id.eq(provider.id)).order(users::id).load::<Row>(self.connection)?
+                rows()
+                    .filter(users::provider_id.eq(provider.id))
+                    .order(users::id)
+                    .load::<Row>(self.connection)?
             }
             None => rows().order(users::id).load::<Row>(self.connection)?,
         };
@@ -200,12 +225,18 @@ impl Session<'_> {
         found.ok_or(Refusal::UnknownUser.into())
     }
 
-    /// Gives a user of an organisation another role, from the next request on. The same role again changes nothing.
+    /// Gives a user of an organisation another role, from the next request on. The same role again
+    /// changes nothing.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownUser`], [`Refusal::RoleOfOtherKind`]; [`Refusal::LastAdmin`] where a user does it.
-    pub fn change_role(&mut self, by: Actor<'_>, id: i64, role: UserRole) -> Result<UserRecord, StorageError> {
+    pub fn change_role(
+        &mut self,
+        by: Actor<'_>,
+        id: i64,
+        role: UserRole,
+    ) -> Result<UserRecord, StorageError> {
         let user = self.user_to_change(by, id)?;
         if (role == UserRole::Operator) != user.provider_id.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
@@ -214,18 +245,26 @@ impl Session<'_> {
             return Ok(user);
         }
         self.require_another_admin(by, &user)?;
-        diesel::update(users::table.find(id)).set(users::role.eq(role.name())).execute(self.connection)?;
+        diesel::update(users::table.find(id))
+            .set(users::role.eq(role.name()))
+            .execute(self.connection)?;
         if role == UserRole::Viewer {
             // One of them could make an admin of whoever made it.
             self.remove_invitations_by(&user)?;
         }
         let detail = format!("{} to {role}", user.role);
-        self.record_activity(by, user.provider_id, ActivityKind::RoleChanged, Subject::User(id), &detail)?;
+        self.record_activity(
+            by,
+            user.provider_id,
+            ActivityKind::RoleChanged,
+            Subject::User(id),
+            &detail,
+        )?;
         self.user(by, id)
     }
 
-    /// Removes the access of a user, from the next request on, and with it what could give it back: links for the same
-    /// person, and links that the user has made.
+    /// Removes the access of a user, from the next request on, and with it what could give it back:
+    /// links for the same person, and links that the user has made.
     ///
     /// # Errors
     ///
@@ -234,40 +273,60 @@ impl Session<'_> {
         let user = self.user_to_change(by, id)?;
         self.require_another_admin(by, &user)?;
         self.end_access(by, &user)?;
-        self.record_activity(by, user.provider_id, ActivityKind::UserRemoved, Subject::User(id), "")?;
+        self.record_activity(
+            by,
+            user.provider_id,
+            ActivityKind::UserRemoved,
+            Subject::User(id),
+            "",
+        )?;
         Ok(user)
     }
 
-    /// Erases a user: the access is removed, and with it the e-mail address and the identity. The number stays in the
-    /// activity log, and so does the reason.
+    /// Erases a user: the access is removed, and with it the e-mail address and the identity. The
+    /// number stays in the activity log, and so does the reason.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownUser`], [`Refusal::ReasonNamesPerson`].
     pub fn erase_user(&mut self, by: Actor<'_>, id: i64, reason: &str) -> Result<(), StorageError> {
-        let found = self.user_of_any_time(id)?.filter(|user| by.reaches(user.provider_id));
+        let found = self
+            .user_of_any_time(id)?
+            .filter(|user| by.reaches(user.provider_id));
         self.lock_organisation(found.ok_or(Refusal::UnknownUser)?.provider_id)?;
         // Somebody may have changed it meanwhile.
         let user = self.user_of_any_time(id)?.ok_or(Refusal::UnknownUser)?;
-        require_impersonal(reason, &identifying_parts(&user.email)).map_err(|_| Refusal::ReasonNamesPerson)?;
+        require_impersonal(reason, &identifying_parts(&user.email))
+            .map_err(|_| Refusal::ReasonNamesPerson)?;
         if user.removed_at.is_none() {
             self.end_access(by, &user)?;
         }
         // Also of one whose access was removed before, and who was invited again since.
         self.remove_unused_invitations(user.provider_id, &user.email)?;
         self.forget_identity(id, &user.email)?;
-        diesel::update(users::table.find(id)).set(users::email.eq("")).execute(self.connection)?;
+        diesel::update(users::table.find(id))
+            .set(users::email.eq(""))
+            .execute(self.connection)?;
         diesel::update(invitation_rows::table.filter(invitation_rows::email.eq(&user.email)))
             .filter(of_organisation(user.provider_id))
             .set(invitation_rows::email.eq(""))
             .execute(self.connection)?;
-        self.record_activity(by, user.provider_id, ActivityKind::UserErased, Subject::User(id), reason)
+        self.record_activity(
+            by,
+            user.provider_id,
+            ActivityKind::UserErased,
+            Subject::User(id),
+            reason,
+        )
     }
 
     /// Ends what a user has: the access, the sessions, and the links for and by the user.
     fn end_access(&mut self, by: Actor<'_>, user: &UserRecord) -> Result<(), StorageError> {
         diesel::update(users::table.find(user.id))
-            .set((users::removed_at.eq(self.now().naive_utc()), users::removed_by.eq(by.to_string())))
+            .set((
+                users::removed_at.eq(self.now().naive_utc()),
+                users::removed_by.eq(by.to_string()),
+            ))
             .execute(self.connection)?;
         self.end_sessions_of(user.id)?;
         self.remove_unused_invitations(user.provider_id, &user.email)?;
@@ -276,13 +335,16 @@ impl Session<'_> {
 
     /// Removes the links that a user has made and nobody has used.
     fn remove_invitations_by(&mut self, user: &UserRecord) -> Result<(), StorageError> {
-        diesel::delete(invitation_rows::table.filter(invitation_rows::created_by.eq(user.stored_name())))
-            .filter(invitation_rows::used_at.is_null())
-            .execute(self.connection)?;
+        diesel::delete(
+            invitation_rows::table.filter(invitation_rows::created_by.eq(user.stored_name())),
+        )
+        .filter(invitation_rows::used_at.is_null())
+        .execute(self.connection)?;
         Ok(())
     }
 
-    /// As [`Session::user`], with whoever belongs to the user's organisation left as it is until the transaction ends.
+    /// As [`Session::user`], with whoever belongs to the user's organisation left as it is until
+    /// the transaction ends.
     fn user_to_change(&mut self, by: Actor<'_>, id: i64) -> Result<UserRecord, StorageError> {
         let provider_id = self.user(by, id)?.provider_id;
         self.lock_organisation(provider_id)?;
@@ -291,24 +353,41 @@ impl Session<'_> {
     }
 
     fn user_of_any_time(&mut self, id: i64) -> Result<Option<UserRecord>, StorageError> {
-        let found = rows().filter(users::id.eq(id)).first::<Row>(self.connection).optional()?;
+        let found = rows()
+            .filter(users::id.eq(id))
+            .first::<Row>(self.connection)
+            .optional()?;
         found.map(record).transpose()
     }
 
-    /// Lets nobody else change who belongs to an organisation, or to the service, until the transaction ends. On SQLite writes
-    /// come one after the other.
-    pub(crate) fn lock_organisation(&mut self, provider_id: Option<i64>) -> Result<(), StorageError> {
-        let Some(provider_id) = provider_id else { return locks::lock_operators(self.connection) };
+    /// Lets nobody else change who belongs to an organisation, or to the service, until the
+    /// transaction ends. On SQLite writes come one after the other.
+    pub(crate) fn lock_organisation(
+        &mut self,
+        provider_id: Option<i64>,
+    ) -> Result<(), StorageError> {
+        let Some(provider_id) = provider_id else {
+            return locks::lock_operators(self.connection);
+        };
         if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
-            let row = providers::table.find(provider_id).select(providers::id).for_no_key_update();
+            let row = providers::table
+                .find(provider_id)
+                .select(providers::id)
+                .for_no_key_update();
             row.get_result::<i64>(inner)?;
         }
         Ok(())
     }
 
     /// Keeps users from leaving an organisation without an admin; the commands may.
-    fn require_another_admin(&mut self, by: Actor<'_>, user: &UserRecord) -> Result<(), StorageError> {
-        let Some(provider_id) = by.provider_id().filter(|_| user.role == UserRole::Admin) else { return Ok(()) };
+    fn require_another_admin(
+        &mut self,
+        by: Actor<'_>,
+        user: &UserRecord,
+    ) -> Result<(), StorageError> {
+        let Some(provider_id) = by.provider_id().filter(|_| user.role == UserRole::Admin) else {
+            return Ok(());
+        };
         let others = users::table
             .filter(users::provider_id.eq(provider_id))
             .filter(users::role.eq(UserRole::Admin.name()))
@@ -316,6 +395,10 @@ impl Session<'_> {
             .filter(users::id.ne(user.id))
             .count();
         let others = with_inner!(self.connection, |inner| others.get_result::<i64>(inner))?;
-        if others == 0 { Err(Refusal::LastAdmin.into()) } else { Ok(()) }
+        if others == 0 {
+            Err(Refusal::LastAdmin.into())
+        } else {
+            Ok(())
+        }
     }
 }

@@ -17,12 +17,20 @@ impl<'a> Cause<'a> {
     /// An operation that no request of the API asked for.
     #[must_use]
     pub fn of(operation: &'a str) -> Self {
-        Self { operation, version: None, request_id: None, by: None }
+        Self {
+            operation,
+            version: None,
+            request_id: None,
+            by: None,
+        }
     }
 
     /// The same, for a command that somebody runs.
     #[must_use]
     pub fn by(self, by: &'a str) -> Self {
-        Self { by: Some(by), ..self }
+        Self {
+            by: Some(by),
+            ..self
+        }
     }
 }

@@ -7,17 +7,33 @@ use crate::error::StorageError;
 use crate::schema::register_settings;
 
 /// The value of a setting; `None` when the register has none of that name.
-pub(crate) fn read(connection: &mut DatabaseConnection, name: &str) -> Result<Option<String>, StorageError> {
-    let setting = register_settings::table.find(name).select(register_settings::value);
+pub(crate) fn read(
+    connection: &mut DatabaseConnection,
+    name: &str,
+) -> Result<Option<String>, StorageError> {
+    let setting = register_settings::table
+        .find(name)
+        .select(register_settings::value);
     Ok(with_inner!(connection, |inner| setting.first::<String>(inner)).optional()?)
 }
 
 /// Sets the value of a setting. Must run in a transaction that writes.
-pub(crate) fn write(connection: &mut DatabaseConnection, name: &str, value: &str) -> Result<(), StorageError> {
+pub(crate) fn write(
+    connection: &mut DatabaseConnection,
+    name: &str,
+    value: &str,
+) -> Result<(), StorageError> {
     let setting = register_settings::table.find(name);
-    if diesel::update(setting).set(register_settings::value.eq(value)).execute(connection)? == 0 {
+    if diesel::update(setting)
+        .set(register_settings::value.eq(value))
+        .execute(connection)?
+        == 0
+    {
         diesel::insert_into(register_settings::table)
-            .values((register_settings::name.eq(name), register_settings::value.eq(value)))
+            .values((
+                register_settings::name.eq(name),
+                register_settings::value.eq(value),
+            ))
             .execute(connection)?;
     }
     Ok(())

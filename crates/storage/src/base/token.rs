@@ -1,6 +1,8 @@
-//! The tokens of providers: how they are made and digested, for which environment they are, and their status.
+//! The tokens of providers: how they are made and digested, for which environment they are, and
+//! their status.
 //!
-//! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no salt.
+//! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no
+//! salt.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,12 +29,18 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// The environment that a token's text names, whether or not the token exists; nothing for a text that does not have
-    /// the form of a [`Token`].
+    /// The environment that a token's text names, whether or not the token exists; nothing for a
+    /// text that does not have the form of a [`Token`].
     pub fn of_token(text: &str) -> Option<Self> {
         let (name, secret) = text.split_once('_')?;
-        let is_hex = secret.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
-        if is_hex && secret.len() == 2 * SECRET_BYTES { name.parse().ok() } else { None }
+        let is_hex = secret
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        if is_hex && secret.len() == 2 * SECRET_BYTES {
+            name.parse().ok()
+        } else {
+            None
+        }
     }
 }
 
@@ -140,15 +148,25 @@ mod tests {
         let token = Token::generate(Environment::Sandbox).unwrap();
         let digits = token.reveal().strip_prefix("sandbox_").unwrap();
         assert_eq!(digits.len(), 64);
-        assert!(digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')));
-        assert_ne!(token.reveal(), Token::generate(Environment::Sandbox).unwrap().reveal());
+        assert!(
+            digits
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        );
+        assert_ne!(
+            token.reveal(),
+            Token::generate(Environment::Sandbox).unwrap().reveal()
+        );
     }
 
     #[test]
     fn a_token_and_its_digest_are_not_shown_by_accident() {
         let token = Token::generate(Environment::Production).unwrap();
         let digest = TokenDigest::of(token.reveal());
-        assert_eq!(format!("{token:?} {digest:?}"), "Token(hidden) TokenDigest(hidden)");
+        assert_eq!(
+            format!("{token:?} {digest:?}"),
+            "Token(hidden) TokenDigest(hidden)"
+        );
     }
 
     #[test]
@@ -161,7 +179,12 @@ mod tests {
     fn a_digest_differs_from_every_other_one() {
         let digest = TokenDigest::of("abc");
         assert!(digest.is_stored_as(digest.as_hex()));
-        for other in ["", &digest.as_hex()[..63], &digest.as_hex().to_uppercase(), TokenDigest::of("abd").as_hex()] {
+        for other in [
+            "",
+            &digest.as_hex()[..63],
+            &digest.as_hex().to_uppercase(),
+            TokenDigest::of("abd").as_hex(),
+        ] {
             assert!(!digest.is_stored_as(other), "{other}");
         }
     }
@@ -169,8 +192,14 @@ mod tests {
     #[test]
     fn a_token_text_names_its_environment() {
         let secret = "0123456789abcdef".repeat(4);
-        assert_eq!(Environment::of_token(&format!("sandbox_{secret}")), Some(Environment::Sandbox));
-        assert_eq!(Environment::of_token(&format!("production_{secret}")), Some(Environment::Production));
+        assert_eq!(
+            Environment::of_token(&format!("sandbox_{secret}")),
+            Some(Environment::Sandbox)
+        );
+        assert_eq!(
+            Environment::of_token(&format!("production_{secret}")),
+            Some(Environment::Production)
+        );
         let (short, upper) = (&secret[1..], secret.to_uppercase());
         for other in [
             "sandbox".to_owned(),

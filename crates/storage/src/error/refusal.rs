@@ -1,9 +1,10 @@
-//! What the register does not do although the database could: the request breaks a rule about providers, tokens, users or
-//! the environment.
+//! What the register does not do although the database could: the request breaks a rule about
+//! providers, tokens, users or the environment.
 
 use crate::base::token::TokenStatus;
 
-/// Why a request from the command line or from a page of the settings was refused. The user who sent it can act.
+/// Why a request from the command line or from a page of the settings was refused. The user who
+/// sent it can act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// A provider's UKPRN is eight digits.
@@ -52,7 +53,9 @@ pub enum Refusal {
     #[error("role must be admin or viewer")]
     UnknownRole,
     /// Operators belong to no organisation, and nobody else is one.
-    #[error("operators belong to no organisation, and users of an organisation are admins or viewers")]
+    #[error(
+        "operators belong to no organisation, and users of an organisation are admins or viewers"
+    )]
     RoleOfOtherKind,
     /// A user does not invite somebody who has access already.
     #[error("person has access already")]

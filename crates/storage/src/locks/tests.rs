@@ -16,7 +16,9 @@ use crate::testing::filled::{connect, empty};
 
 /// A register on PostgreSQL; nothing where the tests run on SQLite alone.
 fn on_postgres() -> Option<Database> {
-    kinds().contains(&Kind::Postgres).then(|| empty(Kind::Postgres))
+    kinds()
+        .contains(&Kind::Postgres)
+        .then(|| empty(Kind::Postgres))
 }
 
 /// A connection in a transaction that writes, which waits for locks only briefly.
@@ -24,17 +26,29 @@ fn writing(database: &Database) -> DatabaseConnection {
     let mut connection = connect(database.url());
     connection.begin(Access::Write).unwrap();
     // For this transaction alone: behind a pooler the next one may be in another session.
-    connection.batch_execute("SET LOCAL lock_timeout = '100ms'").unwrap();
+    connection
+        .batch_execute("SET LOCAL lock_timeout = '100ms'")
+        .unwrap();
     connection
 }
 
 fn now() -> NaiveDateTime {
-    NaiveDate::from_ymd_opt(2026, 3, 2).unwrap().and_hms_milli_opt(12, 0, 0, 5).unwrap()
+    NaiveDate::from_ymd_opt(2026, 3, 2)
+        .unwrap()
+        .and_hms_milli_opt(12, 0, 0, 5)
+        .unwrap()
 }
 
-fn try_key(connection: &mut DatabaseConnection, provider: i64, key: &str, now: NaiveDateTime) -> bool {
+fn try_key(
+    connection: &mut DatabaseConnection,
+    provider: i64,
+    key: &str,
+    now: NaiveDateTime,
+) -> bool {
     let oldest = now - TimeDelta::hours(24);
-    with_idempotency_key_locked(connection, provider, key, now, oldest, |_| Ok(())).unwrap().is_some()
+    with_idempotency_key_locked(connection, provider, key, now, oldest, |_| Ok(()))
+        .unwrap()
+        .is_some()
 }
 
 #[derive(QueryableByName)]
@@ -44,30 +58,50 @@ struct Count {
 }
 
 fn count(connection: &mut DatabaseConnection, what: &str) -> i64 {
-    diesel::sql_query(format!("SELECT count(*) AS rows FROM {what}")).get_result::<Count>(connection).unwrap().rows
+    diesel::sql_query(format!("SELECT count(*) AS rows FROM {what}"))
+        .get_result::<Count>(connection)
+        .unwrap()
+        .rows
 }
 
 fn duplicate_key(last_name: &str) -> DuplicateKey {
-    let trainee = domain::Trainee { last_name: Some(last_name.to_owned()), ..domain::Trainee::default() };
+    let trainee = domain::Trainee {
+        last_name: Some(last_name.to_owned()),
+        ..domain::Trainee::default()
+    };
     DuplicateKey::of(&trainee, now().date())
 }
 
 #[test]
 fn same_person_waits_and_another_does_not() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let (mut one, mut other) = (writing(&database), writing(&database));
     let lock = |connection: &mut DatabaseConnection, provider, last_name, may_wait| {
-        with_duplicates_locked(connection, provider, &duplicate_key(last_name), may_wait, |_| Ok(()))
+        with_duplicates_locked(
+            connection,
+            provider,
+            &duplicate_key(last_name),
+            may_wait,
+            |_| Ok(()),
+        )
     };
     for may_wait in [true, false] {
         lock(&mut one, 1, "Ash", may_wait).unwrap();
         lock(&mut other, 2, "Ash", may_wait).unwrap();
         lock(&mut other, 1, "Beech", may_wait).unwrap();
     }
-    assert!(matches!(lock(&mut other, 1, "Ash", false), Err(StorageError::Database(DatabaseError::Busy))));
+    assert!(matches!(
+        lock(&mut other, 1, "Ash", false),
+        Err(StorageError::Database(DatabaseError::Busy))
+    ));
     // Nothing has failed in the database.
     assert_eq!(count(&mut other, "lock_stripes"), STRIPES.cast_signed());
-    assert!(matches!(lock(&mut other, 1, "Ash", true), Err(StorageError::Database(DatabaseError::Busy))));
+    assert!(matches!(
+        lock(&mut other, 1, "Ash", true),
+        Err(StorageError::Database(DatabaseError::Busy))
+    ));
     other.roll_back().unwrap();
     one.commit().unwrap();
     other.begin(Access::Write).unwrap();
@@ -76,16 +110,21 @@ fn same_person_waits_and_another_does_not() {
 
 #[test]
 fn what_is_loaded_with_a_lock_is_there_once_the_row_is_locked() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let (mut one, mut other) = (writing(&database), connect(database.url()));
     let key = duplicate_key("Ash");
     with_duplicates_locked(&mut one, 1, &key, true, |_| Ok(())).unwrap();
-    one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('seen', 'x')").unwrap();
+    one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('seen', 'x')")
+        .unwrap();
     other.begin(Access::Write).unwrap();
     let seen = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let seen = "register_settings WHERE name = 'seen'";
-            with_duplicates_locked(&mut other, 1, &key, true, |connection| Ok(count(connection, seen)))
+            with_duplicates_locked(&mut other, 1, &key, true, |connection| {
+                Ok(count(connection, seen))
+            })
         });
         thread::sleep(Duration::from_millis(100));
         one.commit().unwrap();
@@ -96,13 +135,17 @@ fn what_is_loaded_with_a_lock_is_there_once_the_row_is_locked() {
     // Also where the row is missing.
     one.batch_execute("DELETE FROM lock_stripes").unwrap();
     one.begin(Access::Write).unwrap();
-    let seen = with_duplicates_locked(&mut one, 1, &key, true, |connection| Ok(count(connection, "lock_stripes")));
+    let seen = with_duplicates_locked(&mut one, 1, &key, true, |connection| {
+        Ok(count(connection, "lock_stripes"))
+    });
     assert_eq!(seen.unwrap(), 1);
 }
 
 #[test]
 fn locking_leaves_the_table_as_it_is_and_an_emptied_one_locks_too() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let (mut one, mut other) = (writing(&database), writing(&database));
     let trn: Trn = "1234567".parse().unwrap();
     let versions = "(SELECT DISTINCT xmin::text FROM lock_stripes) v";
@@ -110,11 +153,17 @@ fn locking_leaves_the_table_as_it_is_and_an_emptied_one_locks_too() {
     assert_eq!(before, (STRIPES.cast_signed(), 1));
     lock_trn(&mut one, &trn).unwrap();
     one.commit().unwrap();
-    assert_eq!((count(&mut one, "lock_stripes"), count(&mut one, versions)), before);
+    assert_eq!(
+        (count(&mut one, "lock_stripes"), count(&mut one, versions)),
+        before
+    );
     one.batch_execute("DELETE FROM lock_stripes").unwrap();
     one.begin(Access::Write).unwrap();
     lock_trn(&mut one, &trn).unwrap();
-    assert!(matches!(lock_trn(&mut other, &trn), Err(StorageError::Database(DatabaseError::Busy))));
+    assert!(matches!(
+        lock_trn(&mut other, &trn),
+        Err(StorageError::Database(DatabaseError::Busy))
+    ));
     other.roll_back().unwrap();
     one.commit().unwrap();
     assert_eq!(count(&mut one, "lock_stripes"), 1);
@@ -122,7 +171,9 @@ fn locking_leaves_the_table_as_it_is_and_an_emptied_one_locks_too() {
 
 #[test]
 fn number_in_use_is_not_waited_for_when_numbers_are_drawn() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let (mut one, mut other) = (writing(&database), writing(&database));
     let trn: Trn = "1234567".parse().unwrap();
     assert!(try_lock_trn(&mut one, &trn).unwrap());
@@ -133,16 +184,24 @@ fn number_in_use_is_not_waited_for_when_numbers_are_drawn() {
 
 #[test]
 fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_other_key_is() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let (mut one, mut other) = (writing(&database), writing(&database));
     assert!(try_key(&mut one, 1, "a'b", now()));
-    assert!(try_key(&mut one, 1, "a'b", now()), "a transaction refuses itself");
+    assert!(
+        try_key(&mut one, 1, "a'b", now()),
+        "a transaction refuses itself"
+    );
     for round in 0..2 {
         assert!(!try_key(&mut other, 1, "a'b", now()), "{round}");
         assert!(try_key(&mut other, 2, "a'b", now()), "{round}");
         // More keys than there are stripes would find one that shares its row with another.
         for number in 0..500 {
-            assert!(try_key(&mut other, 1, &format!("{number}"), now()), "{round} {number}");
+            assert!(
+                try_key(&mut other, 1, &format!("{number}"), now()),
+                "{round} {number}"
+            );
         }
     }
     one.roll_back().unwrap();
@@ -150,48 +209,77 @@ fn key_is_in_flight_from_its_first_use_to_the_end_of_the_transaction_and_no_othe
     // A refused request leaves the row behind, and nothing else.
     other.roll_back().unwrap();
     assert_eq!(count(&mut one, "idempotency_locks"), 502);
-    assert_eq!(count(&mut one, "idempotency_locks WHERE digest ~ '^[0-9a-f]{64}$'"), 502);
+    assert_eq!(
+        count(
+            &mut one,
+            "idempotency_locks WHERE digest ~ '^[0-9a-f]{64}$'"
+        ),
+        502
+    );
 }
 
 #[test]
 fn work_before_the_lock_of_a_key_is_kept_and_later_work_is_rolled_back() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let mut one = writing(&database);
-    one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('before', '1')").unwrap();
+    one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('before', '1')")
+        .unwrap();
     assert!(try_key(&mut one, 1, "key", now()));
-    one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('after', '1')").unwrap();
+    one.batch_execute("INSERT INTO register_settings (name, value) VALUES ('after', '1')")
+        .unwrap();
     one.require_depth(1).unwrap();
     one.roll_back().unwrap();
-    assert_eq!(count(&mut one, "register_settings WHERE name IN ('before', 'after')"), 1);
+    assert_eq!(
+        count(
+            &mut one,
+            "register_settings WHERE name IN ('before', 'after')"
+        ),
+        1
+    );
 }
 
 #[test]
 fn key_that_is_used_again_as_its_old_row_is_removed_is_not_in_flight() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let mut one = writing(&database);
     let old = now() - TimeDelta::hours(50);
     assert!(try_key(&mut one, 1, "key", old));
     one.commit().unwrap();
     // As the removal does, which has not ended yet.
     let mut removing = writing(&database);
-    removing.batch_execute("SELECT * FROM idempotency_locks FOR UPDATE; DELETE FROM idempotency_locks").unwrap();
+    removing
+        .batch_execute("SELECT * FROM idempotency_locks FOR UPDATE; DELETE FROM idempotency_locks")
+        .unwrap();
     let (send, receive) = mpsc::channel();
     let url = database.url().to_owned();
     let again = thread::spawn(move || {
         let mut connection = connect(&url);
         connection.begin(Access::Write).unwrap();
-        send.send(try_key(&mut connection, 1, "key", now())).unwrap();
+        send.send(try_key(&mut connection, 1, "key", now()))
+            .unwrap();
         connection.commit().unwrap();
     });
-    assert!(receive.recv_timeout(Duration::from_millis(200)).is_err(), "did not wait");
+    assert!(
+        receive.recv_timeout(Duration::from_millis(200)).is_err(),
+        "did not wait"
+    );
     removing.commit().unwrap();
-    assert!(receive.recv_timeout(Duration::from_secs(5)).unwrap(), "in flight");
+    assert!(
+        receive.recv_timeout(Duration::from_secs(5)).unwrap(),
+        "in flight"
+    );
     again.join().unwrap();
 }
 
 #[test]
 fn rows_of_keys_are_removed_when_they_are_old_and_never_while_they_are_locked() {
-    let Some(database) = on_postgres() else { return };
+    let Some(database) = on_postgres() else {
+        return;
+    };
     let register = Register::new();
     if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
         return;
@@ -201,13 +289,22 @@ fn rows_of_keys_are_removed_when_they_are_old_and_never_while_they_are_locked() 
     let mut connection = connect(register.url());
     for (number, days) in [(0, 0), (1, 1), (2, 3), (3, 4), (4, 5)] {
         connection.begin(Access::Write).unwrap();
-        assert!(try_key(&mut connection, 1, &format!("{number}"), date - TimeDelta::days(days)));
+        assert!(try_key(
+            &mut connection,
+            1,
+            &format!("{number}"),
+            date - TimeDelta::days(days)
+        ));
         connection.commit().unwrap();
     }
     // A key from long ago is used again, and its request goes on.
     connection.begin(Access::Write).unwrap();
     assert!(try_key(&mut connection, 1, "4", date));
-    let remove = || register.write(|session| session.remove_old_idempotency_locks(1)).unwrap();
+    let remove = || {
+        register
+            .write(|session| session.remove_old_idempotency_locks(1))
+            .unwrap()
+    };
     assert_eq!((remove(), remove(), remove()), (1, 1, 0));
     let mut other = connect(register.url());
     other.begin(Access::Write).unwrap();
@@ -215,7 +312,8 @@ fn rows_of_keys_are_removed_when_they_are_old_and_never_while_they_are_locked() 
     assert_eq!(count(&mut other, "idempotency_locks"), 3);
 }
 
-/// No source names a function of the other locks of PostgreSQL, which a pooler or a distributed engine may not have.
+/// No source names a function of the other locks of PostgreSQL, which a pooler or a distributed
+/// engine may not have.
 #[test]
 fn only_rows_and_tables_are_locked() {
     let word = ["advis", "ory"].concat();
@@ -228,7 +326,10 @@ fn only_rows_and_tables_are_locked() {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+            let ending = path
+                .extension()
+                .and_then(|ending| ending.to_str())
+                .unwrap_or_default();
             if path.is_dir() {
                 folders.push(path);
             } else if ["rs", "sql"].contains(&ending) {

@@ -1,8 +1,9 @@
 //! Backups of a SQLite register, and their way back.
 //!
-//! A backup is a database file like any other. It is made next to a running server, in one statement of SQLite that sees one
-//! snapshot. Neither a backup nor a restored database is ever there by half: each grows under another name, is checked, is
-//! brought to the disk and takes its name as the last step.
+//! A backup is a database file like any other. It is made next to a running server, in one
+//! statement of SQLite that sees one snapshot. Neither a backup nor a restored database is ever
+//! there by half: each grows under another name, is checked, is brought to the disk and takes its
+//! name as the last step.
 //!
 //! PostgreSQL has tools for this; the commands are in `docs/operations.md`.
 
@@ -54,7 +55,8 @@ pub enum BackupError {
     /// There is a file already where one is to be written.
     #[error("{} exists already; --force replaces it", .0.display())]
     Exists(PathBuf),
-    /// The folder of a file to write is absent. One that was made there might be on another disk than the one that was meant.
+    /// The folder of a file to write is absent. One that was made there might be on another disk
+    /// than the one that was meant.
     #[error("the folder {} does not exist; make it, or name another file", .0.display())]
     NoFolder(PathBuf),
     /// A folder was given for a file.
@@ -69,7 +71,8 @@ pub enum BackupError {
     /// The file is a database, but not a register.
     #[error("{} is not a database of this register", .0.display())]
     NotARegister(PathBuf),
-    /// The file is a database in use, or was copied from one: the second file, next to it, holds a part of it.
+    /// The file is a database in use, or was copied from one: the second file, next to it, holds a
+    /// part of it.
     #[error("{} is not whole: {} holds a part of it; use `trainee-register backup` to make a backup", .0.display(), .1.display())]
     NotWhole(PathBuf, PathBuf),
     /// The file is damaged, with the first fault that was found.
@@ -119,8 +122,15 @@ impl BackupError {
     /// Names the folder of the written file instead of the file where its disk is full.
     fn with_folder(self, written: &Path) -> Self {
         let is_full = matches!(&self, Self::File(_, source) if source.kind() == io::ErrorKind::StorageFull)
-            || matches!(self, Self::Storage(StorageError::Database(DatabaseError::NoSpace(_))));
-        if is_full { Self::NoSpace(folder_of(written).to_owned()) } else { self }
+            || matches!(
+                self,
+                Self::Storage(StorageError::Database(DatabaseError::NoSpace(_)))
+            );
+        if is_full {
+            Self::NoSpace(folder_of(written).to_owned())
+        } else {
+            self
+        }
     }
 
     /// Makes the error of reading or writing a file.
@@ -129,14 +139,20 @@ impl BackupError {
     }
 }
 
-/// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file that is there already
-/// is replaced only when `replace` says so, and only when it is certain that nobody has it open. The schema may be that of
-/// an older program, and stays as it is. Blocks; a server goes on meanwhile.
+/// Writes a backup of the SQLite database at `url` to a file, and returns its size in bytes. A file
+/// that is there already is replaced only when `replace` says so, and only when it is certain that
+/// nobody has it open. The schema may be that of an older program, and stays as it is. Blocks; a
+/// server goes on meanwhile.
 ///
 /// # Errors
 ///
 /// [`BackupError`]; also when an environment is requested that is not the recorded one.
-pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environment>) -> Result<u64, BackupError> {
+pub fn back_up(
+    url: &str,
+    to: &Path,
+    replace: bool,
+    requested: Option<Environment>,
+) -> Result<u64, BackupError> {
     let connections = Connections::from_url(url)?;
     let Some(database) = connections.file() else {
         return Err(BackupError::OtherTool);
@@ -144,7 +160,8 @@ pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environmen
     if !database.is_file() {
         return Err(BackupError::Absent(database.to_owned()));
     }
-    // Whatever --force says: a server would go on with the replaced file, and what it writes would be lost.
+    // Whatever --force says: a server would go on with the replaced file, and what it writes would
+    // be lost.
     if is_part_of(to, database) {
         return Err(BackupError::TargetIsSource(to.to_owned()));
     }
@@ -165,9 +182,15 @@ pub fn back_up(url: &str, to: &Path, replace: bool, requested: Option<Environmen
 }
 
 /// Writes the backup, called `shown` in messages, to its target.
-fn write(connection: &mut DatabaseConnection, shown: &Path, target: &Path, replace: bool) -> Result<u64, BackupError> {
+fn write(
+    connection: &mut DatabaseConnection,
+    shown: &Path,
+    target: &Path,
+    replace: bool,
+) -> Result<u64, BackupError> {
     let part = part::create_beside(target)?;
-    let vacuum = diesel::sql_query("VACUUM INTO ?").bind::<Text, _>(part.file.path().to_string_lossy().into_owned());
+    let vacuum = diesel::sql_query("VACUUM INTO ?")
+        .bind::<Text, _>(part.file.path().to_string_lossy().into_owned());
     vacuum.execute(connection).map_err(StorageError::from)?;
     require_sound(part.file.path(), shown)?;
     let _held = lock_target(target, shown)?;
@@ -177,11 +200,15 @@ fn write(connection: &mut DatabaseConnection, shown: &Path, target: &Path, repla
 /// Fails when a path is that of a folder, there or not.
 fn require_no_folder(path: &Path) -> Result<(), BackupError> {
     let is_folder = path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/");
-    if is_folder { Err(BackupError::IsFolder(path.to_owned())) } else { Ok(()) }
+    if is_folder {
+        Err(BackupError::IsFolder(path.to_owned()))
+    } else {
+        Ok(())
+    }
 }
 
-/// The file to which a path leads, also where it does not exist. SQLite has the files beside it there, and a link that is
-/// replaced would leave the file as it was.
+/// The file to which a path leads, also where it does not exist. SQLite has the files beside it
+/// there, and a link that is replaced would leave the file as it was.
 fn follow_links(path: &Path) -> PathBuf {
     let mut file = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -193,22 +220,37 @@ fn follow_links(path: &Path) -> PathBuf {
 
 /// Whether a file to write is a database, or one of the files beside it, under whatever name.
 fn is_part_of(file: &Path, database: &Path) -> bool {
-    let Ok(written) = file.metadata() else { return false };
+    let Ok(written) = file.metadata() else {
+        return false;
+    };
     // SQLite puts the files beside the one to which a link leads.
-    let database = database.canonicalize().unwrap_or_else(|_| database.to_owned());
-    let mut parts = JOURNALS.map(|ending| beside(&database, ending)).into_iter().chain([database]);
-    parts.any(|part| part.metadata().is_ok_and(|part| (part.dev(), part.ino()) == (written.dev(), written.ino())))
-}
-
-/// Lets nobody begin to use the file that a backup is to replace, and fails when anybody does already; `shown` is what to call
-/// it.
-fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
-    exclusive::acquire(target).map_err(|error| {
-        if let BackupError::InUse(_) = error { BackupError::TargetInUse(shown.to_owned()) } else { error }
+    let database = database
+        .canonicalize()
+        .unwrap_or_else(|_| database.to_owned());
+    let mut parts = JOURNALS
+        .map(|ending| beside(&database, ending))
+        .into_iter()
+        .chain([database]);
+    parts.any(|part| {
+        part.metadata()
+            .is_ok_and(|part| (part.dev(), part.ino()) == (written.dev(), written.ino()))
     })
 }
 
-/// Fails when anybody has the SQLite database at `url` open, or nobody can say. PostgreSQL's own locks do for its databases.
+/// Lets nobody begin to use the file that a backup is to replace, and fails when anybody does
+/// already; `shown` is what to call it.
+fn lock_target(target: &Path, shown: &Path) -> Result<Exclusive, BackupError> {
+    exclusive::acquire(target).map_err(|error| {
+        if let BackupError::InUse(_) = error {
+            BackupError::TargetInUse(shown.to_owned())
+        } else {
+            error
+        }
+    })
+}
+
+/// Fails when anybody has the SQLite database at `url` open, or nobody can say. PostgreSQL's own
+/// locks do for its databases.
 ///
 /// # Errors
 ///
@@ -234,36 +276,58 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Gives a finished file its name, after its content is on the disk, and brings the name to the disk. Returns its size in bytes.
+/// Gives a finished file its name, after its content is on the disk, and brings the name to the
+/// disk. Returns its size in bytes.
 fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError> {
     let failed = BackupError::of_file(to);
-    let Part { file, journals: _journals } = part;
+    let Part {
+        file,
+        journals: _journals,
+    } = part;
     file.as_file().sync_all().map_err(&failed)?;
     // SQLite would take the files beside the replaced database for parts of the new one.
     for journal in JOURNALS.map(|ending| beside(to, ending)) {
         match std::fs::remove_file(&journal) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(BackupError::File(journal, error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(BackupError::File(journal, error));
+            }
             Ok(()) | Err(_) => {}
         }
     }
-    let persisted = if replace { file.persist(to) } else { file.persist_noclobber(to) };
+    let persisted = if replace {
+        file.persist(to)
+    } else {
+        file.persist_noclobber(to)
+    };
     let file = persisted.map_err(|error| {
         let exists = error.error.kind() == io::ErrorKind::AlreadyExists;
-        if exists { BackupError::Exists(to.to_owned()) } else { failed(error.error) }
+        if exists {
+            BackupError::Exists(to.to_owned())
+        } else {
+            failed(error.error)
+        }
     })?;
-    File::open(folder_of(to)).and_then(|folder| folder.sync_all()).map_err(&failed)?;
+    File::open(folder_of(to))
+        .and_then(|folder| folder.sync_all())
+        .map_err(&failed)?;
     Ok(file.metadata().map_err(&failed)?.len())
 }
 
 /// Fails unless the database is a register with a schema that this program knows.
 fn require_register(connection: &mut DatabaseConnection, file: &Path) -> Result<(), BackupError> {
     let found = catalog::tables(connection)?;
-    if [MIGRATIONS_TABLE, FIRST_TABLE].iter().any(|table| !found.iter().any(|name| name == table)) {
+    if [MIGRATIONS_TABLE, FIRST_TABLE]
+        .iter()
+        .any(|table| !found.iter().any(|name| name == table))
+    {
         return Err(BackupError::NotARegister(file.to_owned()));
     }
     refuse_unknown(connection).map_err(|error| {
         if let StorageError::LayoutBeforeRelease { .. } = error {
-            StorageError::LayoutBeforeRelease { database: file.display().to_string() }.into()
+            StorageError::LayoutBeforeRelease {
+                database: file.display().to_string(),
+            }
+            .into()
         } else {
             error.into()
         }
@@ -276,7 +340,11 @@ fn require_sound(file: &Path, shown: &Path) -> Result<(), BackupError> {
     let mut connection = DatabaseConnection::Sqlite(open(file)?);
     // SQLite says here that a file is no database, or that its first page makes no sense.
     let faults = catalog::damage(&mut connection).map_err(|error| {
-        if let DatabaseError::DatabaseFault(reason) = error { damaged(reason.to_string()) } else { error.into() }
+        if let DatabaseError::DatabaseFault(reason) = error {
+            damaged(reason.to_string())
+        } else {
+            error.into()
+        }
     })?;
     if let Some(first) = faults.into_iter().next() {
         return Err(damaged(first));
@@ -303,12 +371,19 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_reported_with_the_folder() {
-        let full =
-            DieselError::DatabaseError(DatabaseErrorKind::Unknown, Box::new("database or disk is full".to_owned()));
+        let full = DieselError::DatabaseError(
+            DatabaseErrorKind::Unknown,
+            Box::new("database or disk is full".to_owned()),
+        );
         let path = PathBuf::from("/var/backups/register.db");
         let of_file = |kind: io::ErrorKind| BackupError::File(path.clone(), kind.into());
-        for error in [StorageError::from(full).into(), of_file(io::ErrorKind::StorageFull)] {
-            let BackupError::NoSpace(folder) = error.with_folder(&path) else { panic!("no full disk") };
+        for error in [
+            StorageError::from(full).into(),
+            of_file(io::ErrorKind::StorageFull),
+        ] {
+            let BackupError::NoSpace(folder) = error.with_folder(&path) else {
+                panic!("no full disk")
+            };
             assert_eq!(folder, Path::new("/var/backups"));
         }
         let other = of_file(io::ErrorKind::PermissionDenied).with_folder(&path);

@@ -1,8 +1,8 @@
 //! Copies a whole register from one database to another, whichever of the two each is.
 //!
-//! Rows are copied unchanged, keys included. Tables are ordered by their references (`tables.rs`), rows by their keys. One
-//! statement inserts a batch (`rows.rs`). Rows that the target's own triggers derive are not copied. A copy that was interrupted
-//! begins again with an empty database.
+//! Rows are copied unchanged, keys included. Tables are ordered by their references (`tables.rs`),
+//! rows by their keys. One statement inserts a batch (`rows.rs`). Rows that the target's own
+//! triggers derive are not copied. A copy that was interrupted begins again with an empty database.
 
 mod rows;
 mod sequences;
@@ -25,8 +25,8 @@ use rows::{TableAccess, key_of};
 use tables::{COPIED, CopiedTable};
 pub use verify::Difference;
 
-/// The table that stands in a target from the beginning of a copy to its end. While it is there, nothing else opens the
-/// database.
+/// The table that stands in a target from the beginning of a copy to its end. While it is there,
+/// nothing else opens the database.
 const IN_PROGRESS: &str = "copy_in_progress";
 
 /// Rows in one transaction.
@@ -83,15 +83,17 @@ pub enum Step {
 pub struct CopyReport {
     /// How many rows each table has, in the order in which tables were copied.
     pub rows: Vec<(&'static str, u64)>,
-    /// Where source and target differ; empty on a good copy. While there is any, nothing else opens the target.
+    /// Where source and target differ; empty on a good copy. While there is any, nothing else opens
+    /// the target.
     pub differences: Vec<Difference>,
 }
 
 /// Copies the register at `from` to the empty database at `to`.
 ///
-/// The target's schema is brought up to date first; that of the source must be up to date, and its environment recorded,
-/// which goes with the copy. The source is read in one snapshot, and then compared row by row with the
-/// target in another one, so that what was written to it meanwhile is found as a difference. Blocks.
+/// The target's schema is brought up to date first; that of the source must be up to date, and its
+/// environment recorded, which goes with the copy. The source is read in one snapshot, and then
+/// compared row by row with the target in another one, so that what was written to it meanwhile is
+/// found as a difference. Blocks.
 ///
 /// # Errors
 ///
@@ -110,7 +112,9 @@ pub fn copy(
 
     // On an error the connection is dropped, which ends its transaction.
     source.begin(Access::Read).map_err(of_source)?;
-    report_step(Step::Begun { rows: count_all(&mut source).map_err(of_source)? });
+    report_step(Step::Begun {
+        rows: count_all(&mut source).map_err(of_source)?,
+    });
     for table in COPIED {
         copy_rows(&mut source, &mut target, table, &mut report_step)?;
     }
@@ -118,7 +122,9 @@ pub fn copy(
 
     let report = verify::compare(&mut source, &mut target, &mut report_step)?;
     if report.differences.is_empty() {
-        open_target(&mut target).and_then(|()| Ok(target_connections.mark_created()?)).map_err(of_target)?;
+        open_target(&mut target)
+            .and_then(|()| Ok(target_connections.mark_created()?))
+            .map_err(of_target)?;
     }
     Ok(report)
 }
@@ -140,16 +146,25 @@ fn open_target(target: &mut DatabaseConnection) -> Result<(), StorageError> {
 }
 
 /// Opens the database to copy from, which stays as it is.
-fn open_source(url: &str, requested: Option<Environment>) -> Result<(DatabaseConnection, Environment), CopyError> {
+fn open_source(
+    url: &str,
+    requested: Option<Environment>,
+) -> Result<(DatabaseConnection, Environment), CopyError> {
     let connections = Connections::from_url(url).map_err(of_source)?;
     let mut source = connections.establish_existing().map_err(|error| {
-        if let DatabaseError::Absent(file) = error { CopyError::Absent(file) } else { of_source(error) }
+        if let DatabaseError::Absent(file) = error {
+            CopyError::Absent(file)
+        } else {
+            of_source(error)
+        }
     })?;
-    let environment = require_source(&mut source, &connections.display_name(), requested).map_err(of_source)?;
+    let environment =
+        require_source(&mut source, &connections.display_name(), requested).map_err(of_source)?;
     Ok((source, environment))
 }
 
-/// Fails unless the database holds a whole register with the present schema. Returns its environment.
+/// Fails unless the database holds a whole register with the present schema. Returns its
+/// environment.
 fn require_source(
     source: &mut DatabaseConnection,
     name: &str,
@@ -166,7 +181,9 @@ fn require_source(
 
 /// Whether the database is the target of a copy that has not come to its end.
 pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(catalog::tables(connection)?.iter().any(|table| table == IN_PROGRESS))
+    Ok(catalog::tables(connection)?
+        .iter()
+        .any(|table| table == IN_PROGRESS))
 }
 
 /// Brings a new target's schema up to date and marks it; refuses one that holds a register.

@@ -41,17 +41,25 @@ pub(crate) fn require(connection: &mut DatabaseConnection) -> Result<Environment
 /// # Errors
 ///
 /// [`StorageError::OtherEnvironment`].
-pub fn require_same(recorded: Option<Environment>, requested: Option<Environment>) -> Result<(), StorageError> {
+pub fn require_same(
+    recorded: Option<Environment>,
+    requested: Option<Environment>,
+) -> Result<(), StorageError> {
     match (recorded, requested) {
         (Some(recorded), Some(requested)) if recorded != requested => {
-            Err(StorageError::OtherEnvironment { recorded, requested })
+            Err(StorageError::OtherEnvironment {
+                recorded,
+                requested,
+            })
         }
         (_, _) => Ok(()),
     }
 }
 
 /// The environment that a database records; `None` also where it holds no register.
-pub(crate) fn recorded(connection: &mut DatabaseConnection) -> Result<Option<Environment>, StorageError> {
+pub(crate) fn recorded(
+    connection: &mut DatabaseConnection,
+) -> Result<Option<Environment>, StorageError> {
     if !has_settings(connection)? {
         return Ok(None);
     }
@@ -59,11 +67,13 @@ pub(crate) fn recorded(connection: &mut DatabaseConnection) -> Result<Option<Env
 }
 
 fn read(connection: &mut DatabaseConnection) -> Result<Option<Environment>, StorageError> {
-    Ok(register_setting::read(connection, SETTING)?.map(|value| value.parse()).transpose()?)
+    Ok(register_setting::read(connection, SETTING)?
+        .map(|value| value.parse())
+        .transpose()?)
 }
 
-/// Compares the recorded environment with the requested one, or records one in a new register: the requested one, otherwise
-/// sandbox. Returns the recorded one.
+/// Compares the recorded environment with the requested one, or records one in a new register: the
+/// requested one, otherwise sandbox. Returns the recorded one.
 ///
 /// Must run in the transaction that brings the schema to its goal.
 pub(crate) fn resolve(
@@ -98,15 +108,27 @@ pub(crate) fn record_schema(connection: &mut DatabaseConnection) -> Result<(), S
     if !schema_is_due(connection)? {
         return Ok(());
     }
-    register_setting::write(connection, SCHEMA_SETTING, &stored_document::SCHEMA.to_string())
+    register_setting::write(
+        connection,
+        SCHEMA_SETTING,
+        &stored_document::SCHEMA.to_string(),
+    )
 }
 
-/// The recorded number of the set of fields that documents hold. Fails when it is that of a newer program.
-pub(crate) fn require_known_schema(connection: &mut DatabaseConnection) -> Result<Option<i64>, StorageError> {
-    let Some(value) = register_setting::read(connection, SCHEMA_SETTING)? else { return Ok(None) };
+/// The recorded number of the set of fields that documents hold. Fails when it is that of a newer
+/// program.
+pub(crate) fn require_known_schema(
+    connection: &mut DatabaseConnection,
+) -> Result<Option<i64>, StorageError> {
+    let Some(value) = register_setting::read(connection, SCHEMA_SETTING)? else {
+        return Ok(None);
+    };
     match value.parse::<i64>() {
         Ok(number) if number <= stored_document::SCHEMA => Ok(Some(number)),
-        Ok(_) | Err(_) => Err(StorageError::RecordsNewer { recorded: value, known: stored_document::SCHEMA }),
+        Ok(_) | Err(_) => Err(StorageError::RecordsNewer {
+            recorded: value,
+            known: stored_document::SCHEMA,
+        }),
     }
 }
 
@@ -120,11 +142,17 @@ pub(crate) fn record_write_check(connection: &mut DatabaseConnection) -> Result<
 }
 
 fn has_settings(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(catalog::tables(connection)?.iter().any(|table| table == "register_settings"))
+    Ok(catalog::tables(connection)?
+        .iter()
+        .any(|table| table == "register_settings"))
 }
 
 fn has_providers(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    Ok(providers::table.select(providers::id).first::<i64>(connection).optional()?.is_some())
+    Ok(providers::table
+        .select(providers::id)
+        .first::<i64>(connection)
+        .optional()?
+        .is_some())
 }
 
 #[cfg(test)]

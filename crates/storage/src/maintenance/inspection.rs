@@ -40,37 +40,58 @@ impl Session<'_> {
         if let DatabaseConnection::Postgres(inner) = &mut *self.connection {
             inner.batch_execute("SET LOCAL enable_seqscan = on")?;
         }
-        let mut found = Inspection { damage: catalog::damage(self.connection)?, ..Inspection::default() };
+        let mut found = Inspection {
+            damage: catalog::damage(self.connection)?,
+            ..Inspection::default()
+        };
         for reference in catalog::references(self.connection)? {
-            found.orphans.extend(catalog::orphans(self.connection, &reference)?);
+            found
+                .orphans
+                .extend(catalog::orphans(self.connection, &reference)?);
         }
         found.miscounted = miscounted(self.connection)?;
         found.organisations = problems_of_organisations(self.connection)?;
         for table in tables::copied().chain(tables::DERIVED.iter().copied()) {
-            found.counts.push((table, catalog::count(self.connection, table)?));
+            found
+                .counts
+                .push((table, catalog::count(self.connection, table)?));
         }
         Ok(found)
     }
 }
 
 /// The reserved URNs and the shared UKPRNs of an earlier import. A new one refuses them.
-fn problems_of_organisations(connection: &mut DatabaseConnection) -> Result<Vec<String>, StorageError> {
-    let schools: Vec<String> = schools::table.select(schools::urn).order(schools::urn).load(connection)?;
+fn problems_of_organisations(
+    connection: &mut DatabaseConnection,
+) -> Result<Vec<String>, StorageError> {
+    let schools: Vec<String> = schools::table
+        .select(schools::urn)
+        .order(schools::urn)
+        .load(connection)?;
     let partners: Vec<(Option<String>, Option<String>)> = training_partners::table
         .select((training_partners::urn, training_partners::ukprn))
         .order(training_partners::urn)
         .load(connection)?;
     let reserved = |table: &str, urn: &str| format!("{table}: URN {urn} is reserved");
     let is_reserved = |urn: &&str| is_reserved_urn(urn);
-    let mut problems: Vec<String> =
-        schools.iter().map(String::as_str).filter(is_reserved).map(|urn| reserved("schools", urn)).collect();
+    let mut problems: Vec<String> = schools
+        .iter()
+        .map(String::as_str)
+        .filter(is_reserved)
+        .map(|urn| reserved("schools", urn))
+        .collect();
     let urns = partners.iter().filter_map(|(urn, _)| urn.as_deref());
-    problems.extend(urns.filter(is_reserved).map(|urn| reserved("training_partners", urn)));
+    problems.extend(
+        urns.filter(is_reserved)
+            .map(|urn| reserved("training_partners", urn)),
+    );
     let mut ukprns: BTreeMap<&str, usize> = BTreeMap::new();
     for ukprn in partners.iter().filter_map(|(_, ukprn)| ukprn.as_deref()) {
         *ukprns.entry(ukprn).or_default() += 1;
     }
     let shared = ukprns.into_iter().filter(|(_, count)| *count > 1);
-    problems.extend(shared.map(|(ukprn, count)| format!("training_partners: {count} have the UKPRN {ukprn}")));
+    problems.extend(
+        shared.map(|(ukprn, count)| format!("training_partners: {count} have the UKPRN {ukprn}")),
+    );
     Ok(problems)
 }

@@ -1,8 +1,9 @@
-//! The schema's history, embedded in the program: forwards, back, and whether the database is ahead of it.
+//! The schema's history, embedded in the program: forwards, back, and whether the database is ahead
+//! of it.
 //!
-//! What is to be done is looked for without a lock, and only what is to be done takes one. All migrations of one call are one
-//! transaction under one lock: they are applied together or not at all, and once. Those that run outside a transaction
-//! divide it (`non_transactional.rs`).
+//! What is to be done is looked for without a lock, and only what is to be done takes one. All
+//! migrations of one call are one transaction under one lock: they are applied together or not at
+//! all, and once. Those that run outside a transaction divide it (`non_transactional.rs`).
 //!
 //! Knows nothing of what the migrations do.
 
@@ -36,8 +37,8 @@ const TRAINEES: &str = "trainees";
 pub enum Goal<'a> {
     /// To the newest migration of this program.
     Newest,
-    /// To the migration of this name, such as `2026-11-26-000001_register` or its number alone. Those behind it are taken
-    /// back, and what only they have room for is lost.
+    /// To the migration of this name, such as `2026-11-26-000001_register` or its number alone.
+    /// Those behind it are taken back, and what only they have room for is lost.
     Migration(&'a str),
     /// The same, unless a table with rows would be dropped by that.
     MigrationKeepingTables(&'a str),
@@ -72,22 +73,28 @@ struct Migrations {
 
 impl Migrations {
     fn embedded() -> Self {
-        Self { postgres: Box::new(|| POSTGRES.migrations()), sqlite: Box::new(|| SQLITE.migrations()) }
+        Self {
+            postgres: Box::new(|| POSTGRES.migrations()),
+            sqlite: Box::new(|| SQLITE.migrations()),
+        }
     }
 }
 
 /// Reads and changes the schema of one database.
 pub(crate) struct Migrator<'a> {
     connection: &'a mut DatabaseConnection,
-    /// Makes the connection for what runs outside a transaction, while the other one holds the lock. Without it there is no
-    /// lock then, and nobody else may be at work on the schema.
+    /// Makes the connection for what runs outside a transaction, while the other one holds the
+    /// lock. Without it there is no lock then, and nobody else may be at work on the schema.
     connections: Option<&'a Connections>,
     policy: RetryPolicy,
     migrations: Migrations,
 }
 
 /// Brings the schema of a database that nobody else uses to the goal.
-pub(crate) fn bring_to(connection: &mut DatabaseConnection, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
+pub(crate) fn bring_to(
+    connection: &mut DatabaseConnection,
+    goal: Goal<'_>,
+) -> Result<SchemaChange, StorageError> {
     Migrator::new(connection).bring_to(goal)
 }
 
@@ -103,12 +110,23 @@ pub(crate) fn set_up(
 impl<'a> Migrator<'a> {
     /// For a database that nobody else uses.
     pub(crate) fn new(connection: &'a mut DatabaseConnection) -> Self {
-        Self { connection, connections: None, policy: RetryPolicy::default(), migrations: Migrations::embedded() }
+        Self {
+            connection,
+            connections: None,
+            policy: RetryPolicy::default(),
+            migrations: Migrations::embedded(),
+        }
     }
 
     /// For a database whose schema others may be changing too.
-    pub(crate) fn with_connections(connection: &'a mut DatabaseConnection, connections: &'a Connections) -> Self {
-        Self { connections: Some(connections), ..Self::new(connection) }
+    pub(crate) fn with_connections(
+        connection: &'a mut DatabaseConnection,
+        connections: &'a Connections,
+    ) -> Self {
+        Self {
+            connections: Some(connections),
+            ..Self::new(connection)
+        }
     }
 
     /// Brings the schema to the goal.
@@ -119,8 +137,9 @@ impl<'a> Migrator<'a> {
     }
 
     fn bring_schema_to(&mut self, goal: Goal<'_>) -> Result<SchemaChange, StorageError> {
-        let is_done = self
-            .retry_read(|connection, migrations| Ok(pending::migrations(connection, migrations, goal)?.is_empty()))?;
+        let is_done = self.retry_read(|connection, migrations| {
+            Ok(pending::migrations(connection, migrations, goal)?.is_empty())
+        })?;
         if is_done {
             return Ok(SchemaChange::default());
         }
@@ -129,13 +148,21 @@ impl<'a> Migrator<'a> {
     }
 
     /// Brings the schema to the goal and the register to its environment, both or neither.
-    pub(crate) fn set_up(&mut self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
+    pub(crate) fn set_up(
+        &mut self,
+        goal: Goal<'_>,
+        requested: Option<Environment>,
+    ) -> Result<SetUp, StorageError> {
         let set_up = self.set_up_schema(goal, requested)?;
         self.make_partitions()?;
         Ok(set_up)
     }
 
-    fn set_up_schema(&mut self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
+    fn set_up_schema(
+        &mut self,
+        goal: Goal<'_>,
+        requested: Option<Environment>,
+    ) -> Result<SetUp, StorageError> {
         let found = self.retry_read(|connection, migrations| {
             environment::require_same(environment::recorded(connection)?, requested)?;
             if !pending::migrations(connection, migrations, goal)?.is_empty()
@@ -144,8 +171,13 @@ impl<'a> Migrator<'a> {
             {
                 return Ok(None);
             }
-            let Some(environment) = environment::recorded(connection)? else { return Ok(None) };
-            Ok(Some(SetUp { schema: SchemaChange::default(), environment }))
+            let Some(environment) = environment::recorded(connection)? else {
+                return Ok(None);
+            };
+            Ok(Some(SetUp {
+                schema: SchemaChange::default(),
+                environment,
+            }))
         })?;
         if let Some(found) = found {
             return Ok(found);
@@ -161,11 +193,15 @@ impl<'a> Migrator<'a> {
                 Ok(environment)
             },
         )?;
-        Ok(SetUp { schema, environment })
+        Ok(SetUp {
+            schema,
+            environment,
+        })
     }
 
-    /// Makes the partitions of the history for the present month and for those to come. Where somebody is in the way, a server does
-    /// so later, and what is written meanwhile has its place in the default partition.
+    /// Makes the partitions of the history for the present month and for those to come. Where
+    /// somebody is in the way, a server does so later, and what is written meanwhile has its place
+    /// in the default partition.
     fn make_partitions(&mut self) -> Result<(), StorageError> {
         let present = Month::of(Utc::now().date_naive());
         if partitions::missing(self.connection, present)?.is_empty() {
@@ -177,7 +213,12 @@ impl<'a> Migrator<'a> {
             Ok(_) => Ok(self.connection.commit()?),
             Err(error) => {
                 self.connection.roll_back()?;
-                if !error.is_temporary() || matches!(error, StorageError::Database(DatabaseError::DatabaseFault(_))) {
+                if !error.is_temporary()
+                    || matches!(
+                        error,
+                        StorageError::Database(DatabaseError::DatabaseFault(_))
+                    )
+                {
                     return Err(error);
                 }
                 log::info!("partitions of coming months are not made yet: {error}");
@@ -186,12 +227,17 @@ impl<'a> Migrator<'a> {
         }
     }
 
-    /// What [`Migrator::set_up`] to the newest migration would do. Changes nothing, and takes no lock but those of reading.
-    pub(crate) fn pending(&mut self, requested: Option<Environment>) -> Result<Pending, StorageError> {
+    /// What [`Migrator::set_up`] to the newest migration would do. Changes nothing, and takes no
+    /// lock but those of reading.
+    pub(crate) fn pending(
+        &mut self,
+        requested: Option<Environment>,
+    ) -> Result<Pending, StorageError> {
         pending::find(self.connection, &self.migrations, requested)
     }
 
-    /// Goes to the goal: first what runs in a transaction, with `before` and `after` in it, then what does not, and so on.
+    /// Goes to the goal: first what runs in a transaction, with `before` and `after` in it, then
+    /// what does not, and so on.
     ///
     /// `before` and `after` may run more than once, and must be right each time.
     fn migrate<T>(
@@ -234,35 +280,64 @@ fn filled_tables(connection: &mut DatabaseConnection) -> Result<Vec<String>, Sto
 }
 
 /// Fails when one of the tables is gone, by which the transaction is undone.
-fn require_tables(connection: &mut DatabaseConnection, mut tables: Vec<String>) -> Result<(), StorageError> {
+fn require_tables(
+    connection: &mut DatabaseConnection,
+    mut tables: Vec<String>,
+) -> Result<(), StorageError> {
     let left = catalog::tables(connection)?;
     tables.retain(|table| !left.contains(table));
-    if tables.is_empty() { Ok(()) } else { Err(StorageError::RecordsWouldBeLost { tables: tables.join(", ") }) }
+    if tables.is_empty() {
+        Ok(())
+    } else {
+        Err(StorageError::RecordsWouldBeLost {
+            tables: tables.join(", "),
+        })
+    }
 }
 
-/// Fails when the schema is ahead of this program, or of a layout from before the first release; changes nothing.
+/// Fails when the schema is ahead of this program, or of a layout from before the first release;
+/// changes nothing.
 pub(crate) fn refuse_unknown(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     missing(connection).map(drop)
 }
 
-/// Fails unless the database has exactly the schema of this program; changes nothing. `name` is what to call it.
-pub(crate) fn require_current(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
+/// Fails unless the database has exactly the schema of this program; changes nothing. `name` is
+/// what to call it.
+pub(crate) fn require_current(
+    connection: &mut DatabaseConnection,
+    name: &str,
+) -> Result<(), StorageError> {
     require_register(connection, name)?;
     match missing(connection)?.into_iter().next() {
-        Some(migration) => Err(StorageError::SchemaOlder { database: name.to_owned(), migration }),
+        Some(migration) => Err(StorageError::SchemaOlder {
+            database: name.to_owned(),
+            migration,
+        }),
         None => environment::require_known_schema(connection).map(drop),
     }
 }
 
 /// Fails unless the database has tables of a register.
-pub(crate) fn require_register(connection: &mut DatabaseConnection, name: &str) -> Result<(), StorageError> {
-    if has_register(connection)? { Ok(()) } else { Err(StorageError::NoRegister { database: name.to_owned() }) }
+pub(crate) fn require_register(
+    connection: &mut DatabaseConnection,
+    name: &str,
+) -> Result<(), StorageError> {
+    if has_register(connection)? {
+        Ok(())
+    } else {
+        Err(StorageError::NoRegister {
+            database: name.to_owned(),
+        })
+    }
 }
 
-/// Whether the database has tables of a register, of whatever layout. Fails where there are trainees in another schema: a
-/// register that was made here would hide the records of that one.
+/// Whether the database has tables of a register, of whatever layout. Fails where there are
+/// trainees in another schema: a register that was made here would hide the records of that one.
 fn has_register(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    if catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE || table == TRAINEES) {
+    if catalog::tables(connection)?
+        .iter()
+        .any(|table| table == MIGRATIONS_TABLE || table == TRAINEES)
+    {
         return Ok(true);
     }
     match catalog::other_schema_with(connection, TRAINEES)? {

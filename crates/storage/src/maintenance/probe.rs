@@ -1,14 +1,16 @@
 //! Asks whether the database answers, by connections of its own.
 //!
-//! It stands in no queue and takes nothing from the pools, so a store that is busy is not taken for one whose database is
-//! away. How long somebody waits for the answer is for the caller to say; on PostgreSQL each step has a limit of its own, so
-//! that the next question can be asked.
+//! It stands in no queue and takes nothing from the pools, so a store that is busy is not taken for
+//! one whose database is away. How long somebody waits for the answer is for the caller to say; on
+//! PostgreSQL each step has a limit of its own, so that the next question can be asked.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use database::connection::{Access, Connections, DatabaseConnection, PROBE_TIMEOUT, execute_deferred};
+use database::connection::{
+    Access, Connections, DatabaseConnection, PROBE_TIMEOUT, execute_deferred,
+};
 use diesel::prelude::*;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
@@ -16,8 +18,8 @@ use tokio::task::spawn_blocking;
 use crate::error::{DatabaseError, StorageError};
 use crate::maintenance::environment;
 use crate::schema::{
-    changes, idempotency_locks, lock_stripes, placement_schools, providers, register_settings, replies, schools,
-    tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
+    changes, idempotency_locks, lock_stripes, placement_schools, providers, register_settings,
+    replies, schools, tokens, trainee_change_counts, trainee_counts, trainees, training_partners,
 };
 use crate::store::Store;
 
@@ -27,7 +29,8 @@ const WRITE_INTERVAL: Duration = Duration::from_secs(1);
 /// A connection of its own; nothing until it is first asked over, and after a failure.
 type OwnConnection = Arc<Mutex<Option<DatabaseConnection>>>;
 
-/// Asks the database of a store whether it answers. Cheap to clone; all clones share their connections.
+/// Asks the database of a store whether it answers. Cheap to clone; all clones share their
+/// connections.
 #[derive(Clone)]
 pub struct Probe {
     store: Store,
@@ -60,8 +63,9 @@ impl Probe {
         }
     }
 
-    /// Asks the database for a row, and for the tables and columns that requests need. Questions are asked one after the other,
-    /// so a caller that stops waiting leaves at most one thread behind, until the database or its connection has failed.
+    /// Asks the database for a row, and for the tables and columns that requests need. Questions
+    /// are asked one after the other, so a caller that stops waiting leaves at most one thread
+    /// behind, until the database or its connection has failed.
     ///
     /// # Errors
     ///
@@ -73,7 +77,8 @@ impl Probe {
             Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => {}
             Err(StorageError::Database(DatabaseError::DatabaseFault(reason))) => {
                 let mut logged = self.logged_fault.lock().await;
-                let error = StorageError::Database(DatabaseError::DatabaseFault(Arc::clone(&reason)));
+                let error =
+                    StorageError::Database(DatabaseError::DatabaseFault(Arc::clone(&reason)));
                 if logged.replace(Arc::clone(&reason)) != Some(reason) {
                     log::error!("{error}");
                 }
@@ -108,13 +113,18 @@ impl Probe {
         if kept.is_some_and(|kept| kept.elapsed() < WRITE_INTERVAL) {
             return Ok(());
         }
-        let over_store = || self.store.write(|session| environment::record_write_check(session.connection));
+        let over_store = || {
+            self.store
+                .write(|session| environment::record_write_check(session.connection))
+        };
         if self.connections.allow_one_writer() {
             over_store().await?;
         } else {
             match self.ask_over(&self.writes, write).await {
                 // The server has no room for one more, and the store has its own.
-                Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => over_store().await?,
+                Err(StorageError::Database(DatabaseError::NoConnectionLeft(_))) => {
+                    over_store().await?
+                }
                 outcome => outcome?,
             }
         }
@@ -132,8 +142,9 @@ impl Probe {
         let connections = self.connections.clone();
         let asking = spawn_blocking(move || {
             connections.require_unchanged_files()?;
-            // One that fails is not used again. It may be older than the present life of the database, so its failure says
-            // nothing yet; and one to a read-only server may be older than a server that writes.
+            // One that fails is not used again. It may be older than the present life of the
+            // database, so its failure says nothing yet; and one to a read-only server may be older
+            // than a server that writes.
             if let Some(mut connection) = held.take() {
                 connection.set_deadline(Some(Instant::now() + PROBE_TIMEOUT));
                 match ask(&mut connection) {
@@ -141,10 +152,15 @@ impl Probe {
                         *held = Some(connection);
                         return Ok(());
                     }
-                    // The commit was begun, and may yet be waited for: a second one would be no better.
-                    Err(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => return Err(error),
+                    // The commit was begun, and may yet be waited for: a second one would be no
+                    // better.
+                    Err(error @ StorageError::Database(DatabaseError::OutcomeUnknown(_))) => {
+                        return Err(error);
+                    }
                     // Another connection meets the same.
-                    Err(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => return Err(error),
+                    Err(error @ StorageError::Database(DatabaseError::DatabaseFault(_))) => {
+                        return Err(error);
+                    }
                     Err(StorageError::Database(DatabaseError::ReadOnly(_))) => {}
                     Err(_) => connections.invalidate(),
                 }
@@ -154,11 +170,14 @@ impl Probe {
             *held = Some(connection);
             Ok(())
         });
-        asking.await.unwrap_or(Err(StorageError::Database(DatabaseError::Closed)))
+        asking
+            .await
+            .unwrap_or(Err(StorageError::Database(DatabaseError::Closed)))
     }
 }
 
-/// Looks for every table and column that requests read. All but the last query are sent together with it.
+/// Looks for every table and column that requests read. All but the last query are sent together
+/// with it.
 fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     macro_rules! look_for {
         ($($table:ident),+) => {$(
@@ -166,9 +185,27 @@ fn read(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
             execute_deferred!(connection, |inner| none.execute(inner))?;
         )+};
     }
-    look_for!(tokens, schools, training_partners, trainees, placement_schools, trainee_counts, trainee_change_counts);
-    look_for!(changes, replies, lock_stripes, idempotency_locks, register_settings, providers);
-    providers::table.select(providers::id).first::<i64>(connection).optional()?;
+    look_for!(
+        tokens,
+        schools,
+        training_partners,
+        trainees,
+        placement_schools,
+        trainee_counts,
+        trainee_change_counts
+    );
+    look_for!(
+        changes,
+        replies,
+        lock_stripes,
+        idempotency_locks,
+        register_settings,
+        providers
+    );
+    providers::table
+        .select(providers::id)
+        .first::<i64>(connection)
+        .optional()?;
     Ok(())
 }
 
@@ -214,14 +251,21 @@ mod tests {
         let probe = register.store.probe();
         block_on(probe.ask()).unwrap();
         for (break_it, mend_it, object) in [
-            ("ALTER TABLE changes RENAME TO elsewhere", "ALTER TABLE elsewhere RENAME TO changes", "changes"),
+            (
+                "ALTER TABLE changes RENAME TO elsewhere",
+                "ALTER TABLE elsewhere RENAME TO changes",
+                "changes",
+            ),
             (
                 "ALTER TABLE trainees RENAME COLUMN revision TO elsewhere",
                 "ALTER TABLE trainees RENAME COLUMN elsewhere TO revision",
                 "revision",
             ),
         ] {
-            register.second_connection().batch_execute(break_it).unwrap();
+            register
+                .second_connection()
+                .batch_execute(break_it)
+                .unwrap();
             let fault = block_on(probe.ask()).unwrap_err();
             assert!(
                 matches!(&fault, StorageError::Database(DatabaseError::DatabaseFault(reason)) if reason.contains(object)),
@@ -236,11 +280,21 @@ mod tests {
     fn fault_that_a_job_met_is_seen_by_the_probe() {
         let register = Register::with_provider();
         let probe = register.store.probe();
-        let met = register
-            .store
-            .write(|session| Ok::<_, StorageError>(session.connection.batch_execute("DELETE FROM absent_table")?));
+        let met = register.store.write(|session| {
+            Ok::<_, StorageError>(
+                session
+                    .connection
+                    .batch_execute("DELETE FROM absent_table")?,
+            )
+        });
         let met = block_on(met);
-        assert!(matches!(met, Err(StorageError::Database(DatabaseError::DatabaseFault(_)))), "{met:?}");
+        assert!(
+            matches!(
+                met,
+                Err(StorageError::Database(DatabaseError::DatabaseFault(_)))
+            ),
+            "{met:?}"
+        );
         for seen in [block_on(probe.ask()), block_on(probe.ask_to_write())] {
             assert!(
                 matches!(&seen, Err(StorageError::Database(DatabaseError::DatabaseFault(reason))) if reason.contains("absent_table")),
@@ -260,7 +314,14 @@ mod tests {
         block_on(probe.ask_to_write()).unwrap();
         assert!(commits() - before <= 1);
         block_on(register.store.probe().ask_to_write()).unwrap();
-        let checks = register_settings::table.filter(register_settings::name.like("write_check %")).count();
-        assert_eq!(checks.get_result::<i64>(&mut register.second_connection()).unwrap(), 1);
+        let checks = register_settings::table
+            .filter(register_settings::name.like("write_check %"))
+            .count();
+        assert_eq!(
+            checks
+                .get_result::<i64>(&mut register.second_connection())
+                .unwrap(),
+            1
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Reclaims the space of rows that are gone: that of old versions of rows on PostgreSQL; on SQLite the free space of the
-//! file, and the log.
+//! Reclaims the space of rows that are gone: that of old versions of rows on PostgreSQL; on SQLite
+//! the free space of the file, and the log.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -9,9 +9,9 @@ use diesel::sql_types::Integer;
 use crate::error::{DatabaseError, StorageError};
 use crate::store::Store;
 
-/// The tables that an erasure changes. A statement for each, since none of them may be in a transaction. Indexes are cleaned
-/// also when few rows are gone, statistics with values of rows are made anew, and nobody waits for the end of a table to be cut
-/// off.
+/// The tables that an erasure changes. A statement for each, since none of them may be in a
+/// transaction. Indexes are cleaned also when few rows are gone, statistics with values of rows are
+/// made anew, and nobody waits for the end of a table to be cut off.
 const POSTGRES: [&str; 6] = [
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) trainees",
     "VACUUM (ANALYZE, INDEX_CLEANUP ON, TRUNCATE OFF) changes",
@@ -38,7 +38,8 @@ struct Checkpoint {
 }
 
 impl Store {
-    /// Reclaims the space of rows that are gone, so that nothing of them is left. Blocks; servers go on meanwhile.
+    /// Reclaims the space of rows that are gone, so that nothing of them is left. Blocks; servers
+    /// go on meanwhile.
     ///
     /// # Errors
     ///
@@ -46,16 +47,20 @@ impl Store {
     /// database does not answer.
     pub fn reclaim_space(&self, reclaim: Reclaim) -> Result<(), StorageError> {
         match &mut self.database.connections().establish()? {
-            DatabaseConnection::Postgres(inner) => {
-                POSTGRES.iter().try_for_each(|statement| Ok(inner.batch_execute(statement)?))
-            }
+            DatabaseConnection::Postgres(inner) => POSTGRES
+                .iter()
+                .try_for_each(|statement| Ok(inner.batch_execute(statement)?)),
             DatabaseConnection::Sqlite(inner) => {
                 if reclaim == Reclaim::Everything {
                     inner.batch_execute("VACUUM")?;
                 }
-                let checkpoint =
-                    diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)").get_result::<Checkpoint>(inner)?;
-                if checkpoint.busy == 0 { Ok(()) } else { Err(StorageError::Database(DatabaseError::Busy)) }
+                let checkpoint = diesel::sql_query("PRAGMA wal_checkpoint(TRUNCATE)")
+                    .get_result::<Checkpoint>(inner)?;
+                if checkpoint.busy == 0 {
+                    Ok(())
+                } else {
+                    Err(StorageError::Database(DatabaseError::Busy))
+                }
             }
         }
     }

@@ -9,7 +9,8 @@ const SETTINGS: &str = "served_settings";
 /// The name of the setting with the address of the operators' pages.
 const OPERATOR_PAGES: &str = "served_operator_pages";
 
-/// Addresses of pages: scheme, host and port, such as `https://register.example`. `None` for pages that are not served.
+/// Addresses of pages: scheme, host and port, such as `https://register.example`. `None` for pages
+/// that are not served.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServedAddresses {
     /// The settings of organisations.
@@ -25,21 +26,34 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn served_addresses(&mut self) -> Result<Option<ServedAddresses>, StorageError> {
-        let Some(settings) = read(self.connection, SETTINGS)? else { return Ok(None) };
+        let Some(settings) = read(self.connection, SETTINGS)? else {
+            return Ok(None);
+        };
         let operator_pages = read(self.connection, OPERATOR_PAGES)?.unwrap_or_default();
         let served = |address: String| Some(address).filter(|address| !address.is_empty());
-        Ok(Some(ServedAddresses { settings: served(settings), operator_pages: served(operator_pages) }))
+        Ok(Some(ServedAddresses {
+            settings: served(settings),
+            operator_pages: served(operator_pages),
+        }))
     }
 
-    /// Records the addresses, in place of those of the last server. An empty text stands for pages that are not served.
+    /// Records the addresses, in place of those of the last server. An empty text stands for pages
+    /// that are not served.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn record_served_addresses(&mut self, served: &ServedAddresses) -> Result<(), StorageError> {
+    pub fn record_served_addresses(
+        &mut self,
+        served: &ServedAddresses,
+    ) -> Result<(), StorageError> {
         let text = |address: &Option<String>| address.clone().unwrap_or_default();
         write(self.connection, SETTINGS, &text(&served.settings))?;
-        write(self.connection, OPERATOR_PAGES, &text(&served.operator_pages))
+        write(
+            self.connection,
+            OPERATOR_PAGES,
+            &text(&served.operator_pages),
+        )
     }
 }
 
@@ -51,17 +65,32 @@ mod tests {
     #[test]
     fn addresses_are_those_that_were_recorded_last() {
         let register = Register::new();
-        let read = || register.store.read_blocking::<_, StorageError>(|session| session.served_addresses()).unwrap();
+        let read = || {
+            register
+                .store
+                .read_blocking::<_, StorageError>(|session| session.served_addresses())
+                .unwrap()
+        };
         assert_eq!(read(), None);
         let at = |address: &str| Some(address.to_owned());
         for served in [
-            ServedAddresses { settings: at("http://127.0.0.1:1"), operator_pages: at("http://127.0.0.1:2") },
-            ServedAddresses { settings: None, operator_pages: at("https://[::1]:3") },
+            ServedAddresses {
+                settings: at("http://127.0.0.1:1"),
+                operator_pages: at("http://127.0.0.1:2"),
+            },
+            ServedAddresses {
+                settings: None,
+                operator_pages: at("https://[::1]:3"),
+            },
             ServedAddresses::default(),
         ] {
             let recorded = served.clone();
-            let record = move |session: &mut Session<'_>| session.record_served_addresses(&recorded);
-            register.store.write_blocking::<_, StorageError>(record).unwrap();
+            let record =
+                move |session: &mut Session<'_>| session.record_served_addresses(&recorded);
+            register
+                .store
+                .write_blocking::<_, StorageError>(record)
+                .unwrap();
             assert_eq!(read(), Some(served));
         }
     }

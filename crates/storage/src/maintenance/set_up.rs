@@ -10,7 +10,8 @@ use crate::maintenance::migrations::{self, Goal, Migrator, Pending, SetUp};
 use crate::store::Store;
 
 impl Store {
-    /// Opens a register that exists and has the schema of this program. Otherwise the database is left as it is.
+    /// Opens a register that exists and has the schema of this program. Otherwise the database is
+    /// left as it is.
     ///
     /// # Errors
     ///
@@ -45,8 +46,8 @@ impl Store {
         Migrator::new(&mut connection).pending(requested)
     }
 
-    /// Like [`Store::set_up`] to the newest schema, without a request for an environment. Returns how many migrations were
-    /// applied.
+    /// Like [`Store::set_up`] to the newest schema, without a request for an environment. Returns
+    /// how many migrations were applied.
     ///
     /// # Errors
     ///
@@ -55,12 +56,13 @@ impl Store {
         Ok(self.set_up(Goal::Newest, None)?.schema.applied.len())
     }
 
-    /// Brings the schema to the goal, forwards or back, and records the environment of a new register: the requested one,
-    /// otherwise sandbox. Records beside a SQLite file that there is a register. Blocks.
+    /// Brings the schema to the goal, forwards or back, and records the environment of a new
+    /// register: the requested one, otherwise sandbox. Records beside a SQLite file that there is a
+    /// register. Blocks.
     ///
-    /// Two servers that start together over one database are safe: one of them waits and then finds nothing to do. It waits
-    /// up to ten minutes, also for a transaction that holds what a migration needs, and says so in the log. Where nothing is
-    /// to be done, nothing is locked.
+    /// Two servers that start together over one database are safe: one of them waits and then finds
+    /// nothing to do. It waits up to ten minutes, also for a transaction that holds what a
+    /// migration needs, and says so in the log. Where nothing is to be done, nothing is locked.
     ///
     /// # Errors
     ///
@@ -68,10 +70,14 @@ impl Store {
     /// [`StorageError::Migration`], [`StorageError::BrokenReferences`], [`StorageError::OtherEnvironment`] or
     /// [`StorageError::CorruptSetting`], after which nothing was changed; [`DatabaseError::Connection`];
     /// [`DatabaseError::Busy`]; [`DatabaseError::Marker`].
-    pub fn set_up(&self, goal: Goal<'_>, requested: Option<Environment>) -> Result<SetUp, StorageError> {
+    pub fn set_up(
+        &self,
+        goal: Goal<'_>,
+        requested: Option<Environment>,
+    ) -> Result<SetUp, StorageError> {
         let mut connection = self.connection_to_set_up()?;
-        let set_up =
-            Migrator::with_connections(&mut connection, self.database.connections()).set_up(goal, requested)?;
+        let set_up = Migrator::with_connections(&mut connection, self.database.connections())
+            .set_up(goal, requested)?;
         self.database.connections().mark_created()?;
         Ok(set_up)
     }

@@ -1,9 +1,10 @@
 //! Statistics of the trainees while a register is small, on PostgreSQL.
 //!
-//! A statement is planned once on each connection, on the first day of a register while the table is empty. To the planner all
-//! indexes cost the same then, and it takes whichever: also to find a trainee by its identifier it may pass by all trainees of
-//! the provider. New statistics have PostgreSQL plan anew. Autovacuum makes them a minute or more later, when a provider
-//! may have sent thousands; so servers make them themselves.
+//! A statement is planned once on each connection, on the first day of a register while the table
+//! is empty. To the planner all indexes cost the same then, and it takes whichever: also to find a
+//! trainee by its identifier it may pass by all trainees of the provider. New statistics have
+//! PostgreSQL plan anew. Autovacuum makes them a minute or more later, when a provider may have
+//! sent thousands; so servers make them themselves.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -13,8 +14,8 @@ use diesel::sql_types::Bool;
 use crate::error::StorageError;
 use crate::session::Session;
 
-/// Whether trainees were added and changed ten times as often since the last statistics as there were trainees then, and this
-/// role may make new ones.
+/// Whether trainees were added and changed ten times as often since the last statistics as there
+/// were trainees then, and this role may make new ones.
 const DUE_SQL: &str = "SELECT pg_stat_get_mod_since_analyze(oid) > greatest(100, 10 * reltuples) \
          AND pg_has_role(relowner, 'USAGE') AS due \
      FROM pg_class WHERE oid = to_regclass('trainees')";
@@ -29,14 +30,19 @@ struct Due {
 }
 
 impl Session<'_> {
-    /// Whether the register has grown so much that there should be new statistics; nothing on SQLite, which plans without any.
+    /// Whether the register has grown so much that there should be new statistics; nothing on
+    /// SQLite, which plans without any.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn statistics_are_due(&mut self) -> Result<Option<bool>, StorageError> {
-        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(None) };
-        let found = diesel::sql_query(DUE_SQL).get_result::<Due>(inner).optional()?;
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else {
+            return Ok(None);
+        };
+        let found = diesel::sql_query(DUE_SQL)
+            .get_result::<Due>(inner)
+            .optional()?;
         Ok(Some(found.is_some_and(|found| found.due)))
     }
 
@@ -70,7 +76,11 @@ mod tests {
     #[test]
     fn a_register_that_grows_from_nothing_is_planned_anew() {
         let register = Register::with_provider();
-        let due = || register.read(|session| session.statistics_are_due()).unwrap();
+        let due = || {
+            register
+                .read(|session| session.statistics_are_due())
+                .unwrap()
+        };
         if Kind::of_this_run() == Kind::Sqlite {
             assert_eq!(due(), None, "SQLite plans without statistics");
             return;
@@ -82,7 +92,10 @@ mod tests {
         let mut plan = || {
             let explain = diesel::sql_query("EXPLAIN EXECUTE by_identifier('t', 1)");
             let lines = explain.load::<Line>(&mut connection).unwrap();
-            lines.into_iter().map(|found| found.line).collect::<String>()
+            lines
+                .into_iter()
+                .map(|found| found.line)
+                .collect::<String>()
         };
         // It is planned for the empty table here: PostgreSQL 15 takes another index.
         plan();
@@ -95,7 +108,10 @@ mod tests {
         // PostgreSQL counts what a connection has done a little after it has ended.
         let begun = Instant::now();
         while due() != Some(true) {
-            assert!(begun.elapsed() < Duration::from_secs(30), "200 new trainees are not counted");
+            assert!(
+                begun.elapsed() < Duration::from_secs(30),
+                "200 new trainees are not counted"
+            );
             thread::sleep(Duration::from_millis(20));
         }
         register.write(|session| session.make_statistics()).unwrap();

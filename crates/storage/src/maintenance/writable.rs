@@ -7,8 +7,9 @@ use crate::error::{DatabaseError, StorageError};
 use crate::store::Store;
 
 impl Store {
-    /// Fails where SQLite cannot write the database: its file, or one of those beside it. Changes nothing, and blocks. A server
-    /// of PostgreSQL is not asked: it may be a standby now, and writable later.
+    /// Fails where SQLite cannot write the database: its file, or one of those beside it. Changes
+    /// nothing, and blocks. A server of PostgreSQL is not asked: it may be a standby now, and
+    /// writable later.
     ///
     /// # Errors
     ///
@@ -17,7 +18,12 @@ impl Store {
         if !self.database.connections().allow_one_writer() {
             return Ok(());
         }
-        match self.database.connections().establish().and_then(|mut connection| begin_to_write(&mut connection)) {
+        match self
+            .database
+            .connections()
+            .establish()
+            .and_then(|mut connection| begin_to_write(&mut connection))
+        {
             // That somebody else writes says nothing against it.
             Err(DatabaseError::Busy) => Ok(()),
             outcome => Ok(outcome?),
@@ -25,8 +31,8 @@ impl Store {
     }
 }
 
-/// Begins to write and takes it back. SQLite begins a transaction on a file that it can only read too, and refuses the first
-/// statement in it that writes.
+/// Begins to write and takes it back. SQLite begins a transaction on a file that it can only read
+/// too, and refuses the first statement in it that writes.
 fn begin_to_write(connection: &mut DatabaseConnection) -> Result<(), DatabaseError> {
     connection.begin(Access::Write)?;
     let written = diesel::sql_query("PRAGMA user_version = 0").execute(connection);

@@ -1,7 +1,7 @@
 //! The imports of files: what kind, when, by whom, what became of the rows, and which were refused.
 //!
-//! A problem is stored with its line and its words, which hold no value of a record. An import is kept as long as an entry of
-//! the activity log.
+//! A problem is stored with its line and its words, which hold no value of a record. An import is
+//! kept as long as an entry of the activity log.
 
 use std::fmt;
 
@@ -78,8 +78,8 @@ pub struct NewImport {
     pub counts: ImportCounts,
     /// The rows that were refused, in the order of the file.
     pub refused: Vec<RefusedLine>,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
-    /// from 1.
+    /// Of a file that was not done to its end: the first line of which it is not certain that it
+    /// was done, counted from 1.
     pub stopped_at_line: Option<u64>,
 }
 
@@ -94,18 +94,33 @@ pub struct ImportRecord {
     pub kind: ImportKind,
     /// What was done, such as `school import`.
     pub operation: String,
-    /// The e-mail address of the user who did it, empty where the user was erased, or who ran the command.
+    /// The e-mail address of the user who did it, empty where the user was erased, or who ran the
+    /// command.
     pub by: String,
     /// What became of the rows that were accepted.
     pub counts: ImportCounts,
     /// How many rows were refused.
     pub refused: u64,
-    /// Of a file that was not done to its end: the first line of which it is not certain that it was done, counted
-    /// from 1.
+    /// Of a file that was not done to its end: the first line of which it is not certain that it
+    /// was done, counted from 1.
     pub stopped_at_line: Option<u64>,
 }
 
-type Row = ((i64, NaiveDateTime, String, String, Option<String>, i64, i64, i64, i64, Option<i64>), Option<String>);
+type Row = (
+    (
+        i64,
+        NaiveDateTime,
+        String,
+        String,
+        Option<String>,
+        i64,
+        i64,
+        i64,
+        i64,
+        Option<i64>,
+    ),
+    Option<String>,
+);
 
 /// All imports with who made them, as [`Row`]s.
 #[diesel::dsl::auto_type(no_type_alias)]
@@ -128,12 +143,18 @@ fn rows() -> _ {
 }
 
 fn record((import, email): Row) -> Result<ImportRecord, StorageError> {
-    let (id, at, kind, operation, imported_by, added, changed, unchanged, refused, stopped_at) = import;
-    let kind = ImportKind::ALL.into_iter().find(|known| known.name() == kind);
+    let (id, at, kind, operation, imported_by, added, changed, unchanged, refused, stopped_at) =
+        import;
+    let kind = ImportKind::ALL
+        .into_iter()
+        .find(|known| known.name() == kind);
     Ok(ImportRecord {
         id,
         at: at.and_utc(),
-        kind: kind.ok_or(StorageError::CorruptRow { table: "imports", id })?,
+        kind: kind.ok_or(StorageError::CorruptRow {
+            table: "imports",
+            id,
+        })?,
         operation,
         by: imported_by.or(email).unwrap_or_default(),
         counts: ImportCounts {
@@ -152,10 +173,18 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn record_import(&mut self, by: Actor<'_>, import: &NewImport) -> Result<i64, StorageError> {
+    pub fn record_import(
+        &mut self,
+        by: Actor<'_>,
+        import: &NewImport,
+    ) -> Result<i64, StorageError> {
         let count = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
-        let refused: Vec<_> =
-            import.refused.iter().take(MAX_REFUSED_ROWS).map(|row| (row.line, row.problem.as_str())).collect();
+        let refused: Vec<_> = import
+            .refused
+            .iter()
+            .take(MAX_REFUSED_ROWS)
+            .map(|row| (row.line, row.problem.as_str()))
+            .collect();
         let id = diesel::insert_into(imports::table)
             .values((
                 imports::imported_at.eq(self.now().naive_utc()),
@@ -172,7 +201,13 @@ impl Session<'_> {
             ))
             .returning(imports::id)
             .get_result::<i64>(self.connection)?;
-        self.record_activity(by, None, ActivityKind::FileImported, Subject::Import(id), &import.operation)?;
+        self.record_activity(
+            by,
+            None,
+            ActivityKind::FileImported,
+            Subject::Import(id),
+            &import.operation,
+        )?;
         Ok(id)
     }
 
@@ -181,7 +216,11 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn list_imports(&mut self, before: Option<i64>, most: i64) -> Result<Vec<ImportRecord>, StorageError> {
+    pub fn list_imports(
+        &mut self,
+        before: Option<i64>,
+        most: i64,
+    ) -> Result<Vec<ImportRecord>, StorageError> {
         let found = rows()
             .filter(imports::id.lt(before.unwrap_or(i64::MAX)))
             .order(imports::id.desc())
@@ -190,19 +229,35 @@ impl Session<'_> {
         found.into_iter().map(record).collect()
     }
 
-    /// An import with the refused rows that are stored of it; `None` where there is none with this number.
+    /// An import with the refused rows that are stored of it; `None` where there is none with this
+    /// number.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn import(&mut self, id: i64) -> Result<Option<(ImportRecord, Vec<RefusedLine>)>, StorageError> {
-        let Some(found) = rows().filter(imports::id.eq(id)).first::<Row>(self.connection).optional()? else {
+    pub fn import(
+        &mut self,
+        id: i64,
+    ) -> Result<Option<(ImportRecord, Vec<RefusedLine>)>, StorageError> {
+        let Some(found) = rows()
+            .filter(imports::id.eq(id))
+            .first::<Row>(self.connection)
+            .optional()?
+        else {
             return Ok(None);
         };
-        let stored = imports::table.find(id).select(imports::refused_rows).first::<String>(self.connection)?;
+        let stored = imports::table
+            .find(id)
+            .select(imports::refused_rows)
+            .first::<String>(self.connection)?;
         let refused: Vec<(u64, String)> =
-            serde_json::from_str(&stored).map_err(|_| StorageError::CorruptRow { table: "imports", id })?;
-        let refused = refused.into_iter().map(|(line, problem)| RefusedLine { line, problem });
+            serde_json::from_str(&stored).map_err(|_| StorageError::CorruptRow {
+                table: "imports",
+                id,
+            })?;
+        let refused = refused
+            .into_iter()
+            .map(|(line, problem)| RefusedLine { line, problem });
         Ok(Some((record(found)?, refused.collect())))
     }
 
@@ -217,7 +272,10 @@ impl Session<'_> {
             .limit(most)
             .select(imports::id)
             .load::<i64>(self.connection)?;
-        Ok(diesel::delete(imports::table.filter(imports::id.eq_any(old))).execute(self.connection)?)
+        Ok(
+            diesel::delete(imports::table.filter(imports::id.eq_any(old)))
+                .execute(self.connection)?,
+        )
     }
 }
 
@@ -229,11 +287,18 @@ mod tests {
     const OPERATOR: Actor<'static> = Actor::operator("A. Operator");
 
     fn import(refused: u64) -> NewImport {
-        let refused = (0..refused).map(|row| RefusedLine { line: row + 2, problem: "URN must be 6 digits".to_owned() });
+        let refused = (0..refused).map(|row| RefusedLine {
+            line: row + 2,
+            problem: "URN must be 6 digits".to_owned(),
+        });
         NewImport {
             kind: ImportKind::Schools,
             operation: "school import".to_owned(),
-            counts: ImportCounts { added: 3, changed: 2, unchanged: 1 },
+            counts: ImportCounts {
+                added: 3,
+                changed: 2,
+                unchanged: 1,
+            },
             refused: refused.collect(),
             stopped_at_line: None,
         }
@@ -242,41 +307,106 @@ mod tests {
     #[test]
     fn an_import_is_listed_with_its_counts_and_its_refused_rows_and_is_logged() {
         let register = Register::new();
-        let first = register.write(|session| session.record_import(OPERATOR, &import(1_005))).unwrap();
-        let second = register.write(|session| session.record_import(OPERATOR, &import(0))).unwrap();
-        let listed = register.read(|session| session.list_imports(None, 10)).unwrap();
-        assert_eq!(listed.iter().map(|one| one.id).collect::<Vec<_>>(), [second, first]);
-        assert_eq!((listed[1].by.as_str(), listed[1].refused, listed[1].counts.added), ("A. Operator", 1_005, 3));
-        let (record, refused) = register.read(move |session| session.import(first)).unwrap().unwrap();
+        let first = register
+            .write(|session| session.record_import(OPERATOR, &import(1_005)))
+            .unwrap();
+        let second = register
+            .write(|session| session.record_import(OPERATOR, &import(0)))
+            .unwrap();
+        let listed = register
+            .read(|session| session.list_imports(None, 10))
+            .unwrap();
+        assert_eq!(
+            listed.iter().map(|one| one.id).collect::<Vec<_>>(),
+            [second, first]
+        );
+        assert_eq!(
+            (
+                listed[1].by.as_str(),
+                listed[1].refused,
+                listed[1].counts.added
+            ),
+            ("A. Operator", 1_005, 3)
+        );
+        let (record, refused) = register
+            .read(move |session| session.import(first))
+            .unwrap()
+            .unwrap();
         assert_eq!((&record, refused.len()), (&listed[1], MAX_REFUSED_ROWS));
-        assert_eq!((refused[0].line, refused[0].problem.as_str()), (2, "URN must be 6 digits"));
-        assert_eq!(register.read(move |session| session.list_imports(Some(second), 10)).unwrap(), [record]);
+        assert_eq!(
+            (refused[0].line, refused[0].problem.as_str()),
+            (2, "URN must be 6 digits")
+        );
+        assert_eq!(
+            register
+                .read(move |session| session.list_imports(Some(second), 10))
+                .unwrap(),
+            [record]
+        );
         assert_eq!(register.read(|session| session.import(99)).unwrap(), None);
-        let filter = crate::accounts::users::ActivityFilter { limit: 10, ..Default::default() };
-        let log = register.read(move |session| session.list_activity(filter)).unwrap();
-        assert_eq!((log.len(), log[0].subject.as_str(), log[0].kind), (2, "import 2", ActivityKind::FileImported));
+        let filter = crate::accounts::users::ActivityFilter {
+            limit: 10,
+            ..Default::default()
+        };
+        let log = register
+            .read(move |session| session.list_activity(filter))
+            .unwrap();
+        assert_eq!(
+            (log.len(), log[0].subject.as_str(), log[0].kind),
+            (2, "import 2", ActivityKind::FileImported)
+        );
     }
 
     #[test]
     fn an_import_that_stopped_has_the_line() {
         let register = Register::new();
-        let stopped = NewImport { stopped_at_line: Some(502), ..import(1) };
-        let id = register.write(move |session| session.record_import(OPERATOR, &stopped)).unwrap();
-        let (record, _) = register.read(move |session| session.import(id)).unwrap().unwrap();
+        let stopped = NewImport {
+            stopped_at_line: Some(502),
+            ..import(1)
+        };
+        let id = register
+            .write(move |session| session.record_import(OPERATOR, &stopped))
+            .unwrap();
+        let (record, _) = register
+            .read(move |session| session.import(id))
+            .unwrap()
+            .unwrap();
         assert_eq!(record.stopped_at_line, Some(502));
-        let whole = register.write(|session| session.record_import(OPERATOR, &import(1))).unwrap();
-        let (record, _) = register.read(move |session| session.import(whole)).unwrap().unwrap();
+        let whole = register
+            .write(|session| session.record_import(OPERATOR, &import(1)))
+            .unwrap();
+        let (record, _) = register
+            .read(move |session| session.import(whole))
+            .unwrap()
+            .unwrap();
         assert_eq!(record.stopped_at_line, None);
     }
 
     #[test]
     fn imports_are_kept_as_long_as_the_activity_log() {
         let register = Register::new();
-        register.write(|session| session.record_import(OPERATOR, &import(0))).unwrap();
+        register
+            .write(|session| session.record_import(OPERATOR, &import(0)))
+            .unwrap();
         register.clock.set("2027-04-05");
-        assert_eq!(register.write(|session| session.remove_old_imports(10)).unwrap(), 0);
+        assert_eq!(
+            register
+                .write(|session| session.remove_old_imports(10))
+                .unwrap(),
+            0
+        );
         register.clock.set("2027-04-07");
-        assert_eq!(register.write(|session| session.remove_old_imports(10)).unwrap(), 1);
-        assert!(register.read(|session| session.list_imports(None, 10)).unwrap().is_empty());
+        assert_eq!(
+            register
+                .write(|session| session.remove_old_imports(10))
+                .unwrap(),
+            1
+        );
+        assert!(
+            register
+                .read(|session| session.list_imports(None, 10))
+                .unwrap()
+                .is_empty()
+        );
     }
 }

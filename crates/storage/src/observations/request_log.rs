@@ -1,11 +1,12 @@
-//! The log of requests: of each provider the refused requests of the last [`KEPT_DAYS`] days and the last accepted ones, with
-//! what was asked and answered, and the codes and fields of problems.
+//! The log of requests: of each provider the refused requests of the last [`KEPT_DAYS`] days and
+//! the last accepted ones, with what was asked and answered, and the codes and fields of problems.
 //!
-//! It is bounded: what is over [`LogLimits`] is removed by whoever adds, and what is old by the maintenance of the servers. Every
-//! row is found by its provider and its time, and no statement goes through the table.
+//! It is bounded: what is over [`LogLimits`] is removed by whoever adds, and what is old by the
+//! maintenance of the servers. Every row is found by its provider and its time, and no statement
+//! goes through the table.
 //!
-//! This module knows nothing of what versions, endpoints and fields are; whoever adds must take them from a bounded set, and
-//! nothing of a body and no value may be among them.
+//! This module knows nothing of what versions, endpoints and fields are; whoever adds must take
+//! them from a bounded set, and nothing of a body and no value may be among them.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +43,11 @@ impl Outcome {
     /// What a status says.
     #[must_use]
     pub const fn of_status(status: u16) -> Self {
-        if status < 400 { Self::Accepted } else { Self::Refused }
+        if status < 400 {
+            Self::Accepted
+        } else {
+            Self::Refused
+        }
     }
 
     fn is_accepted(self) -> bool {
@@ -72,7 +77,10 @@ impl LogLimits {
 
 impl Default for LogLimits {
     fn default() -> Self {
-        Self { refused: 100_000, accepted: 1_000 }
+        Self {
+            refused: 100_000,
+            accepted: 1_000,
+        }
     }
 }
 
@@ -145,7 +153,12 @@ struct NewRow {
 }
 
 impl From<&NewLoggedRequest> for NewRow {
-    fn from(NewLoggedRequest { provider_id, request }: &NewLoggedRequest) -> Self {
+    fn from(
+        NewLoggedRequest {
+            provider_id,
+            request,
+        }: &NewLoggedRequest,
+    ) -> Self {
         let count = |number: u32| i32::try_from(number).unwrap_or(i32::MAX);
         Self {
             provider_id: *provider_id,
@@ -166,13 +179,19 @@ impl From<&NewLoggedRequest> for NewRow {
 
 /// Problems as they are stored: an array of `[code, field]`.
 fn written(problems: &[LoggedProblem]) -> String {
-    let pairs: Vec<_> = problems.iter().map(|problem| [&problem.code, &problem.field]).collect();
+    let pairs: Vec<_> = problems
+        .iter()
+        .map(|problem| [&problem.code, &problem.field])
+        .collect();
     serde_json::json!(pairs).to_string()
 }
 
 fn read_problems(stored: &str) -> Vec<LoggedProblem> {
     let pairs: Vec<(String, String)> = serde_json::from_str(stored).unwrap_or_default();
-    pairs.into_iter().map(|(code, field)| LoggedProblem { code, field }).collect()
+    pairs
+        .into_iter()
+        .map(|(code, field)| LoggedProblem { code, field })
+        .collect()
 }
 
 impl Session<'_> {
@@ -185,19 +204,23 @@ impl Session<'_> {
         let rows: Vec<_> = requests.iter().map(NewRow::from).collect();
         match self.connection {
             DatabaseConnection::Postgres(inner) => {
-                diesel::insert_into(request_log::table).values(&rows).execute(inner)?;
+                diesel::insert_into(request_log::table)
+                    .values(&rows)
+                    .execute(inner)?;
             }
             DatabaseConnection::Sqlite(inner) => {
                 for row in &rows {
-                    diesel::insert_into(request_log::table).values(row).execute(inner)?;
+                    diesel::insert_into(request_log::table)
+                        .values(row)
+                        .execute(inner)?;
                 }
             }
         }
         Ok(())
     }
 
-    /// The newest request of a provider with that outcome beyond a limit, if there are more than the limit. It reads the index
-    /// over as many entries as the limit.
+    /// The newest request of a provider with that outcome beyond a limit, if there are more than
+    /// the limit. It reads the index over as many entries as the limit.
     ///
     /// # Errors
     ///
@@ -214,12 +237,17 @@ impl Session<'_> {
             .order((request_log::answered_at.desc(), request_log::id.desc()))
             .offset(i64::from(limit))
             .select((request_log::answered_at, request_log::id));
-        let newest = newest.first::<(NaiveDateTime, i64)>(self.connection).optional()?;
-        Ok(newest.map(|(at, id)| LogPosition { answered_at: at.and_utc(), id }))
+        let newest = newest
+            .first::<(NaiveDateTime, i64)>(self.connection)
+            .optional()?;
+        Ok(newest.map(|(at, id)| LogPosition {
+            answered_at: at.and_utc(),
+            id,
+        }))
     }
 
-    /// Removes the oldest requests of a provider with that outcome up to [`Session::newest_surplus_request`], so many at most,
-    /// and returns how many there were.
+    /// Removes the oldest requests of a provider with that outcome up to
+    /// [`Session::newest_surplus_request`], so many at most, and returns how many there were.
     ///
     /// # Errors
     ///
@@ -237,12 +265,18 @@ impl Session<'_> {
             .filter(request_log::provider_id.eq(provider_id))
             .filter(request_log::accepted.eq(accepted))
             .filter(request_log::answered_at.le(at))
-            .filter(request_log::answered_at.lt(at).or(request_log::id.le(newest.id)))
+            .filter(
+                request_log::answered_at
+                    .lt(at)
+                    .or(request_log::id.le(newest.id)),
+            )
             .order((request_log::answered_at, request_log::id))
             .select((request_log::answered_at, request_log::id))
             .limit(most);
         let oldest = oldest.load::<(NaiveDateTime, i64)>(self.connection)?;
-        let Some((last, _)) = oldest.last() else { return Ok(0) };
+        let Some((last, _)) = oldest.last() else {
+            return Ok(0);
+        };
         let ids: Vec<i64> = oldest.iter().map(|(_, id)| *id).collect();
         let surplus = request_log::table
             .filter(request_log::provider_id.eq(provider_id))
@@ -260,15 +294,23 @@ impl Session<'_> {
     pub fn remove_old_requests(&mut self, most: i64) -> Result<usize, StorageError> {
         let oldest = (self.now() - TimeDelta::days(KEPT_DAYS)).naive_utc();
         // The index begins with the provider.
-        let providers = providers::table.select(providers::id).load::<i64>(self.connection)?;
+        let providers = providers::table
+            .select(providers::id)
+            .load::<i64>(self.connection)?;
         let old = request_log::table
             .filter(request_log::provider_id.eq_any(providers))
             .filter(request_log::accepted.eq_any([false, true]))
             .filter(request_log::answered_at.lt(oldest))
-            .select((request_log::provider_id, request_log::answered_at, request_log::id))
+            .select((
+                request_log::provider_id,
+                request_log::answered_at,
+                request_log::id,
+            ))
             .limit(most);
         let old = old.load::<(i64, NaiveDateTime, i64)>(self.connection)?;
-        let Some(last) = old.iter().map(|(_, at, _)| *at).max() else { return Ok(0) };
+        let Some(last) = old.iter().map(|(_, at, _)| *at).max() else {
+            return Ok(0);
+        };
         let providers: BTreeSet<i64> = old.iter().map(|(provider, ..)| *provider).collect();
         let ids: Vec<i64> = old.iter().map(|(.., id)| *id).collect();
         // It must not go through all that is old of all providers again.

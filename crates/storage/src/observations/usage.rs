@@ -1,14 +1,16 @@
-//! What tokens ask for, counted by day, and how many of their writes another version would have accepted.
+//! What tokens ask for, counted by day, and how many of their writes another version would have
+//! accepted.
 //!
-//! Rows are by day so that the last days can be distinguished from the year before. There are as many of them as
-//! tokens, versions, endpoints and names that were really used on a day, and they are kept for [`KEPT_DAYS`]: the
-//! tables are bounded by the days, and no day by the number of requests. What is first seen is therefore the first of
-//! those days.
+//! Rows are by day so that the last days can be distinguished from the year before. There are as
+//! many of them as tokens, versions, endpoints and names that were really used on a day, and they
+//! are kept for [`KEPT_DAYS`]: the tables are bounded by the days, and no day by the number of
+//! requests. What is first seen is therefore the first of those days.
 //!
-//! Several servers add to the same rows. Each adds its own in the order of the keys, so they wait for each other and never
-//! in a circle.
+//! Several servers add to the same rows. Each adds its own in the order of the keys, so they wait
+//! for each other and never in a circle.
 //!
-//! This module knows nothing of what versions, endpoints and names are; whoever counts must take them from a bounded set.
+//! This module knows nothing of what versions, endpoints and names are; whoever counts must take
+//! them from a bounded set.
 
 use std::sync::Arc;
 
@@ -141,15 +143,21 @@ impl UsageBatch {
 }
 
 impl Session<'_> {
-    /// Adds counts to those that are there. On PostgreSQL they are sent together with the end of the job, in one message: a job
-    /// has hundreds of them, and would spend its time waiting for the answers.
+    /// Adds counts to those that are there. On PostgreSQL they are sent together with the end of
+    /// the job, in one message: a job has hundreds of them, and would spend its time waiting for
+    /// the answers.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or there is no such token; on PostgreSQL at the end of the job.
+    /// When the database does not answer, or there is no such token; on PostgreSQL at the end of
+    /// the job.
     pub fn add_usage(&mut self, batch: &UsageBatch) -> Result<(), StorageError> {
         // The fields of a key stand first in each count, so this is the order of the keys.
-        let UsageBatch { mut requests, mut checks, mut problems } = batch.clone();
+        let UsageBatch {
+            mut requests,
+            mut checks,
+            mut problems,
+        } = batch.clone();
         requests.sort_unstable();
         checks.sort_unstable();
         problems.sort_unstable();
@@ -191,8 +199,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes counts of days that are no longer kept, so many of each kind at most, and returns how many there were of the
-    /// kind that had most.
+    /// Removes counts of days that are no longer kept, so many of each kind at most, and returns
+    /// how many there were of the kind that had most.
     ///
     /// # Errors
     ///
@@ -201,16 +209,22 @@ impl Session<'_> {
         let oldest = self.today() - TimeDelta::days(KEPT_DAYS);
         macro_rules! remove {
             ($table:ident) => {{
-                let old = $table::table.filter($table::day.lt(oldest)).order($table::day).select($table::id);
+                let old = $table::table
+                    .filter($table::day.lt(oldest))
+                    .order($table::day)
+                    .select($table::id);
                 let old = old.limit(most).load::<i64>(self.connection)?;
                 if old.is_empty() {
                     0
                 } else {
-                    diesel::delete($table::table.filter($table::id.eq_any(old))).execute(self.connection)?
+                    diesel::delete($table::table.filter($table::id.eq_any(old)))
+                        .execute(self.connection)?
                 }
             }};
         }
-        Ok(remove!(usage_by_day).max(remove!(shadow_checks)).max(remove!(shadow_problems)))
+        Ok(remove!(usage_by_day)
+            .max(remove!(shadow_checks))
+            .max(remove!(shadow_problems)))
     }
 }
 

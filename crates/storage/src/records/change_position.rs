@@ -1,9 +1,11 @@
-//! Where a change stands among all changes, in an order that agrees with the one in which they were committed.
+//! Where a change stands among all changes, in an order that agrees with the one in which they were
+//! committed.
 //!
-//! Each trainee has the position of its last change. On SQLite, where changes are committed one after the other, positions
-//! are counted. On PostgreSQL the position is the number of the transaction: a transaction commits later than another one
-//! with a greater number if it takes longer, so only those positions are final that are before the number of the oldest
-//! transaction that is still open.
+//! Each trainee has the position of its last change. On SQLite, where changes are committed one
+//! after the other, positions are counted. On PostgreSQL the position is the number of the
+//! transaction: a transaction commits later than another one with a greater number if it takes
+//! longer, so only those positions are final that are before the number of the oldest transaction
+//! that is still open.
 
 use database::connection::fixed_expression::fixed_expressions;
 use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
@@ -28,14 +30,16 @@ macro_rules! next_entry {
 }
 
 fixed_expressions! {
-    /// The position of what this transaction changes. On SQLite the entry in the history, which follows, gets it as its key.
+    /// The position of what this transaction changes. On SQLite the entry in the history, which
+    /// follows, gets it as its key.
     pub(crate) CurrentPosition: BigInt = "pg_current_xact_id()::text::bigint", sqlite: next_entry!();
-    /// The snapshot of the present transaction, as text. PostgreSQL's; on SQLite, where no other transaction is open, the
-    /// number of the next change.
+    /// The snapshot of the present transaction, as text. PostgreSQL's; on SQLite, where no other
+    /// transaction is open, the number of the next change.
     SnapshotText: Text = "pg_current_snapshot()::text", sqlite: concat!("CAST(", next_entry!(), " AS TEXT)");
 }
 
-/// The most open transactions that a snapshot tells apart, so that a cursor that holds two of them stays short.
+/// The most open transactions that a snapshot tells apart, so that a cursor that holds two of them
+/// stays short.
 const MAX_OPEN: usize = 100;
 
 /// Which changes a transaction sees.
@@ -55,21 +59,30 @@ impl Snapshot {
         position < self.oldest_open || (position < self.next && !self.open.contains(&position))
     }
 
-    /// Reads PostgreSQL's text, `oldest:next:open,open,...`, or the number of the next change alone.
+    /// Reads PostgreSQL's text, `oldest:next:open,open,...`, or the number of the next change
+    /// alone.
     fn parse(text: &str) -> Option<Self> {
         if let Ok(next) = text.parse() {
-            return Some(Self { oldest_open: next, next, open: Vec::new() });
+            return Some(Self {
+                oldest_open: next,
+                next,
+                open: Vec::new(),
+            });
         }
         let mut parts = text.split(':');
         let mut number = || parts.next()?.parse().ok();
         let (oldest_open, next) = (number()?, number()?);
         let open = parts.next()?.split(',').filter(|number| !number.is_empty());
         let open: Vec<i64> = open.map(str::parse).collect::<Result<_, _>>().ok()?;
-        Some(Self { oldest_open, next, open })
+        Some(Self {
+            oldest_open,
+            next,
+            open,
+        })
     }
 
-    /// The same, short enough to be a part of a cursor. Less is taken as seen than is: it is shown again, and nothing is
-    /// missed.
+    /// The same, short enough to be a part of a cursor. Less is taken as seen than is: it is shown
+    /// again, and nothing is missed.
     fn shortened(mut self) -> Self {
         self.open.sort_unstable();
         if let Some(first_left_out) = self.open.get(MAX_OPEN).copied() {
@@ -94,13 +107,17 @@ pub(crate) struct Standing {
 type StandingRow = (String, String, String);
 
 /// Queues the query for the position of the present transaction among the changes.
-pub(crate) fn queue_standing(connection: &mut DatabaseConnection) -> Result<PendingResult<Standing>, StorageError> {
+pub(crate) fn queue_standing(
+    connection: &mut DatabaseConnection,
+) -> Result<PendingResult<Standing>, StorageError> {
     let query = diesel::select((SnapshotText, GenerationText, Timeline));
     match connection {
         DatabaseConnection::Postgres(inner) => {
             let queued = inner.queue::<_, StandingRow>(query)?;
             Ok(Box::new(|connection| {
-                let DatabaseConnection::Postgres(inner) = connection else { return Standing::from_rows(Vec::new()) };
+                let DatabaseConnection::Postgres(inner) = connection else {
+                    return Standing::from_rows(Vec::new());
+                };
                 Standing::from_rows(inner.take(queued)?)
             }))
         }
@@ -117,7 +134,11 @@ impl Standing {
         let read = found.and_then(|(text, register, timeline)| {
             let snapshot = Snapshot::parse(&text)?;
             let next = snapshot.next;
-            Some(Self { snapshot: snapshot.shortened(), next, generation: Generation { register, timeline } })
+            Some(Self {
+                snapshot: snapshot.shortened(),
+                next,
+                generation: Generation { register, timeline },
+            })
         });
         read.ok_or_else(|| DieselError::DeserializationError("no snapshot".into()).into())
     }
@@ -128,12 +149,13 @@ impl Standing {
 pub struct Settled {
     /// The changes before this position are; none before 1.
     pub position: i64,
-    /// The timeline of the server. One that was promoted gives out numbers anew that the server before it had given out.
+    /// The timeline of the server. One that was promoted gives out numbers anew that the server
+    /// before it had given out.
     pub timeline: i64,
 }
 
-/// Whether the last change of a trainee is final: no transaction that is still open can be committed before it. Every change
-/// on SQLite is.
+/// Whether the last change of a trainee is final: no transaction that is still open can be
+/// committed before it. Every change on SQLite is.
 pub(crate) struct IsFinal {
     /// Changes before it are, on a server of its timeline.
     pub(crate) settled: Settled,
@@ -185,10 +207,21 @@ pub(crate) struct IsUnseen {
 }
 
 impl IsUnseen {
-    /// On SQLite no transaction was open: a snapshot that says otherwise is of another database, and its cursor is outdated.
-    pub(crate) fn by(Snapshot { next, open, .. }: &Snapshot, connection: &DatabaseConnection) -> Self {
-        let open: Vec<String> = open.iter().filter(|_| connection.is_remote()).map(i64::to_string).collect();
-        Self { next: *next, open: open.join(",") }
+    /// On SQLite no transaction was open: a snapshot that says otherwise is of another database,
+    /// and its cursor is outdated.
+    pub(crate) fn by(
+        Snapshot { next, open, .. }: &Snapshot,
+        connection: &DatabaseConnection,
+    ) -> Self {
+        let open: Vec<String> = open
+            .iter()
+            .filter(|_| connection.is_remote())
+            .map(i64::to_string)
+            .collect();
+        Self {
+            next: *next,
+            open: open.join(","),
+        }
     }
 }
 
@@ -213,10 +246,11 @@ pub struct OpenTransactions {
     pub oldest: i64,
     /// The number of the next one.
     pub next: i64,
-    /// The timeline of the server; `None` on a standby, which says nothing of the open transactions of its primary.
+    /// The timeline of the server; `None` on a standby, which says nothing of the open transactions
+    /// of its primary.
     pub timeline: Option<i64>,
-    /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is prepared, or nobody here
-    /// may know what it does.
+    /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is
+    /// prepared, or nobody here may know what it does.
     pub oldest_to_be_kept: Option<i64>,
 }
 
@@ -264,13 +298,26 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn open_transactions(&mut self) -> Result<Option<OpenTransactions>, StorageError> {
-        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(None) };
-        let row = diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else {
+            return Ok(None);
+        };
+        let row =
+            diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
         // The number is one of the last 2^31.
         let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
         let oldest_to_be_kept = row.kept.map(whole);
-        let OpenTransactionsRow { oldest, next, timeline, .. } = row;
-        Ok(Some(OpenTransactions { oldest, next, timeline, oldest_to_be_kept }))
+        let OpenTransactionsRow {
+            oldest,
+            next,
+            timeline,
+            ..
+        } = row;
+        Ok(Some(OpenTransactions {
+            oldest,
+            next,
+            timeline,
+            oldest_to_be_kept,
+        }))
     }
 }
 
@@ -281,7 +328,9 @@ mod tests {
     #[test]
     fn a_snapshot_sees_what_was_committed_before_it() {
         let snapshot = Snapshot::parse("10:20:12,15").unwrap();
-        let seen: Vec<i64> = (8..23).filter(|position| snapshot.sees(*position)).collect();
+        let seen: Vec<i64> = (8..23)
+            .filter(|position| snapshot.sees(*position))
+            .collect();
         assert_eq!(seen, [8, 9, 10, 11, 13, 14, 16, 17, 18, 19]);
         assert_eq!(Snapshot::parse("10:10:").unwrap().open, [0; 0]);
         assert_eq!(Snapshot::parse("10"), Snapshot::parse("10:10:"));
@@ -290,11 +339,16 @@ mod tests {
 
     #[test]
     fn a_snapshot_with_many_open_transactions_sees_less_and_never_more() {
-        let open: Vec<String> = (0..=MAX_OPEN).map(|number| (10 + 2 * number).to_string()).collect();
+        let open: Vec<String> = (0..=MAX_OPEN)
+            .map(|number| (10 + 2 * number).to_string())
+            .collect();
         let whole = Snapshot::parse(&format!("10:500:{}", open.join(","))).unwrap();
         let short = whole.clone().shortened();
         assert_eq!(short.open.len(), MAX_OPEN);
         assert!((0..600).all(|position| whole.sees(position) || !short.sees(position)));
-        assert_eq!((short.sees(11), short.sees(400), whole.sees(400)), (true, false, true));
+        assert_eq!(
+            (short.sees(11), short.sees(400), whole.sees(400)),
+            (true, false, true)
+        );
     }
 }

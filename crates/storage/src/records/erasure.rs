@@ -1,4 +1,5 @@
-//! Which trainees were erased: when, by whom and on what ground. It names a trainee by the identifier alone, and no person.
+//! Which trainees were erased: when, by whom and on what ground. It names a trainee by the
+//! identifier alone, and no person.
 //!
 //! How a trainee is erased is in `trainees/erasing.rs`.
 
@@ -26,7 +27,8 @@ pub struct Erasure {
     pub trainee_id: String,
     /// The UKPRN of the provider.
     pub ukprn: String,
-    /// When the trainee was erased; where a restored backup brought the trainee back, the first time.
+    /// When the trainee was erased; where a restored backup brought the trainee back, the first
+    /// time.
     pub erased_at: DateTime<Utc>,
     /// Who ran the command.
     pub by: String,
@@ -50,7 +52,14 @@ pub struct ErasureOrder {
 type Row = (String, String, NaiveDateTime, String, String, i64);
 
 fn erasure((trainee_id, ukprn, erased_at, by, ground, entries): Row) -> Erasure {
-    Erasure { trainee_id, ukprn, erased_at: erased_at.and_utc(), by, ground, entries }
+    Erasure {
+        trainee_id,
+        ukprn,
+        erased_at: erased_at.and_utc(),
+        by,
+        ground,
+        entries,
+    }
 }
 
 /// All erasures with their providers, as [`Row`]s.
@@ -67,20 +76,36 @@ fn rows() -> _ {
 }
 
 /// The erasure of a trainee; `None` when the trainee was not erased.
-pub(crate) fn of(connection: &mut DatabaseConnection, trainee_id: &str) -> Result<Option<Erasure>, StorageError> {
-    let found = rows().filter(erasures::trainee_id.eq(trainee_id)).first::<Row>(connection).optional()?;
+pub(crate) fn of(
+    connection: &mut DatabaseConnection,
+    trainee_id: &str,
+) -> Result<Option<Erasure>, StorageError> {
+    let found = rows()
+        .filter(erasures::trainee_id.eq(trainee_id))
+        .first::<Row>(connection)
+        .optional()?;
     Ok(found.map(erasure))
 }
 
 /// Those of the identifiers whose trainees were erased.
-pub(crate) fn among(connection: &mut DatabaseConnection, ids: &[&str]) -> Result<HashSet<String>, StorageError> {
-    let found = erasures::table.filter(erasures::trainee_id.eq_any(ids)).select(erasures::trainee_id);
+pub(crate) fn among(
+    connection: &mut DatabaseConnection,
+    ids: &[&str],
+) -> Result<HashSet<String>, StorageError> {
+    let found = erasures::table
+        .filter(erasures::trainee_id.eq_any(ids))
+        .select(erasures::trainee_id);
     Ok(found.load::<String>(connection)?.into_iter().collect())
 }
 
 /// The erasures that a database records, oldest first; none where it holds no register.
-pub(crate) fn recorded_in(connection: &mut DatabaseConnection) -> Result<Vec<Erasure>, StorageError> {
-    if !catalog::tables(connection)?.iter().any(|table| table == TABLE) {
+pub(crate) fn recorded_in(
+    connection: &mut DatabaseConnection,
+) -> Result<Vec<Erasure>, StorageError> {
+    if !catalog::tables(connection)?
+        .iter()
+        .any(|table| table == TABLE)
+    {
         return Ok(Vec::new());
     }
     let rows = rows().order(erasures::id).load::<Row>(connection)?;
@@ -94,7 +119,9 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn erasures(&mut self, ukprn: Option<&str>) -> Result<Vec<Erasure>, StorageError> {
-        let rows = rows().order((erasures::erased_at, erasures::id)).load::<Row>(self.connection)?;
+        let rows = rows()
+            .order((erasures::erased_at, erasures::id))
+            .load::<Row>(self.connection)?;
         let is_wanted = |one: &Erasure| ukprn.is_none_or(|ukprn| one.ukprn == ukprn);
         Ok(rows.into_iter().map(erasure).filter(is_wanted).collect())
     }
@@ -119,8 +146,8 @@ impl ProviderSession<'_> {
         of(self.connection, trainee_id)
     }
 
-    /// Records the erasure of a trainee with so many entries in the history. The register need not know the trainee: a
-    /// restored backup may be older.
+    /// Records the erasure of a trainee with so many entries in the history. The register need not
+    /// know the trainee: a restored backup may be older.
     ///
     /// # Errors
     ///
@@ -144,6 +171,13 @@ impl ProviderSession<'_> {
             .execute(self.connection)?;
         let ErasureOrder { by, ground, .. } = order.clone();
         let ukprn = self.provider().ukprn.clone();
-        Ok(Erasure { trainee_id: trainee_id.to_owned(), ukprn, erased_at, by, ground, entries })
+        Ok(Erasure {
+            trainee_id: trainee_id.to_owned(),
+            ukprn,
+            erased_at,
+            by,
+            ground,
+            entries,
+        })
     }
 }

@@ -1,9 +1,10 @@
 //! The history of a trainee: what each request changed, when, by whom and through what.
 //!
-//! An entry is written in the transaction of its change, so there is none without the other. It holds every field that
-//! changed, with the old and the new value, in canonical names; fields that are computed are left out. The entry of the
-//! creation holds none: what was created follows from the record and the later entries, backwards. So the record and its
-//! entries are enough to go back to each of its states ([`TraineeHistory::states`]). Where the first months of the history are
+//! An entry is written in the transaction of its change, so there is none without the other. It
+//! holds every field that changed, with the old and the new value, in canonical names; fields that
+//! are computed are left out. The entry of the creation holds none: what was created follows from
+//! the record and the later entries, backwards. So the record and its entries are enough to go back
+//! to each of its states ([`TraineeHistory::states`]). Where the first months of the history are
 //! removed ([`remove`]), they are enough to go back to the first entry that is left.
 
 mod entry;
@@ -37,20 +38,29 @@ fn is_nested_list(path: &str) -> bool {
     for_each_nested!(name()).contains(&path)
 }
 
-/// What the entry of a creation holds, and that of an erasure. Older ones of creations hold every field that was set.
+/// What the entry of a creation holds, and that of an erasure. Older ones of creations hold every
+/// field that was set.
 pub(crate) const NO_FIELDS: &str = "{}";
 
 impl ProviderSession<'_> {
     /// Writes down what changes in the trainee with that key; nothing when nothing does.
-    pub(crate) fn remember(&mut self, trainee_key: i64, changed: &Changed<'_>) -> Result<(), StorageError> {
+    pub(crate) fn remember(
+        &mut self,
+        trainee_key: i64,
+        changed: &Changed<'_>,
+    ) -> Result<(), StorageError> {
         match changed.to_json()? {
             Some(fields) => self.add_entry(trainee_key, &fields),
             None => Ok(()),
         }
     }
 
-    /// Writes down that the trainee with that key was created, or erased: an entry that names no field.
-    pub(crate) fn add_entry_without_fields(&mut self, trainee_key: i64) -> Result<(), StorageError> {
+    /// Writes down that the trainee with that key was created, or erased: an entry that names no
+    /// field.
+    pub(crate) fn add_entry_without_fields(
+        &mut self,
+        trainee_key: i64,
+    ) -> Result<(), StorageError> {
         self.add_entry(trainee_key, NO_FIELDS)
     }
 
@@ -79,7 +89,12 @@ pub(crate) struct NewEntry<'a> {
 impl<'a> NewEntry<'a> {
     /// The entry of what the job changes now.
     pub(crate) fn in_session(session: &ProviderSession<'a>, fields: &'a str) -> Self {
-        let Cause { operation, version, request_id, by } = session.cause();
+        let Cause {
+            operation,
+            version,
+            request_id,
+            by,
+        } = session.cause();
         Self {
             changed_at: Timestamp(session.change_date().naive_utc()),
             token_id: session.token_id(),

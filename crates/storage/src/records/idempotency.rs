@@ -1,11 +1,13 @@
-//! Replies to requests that carry an idempotency key, so that a client that missed a reply can ask again.
+//! Replies to requests that carry an idempotency key, so that a client that missed a reply can ask
+//! again.
 //!
-//! A reply is stored in the transaction of the change that it reports: it is there exactly when the change is. Keys
-//! belong to a provider. A reply is found for a day; later the key is as good as new.
+//! A reply is stored in the transaction of the change that it reports: it is there exactly when the
+//! change is. Keys belong to a provider. A reply is found for a day; later the key is as good as
+//! new.
 //!
-//! Knows nothing of what requests and replies say, and is given digests of keys, which say nothing of a person. Where a
-//! trainee is erased, the replies about the trainee are blanked: their keys stay used, so that a request that is sent
-//! again is not carried out again.
+//! Knows nothing of what requests and replies say, and is given digests of keys, which say nothing
+//! of a person. Where a trainee is erased, the replies about the trainee are blanked: their keys
+//! stay used, so that a request that is sent again is not carried out again.
 
 use std::collections::BTreeSet;
 
@@ -22,14 +24,15 @@ use crate::session::{ProviderSession, Session};
 /// How long a reply is found.
 const RETENTION: TimeDelta = TimeDelta::hours(24);
 
-/// The status of a reply that was blanked, for servers of the release before, which send it as it is.
+/// The status of a reply that was blanked, for servers of the release before, which send it as it
+/// is.
 const BLANK_STATUS: i32 = 404;
 /// Replies that are looked at together when a trainee is erased.
 const BATCH: i64 = 500;
 
-/// Removes the replies with these keys and dates on PostgreSQL: one statement for all, since each would be a round trip, and
-/// hundreds of them take longer than a job has. The arrays are taken for short when the statement is planned, so each reply is
-/// found by an index.
+/// Removes the replies with these keys and dates on PostgreSQL: one statement for all, since each
+/// would be a round trip, and hundreds of them take longer than a job has. The arrays are taken for
+/// short when the statement is planned, so each reply is found by an index.
 const REMOVE_REPLIES: &str = "DELETE FROM replies \
      USING unnest($1, $2, $3) AS old (provider_id, idempotency_key, created_at) \
      WHERE replies.provider_id = old.provider_id AND replies.idempotency_key = old.idempotency_key \
@@ -77,30 +80,47 @@ impl ProviderSession<'_> {
         Ok(())
     }
 
-    /// What is known of a key. When nothing is, no other request with the key is handled until the job has ended.
+    /// What is known of a key. When nothing is, no other request with the key is handled until the
+    /// job has ended.
     ///
-    /// `request_digest` distinguishes the request from others. On PostgreSQL this commits what the job has done so far, and
-    /// goes on in a transaction of its own: it is asked before anything is changed that depends on the rest of the job.
+    /// `request_digest` distinguishes the request from others. On PostgreSQL this commits what the
+    /// job has done so far, and goes on in a transaction of its own: it is asked before anything is
+    /// changed that depends on the rest of the job.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
-    pub fn earlier_reply(&mut self, key: &str, request_digest: &str) -> Result<KeyState, StorageError> {
+    pub fn earlier_reply(
+        &mut self,
+        key: &str,
+        request_digest: &str,
+    ) -> Result<KeyState, StorageError> {
         let provider = self.provider().id;
         let now = self.now().naive_utc();
         let oldest = now - RETENTION;
-        // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there are no replies would go
-        // along all of the day.
-        let reply = replies::table
-            .find((provider, key))
-            .select((replies::created_at, (replies::request_digest, replies::status, replies::headers, replies::body)));
+        // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there
+        // are no replies would go along all of the day.
+        let reply = replies::table.find((provider, key)).select((
+            replies::created_at,
+            (
+                replies::request_digest,
+                replies::status,
+                replies::headers,
+                replies::body,
+            ),
+        ));
         type Found = (NaiveDateTime, (String, i32, String, String));
         let find = |connection: &mut DatabaseConnection| {
             Ok(with_inner!(connection, |inner| reply.get_result::<Found>(inner)).optional()?)
         };
-        let found = locks::with_idempotency_key_locked(self.connection, provider, key, now, oldest, find)?;
-        let Some(found) = found else { return Ok(KeyState::InFlight) };
-        let Some((created_at, (digest, status, headers, body))) = found else { return Ok(KeyState::Unused) };
+        let found =
+            locks::with_idempotency_key_locked(self.connection, provider, key, now, oldest, find)?;
+        let Some(found) = found else {
+            return Ok(KeyState::InFlight);
+        };
+        let Some((created_at, (digest, status, headers, body))) = found else {
+            return Ok(KeyState::Unused);
+        };
         if created_at <= oldest {
             // It has had its day and gives its place to the next one.
             let old = diesel::delete(replies::table.find((provider, key)));
@@ -113,7 +133,10 @@ impl ProviderSession<'_> {
         if digest != request_digest {
             return Ok(KeyState::AnotherRequest);
         }
-        let corrupt = || StorageError::CorruptRow { table: "replies", id: provider };
+        let corrupt = || StorageError::CorruptRow {
+            table: "replies",
+            id: provider,
+        };
         Ok(KeyState::Reply(StoredReply {
             status: u16::try_from(status).map_err(|_| corrupt())?,
             headers: serde_json::from_str(&headers).map_err(|_| corrupt())?,
@@ -121,12 +144,18 @@ impl ProviderSession<'_> {
         }))
     }
 
-    /// Stores the reply to a request with a key of which [`ProviderSession::earlier_reply`] said in this job that nothing is known.
+    /// Stores the reply to a request with a key of which [`ProviderSession::earlier_reply`] said in
+    /// this job that nothing is known.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn keep_reply(&mut self, key: &str, request_digest: &str, reply: &StoredReply) -> Result<(), StorageError> {
+    pub fn keep_reply(
+        &mut self,
+        key: &str,
+        request_digest: &str,
+        reply: &StoredReply,
+    ) -> Result<(), StorageError> {
         let provider = self.provider().id;
         // A list of texts is always JSON.
         let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
@@ -139,16 +168,16 @@ impl ProviderSession<'_> {
             replies::body.eq(reply.body.as_str()),
             replies::created_at.eq(self.now().naive_utc()),
         ));
-        // Where the locks were lost, such as when the database failed over, another request with the key may have been
-        // faster: then the job is run again, and finds its reply.
+        // Where the locks were lost, such as when the database failed over, another request with
+        // the key may have been faster: then the job is run again, and finds its reply.
         execute_deferred!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }
 }
 
 impl ProviderSession<'_> {
-    /// Blanks the replies with one of these identifiers: those of a trainee, and of all placements and degrees that it
-    /// has or had. Their keys stay used.
+    /// Blanks the replies with one of these identifiers: those of a trainee, and of all placements
+    /// and degrees that it has or had. Their keys stay used.
     ///
     /// The trainee must be locked: then all replies about it are committed.
     ///
@@ -166,10 +195,13 @@ impl ProviderSession<'_> {
                 .limit(BATCH)
                 .select((replies::idempotency_key, replies::headers, replies::body))
                 .load::<(String, String, String)>(self.connection)?;
-            let Some((end, ..)) = page.last() else { return Ok(()) };
+            let Some((end, ..)) = page.last() else {
+                return Ok(());
+            };
             last.clone_from(end);
             let about = |(_, headers, body): &(String, String, String)| {
-                ids.iter().any(|id| headers.contains(id) || body.contains(id))
+                ids.iter()
+                    .any(|id| headers.contains(id) || body.contains(id))
             };
             for (key, ..) in page.into_iter().filter(about) {
                 diesel::update(replies::table.find((provider, key)))
@@ -186,7 +218,8 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
-    /// Removes replies that are no longer found, so many at most, oldest first, and returns how many there were.
+    /// Removes replies that are no longer found, so many at most, oldest first, and returns how
+    /// many there were.
     ///
     /// # Errors
     ///
@@ -196,14 +229,20 @@ impl Session<'_> {
         let old = replies::table
             .filter(replies::created_at.le(oldest))
             .order(replies::created_at)
-            .select((replies::provider_id, replies::idempotency_key, replies::created_at))
+            .select((
+                replies::provider_id,
+                replies::idempotency_key,
+                replies::created_at,
+            ))
             .limit(most)
             .load::<(i64, String, NaiveDateTime)>(self.connection)?;
         // A key may have come to a new reply meanwhile, so each is removed with its date.
         match &mut *self.connection {
             DatabaseConnection::Postgres(inner) => {
-                let (providers, (keys, dates)): (Vec<_>, (Vec<_>, Vec<_>)) =
-                    old.into_iter().map(|(provider, key, created_at)| (provider, (key, created_at))).unzip();
+                let (providers, (keys, dates)): (Vec<_>, (Vec<_>, Vec<_>)) = old
+                    .into_iter()
+                    .map(|(provider, key, created_at)| (provider, (key, created_at)))
+                    .unzip();
                 let remove = diesel::sql_query(REMOVE_REPLIES)
                     .bind::<Array<BigInt>, _>(providers)
                     .bind::<Array<Text>, _>(keys)
@@ -213,7 +252,9 @@ impl Session<'_> {
             DatabaseConnection::Sqlite(inner) => {
                 let mut removed = 0;
                 for (provider, key, created_at) in old {
-                    let same = replies::table.find((provider, key)).filter(replies::created_at.eq(created_at));
+                    let same = replies::table
+                        .find((provider, key))
+                        .filter(replies::created_at.eq(created_at));
                     removed += diesel::delete(same).execute(inner)?;
                 }
                 Ok(removed)
@@ -221,16 +262,19 @@ impl Session<'_> {
         }
     }
 
-    /// Removes what was locked for keys that were not used lately, so many at most, oldest first, and returns how many
-    /// there were.
+    /// Removes what was locked for keys that were not used lately, so many at most, oldest first,
+    /// and returns how many there were.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn remove_old_idempotency_locks(&mut self, most: i64) -> Result<usize, StorageError> {
-        // Older by a day than those that are dated anew before they are locked, so none of these is locked by a request.
+        // Older by a day than those that are dated anew before they are locked, so none of these is
+        // locked by a request.
         let oldest = (self.now() - RETENTION * 2).naive_utc();
-        let DatabaseConnection::Postgres(inner) = &mut *self.connection else { return Ok(0) };
+        let DatabaseConnection::Postgres(inner) = &mut *self.connection else {
+            return Ok(0);
+        };
         let old = idempotency_locks::table
             .filter(idempotency_locks::used_at.le(oldest))
             .order(idempotency_locks::used_at)
@@ -240,7 +284,10 @@ impl Session<'_> {
             // Those that another server removes at the same time.
             .skip_locked()
             .load::<String>(inner)?;
-        Ok(diesel::delete(idempotency_locks::table.filter(idempotency_locks::digest.eq_any(old))).execute(inner)?)
+        Ok(
+            diesel::delete(idempotency_locks::table.filter(idempotency_locks::digest.eq_any(old)))
+                .execute(inner)?,
+        )
     }
 }
 
@@ -263,7 +310,11 @@ mod tests {
 
     fn reply() -> StoredReply {
         let headers = vec![("etag".to_owned(), "\"1\"".to_owned())];
-        StoredReply { status: 201, headers, body: "{\"data\":{}}".to_owned() }
+        StoredReply {
+            status: 201,
+            headers,
+            body: "{\"data\":{}}".to_owned(),
+        }
     }
 
     fn with_provider<T: Send + 'static>(
@@ -271,24 +322,36 @@ mod tests {
         ukprn: &'static str,
         mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
     ) -> T {
-        register.write(move |session| job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())).unwrap()
+        register
+            .write(move |session| {
+                job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())
+            })
+            .unwrap()
     }
 
     fn earlier(register: &Register, ukprn: &'static str, digest: &'static str) -> KeyState {
-        with_provider(register, ukprn, move |session| session.earlier_reply(KEY, digest))
+        with_provider(register, ukprn, move |session| {
+            session.earlier_reply(KEY, digest)
+        })
     }
 
     #[test]
     fn a_reply_is_found_by_the_same_request_of_the_same_provider_for_a_day() {
         let register = Register::with_provider();
-        register.write(|session| session.add_provider("10000002", "Another")).unwrap();
+        register
+            .write(|session| session.add_provider("10000002", "Another"))
+            .unwrap();
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Unused);
-        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        with_provider(&register, UKPRN, |session| {
+            session.keep_reply(KEY, "one", &reply())
+        });
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
         assert_eq!(earlier(&register, UKPRN, "two"), KeyState::AnotherRequest);
         assert_eq!(earlier(&register, "10000002", "one"), KeyState::Unused);
         // Each job has a millisecond of its own, so a few of them have passed already.
-        register.clock.advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
+        register
+            .clock
+            .advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
         register.clock.advance(TimeDelta::minutes(2));
         // A request that is refused leaves the old reply where it is.
@@ -319,11 +382,15 @@ mod tests {
             return;
         }
         // Of a table that it has seen empty, PostgreSQL takes all indexes to be worth the same.
-        connect(register.url()).batch_execute("VACUUM ANALYZE replies").unwrap();
+        connect(register.url())
+            .batch_execute("VACUUM ANALYZE replies")
+            .unwrap();
         let scans = with_provider(&register, UKPRN, |session| {
             session.earlier_reply(KEY, "one")?;
             let query = "SELECT pg_stat_get_xact_numscans('replies_by_age'::regclass) AS scans";
-            Ok(diesel::sql_query(query).get_result::<Scans>(session.connection)?.scans)
+            Ok(diesel::sql_query(query)
+                .get_result::<Scans>(session.connection)?
+                .scans)
         });
         assert_eq!(scans, 0);
     }
@@ -332,7 +399,8 @@ mod tests {
     fn a_key_is_in_flight_while_its_first_request_is_handled_and_then_its_reply_is_found() {
         let register = Register::with_provider();
         if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
-            // Writes come one after the other there: the second request finds the reply of the first.
+            // Writes come one after the other there: the second request finds the reply of the
+            // first.
             return;
         }
         let (begun, first_begun) = mpsc::channel();
@@ -350,7 +418,9 @@ mod tests {
         first_begun.recv().unwrap();
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::InFlight);
         assert_eq!(earlier(&register, UKPRN, "two"), KeyState::InFlight);
-        let another_key = with_provider(&register, UKPRN, |session| session.earlier_reply("another", "one"));
+        let another_key = with_provider(&register, UKPRN, |session| {
+            session.earlier_reply("another", "one")
+        });
         assert_eq!(another_key, KeyState::Unused);
         go_on.send(()).unwrap();
         first.join().unwrap().unwrap();
@@ -403,7 +473,10 @@ mod tests {
         first.join().unwrap().unwrap();
         second.join().unwrap();
         // Run once: a job that is run again makes the store forget the tokens that it knows.
-        assert_eq!(found.expect("the second request waits").unwrap(), (KeyState::InFlight, 1));
+        assert_eq!(
+            found.expect("the second request waits").unwrap(),
+            (KeyState::InFlight, 1)
+        );
     }
 
     #[test]
@@ -413,7 +486,9 @@ mod tests {
             return;
         }
         // As when the locks were lost: the reply of the other request is there.
-        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
+        with_provider(&register, UKPRN, |session| {
+            session.keep_reply(KEY, "one", &reply())
+        });
         let mut runs = 0;
         let found = with_provider(&register, UKPRN, move |session| {
             runs += 1;
@@ -429,11 +504,21 @@ mod tests {
     fn replies_that_have_had_their_day_are_removed_a_few_at_a_time() {
         let register = Register::with_provider();
         with_provider(&register, UKPRN, |session| {
-            (0..5).try_for_each(|number| session.keep_reply(&format!("old {number}"), "one", &reply()))
+            (0..5).try_for_each(|number| {
+                session.keep_reply(&format!("old {number}"), "one", &reply())
+            })
         });
-        register.clock.advance(TimeDelta::hours(24) + TimeDelta::minutes(1));
-        with_provider(&register, UKPRN, |session| session.keep_reply(KEY, "one", &reply()));
-        let remove = || register.write(|session| session.remove_old_replies(3)).unwrap();
+        register
+            .clock
+            .advance(TimeDelta::hours(24) + TimeDelta::minutes(1));
+        with_provider(&register, UKPRN, |session| {
+            session.keep_reply(KEY, "one", &reply())
+        });
+        let remove = || {
+            register
+                .write(|session| session.remove_old_replies(3))
+                .unwrap()
+        };
         assert_eq!((remove(), remove(), remove()), (3, 2, 0));
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
     }

@@ -1,7 +1,8 @@
 //! Trainees of one provider: finding, adding and changing them.
 //!
-//! A trainee is one row: the record as a JSON document, which decides, and columns for what is searched, ordered, counted or
-//! unique, which follow from it. Whether a change is allowed is not asked here.
+//! A trainee is one row: the record as a JSON document, which decides, and columns for what is
+//! searched, ordered, counted or unique, which follow from it. Whether a change is allowed is not
+//! asked here.
 
 use database::connection::{DatabaseConnection, static_query, static_update, with_inner};
 use diesel::prelude::*;
@@ -53,7 +54,8 @@ pub struct StoredTrainee {
 impl StoredTrainee {
     /// As the expression [`is_visible()`].
     fn is_visible(&self) -> bool {
-        self.record.discarded_at.is_none() && self.record.state.is_some_and(|state| state != State::Draft)
+        self.record.discarded_at.is_none()
+            && self.record.state.is_some_and(|state| state != State::Draft)
     }
 }
 
@@ -82,7 +84,10 @@ impl TraineeDocument {
 }
 
 fn corrupt(key: i64) -> StorageError {
-    StorageError::CorruptRow { table: "trainees", id: key }
+    StorageError::CorruptRow {
+        table: "trainees",
+        id: key,
+    }
 }
 
 /// The trainees that a provider can see.
@@ -94,12 +99,19 @@ fn visible(provider_id: i64) -> _ {
 /// The provider's trainee with the identifier.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn of_id<'a>(provider_id: i64, trainee_id: &'a str) -> _ {
-    trainees::table.filter(trainees::trainee_id.eq(trainee_id)).filter(trainees::provider_id.eq(provider_id))
+    trainees::table
+        .filter(trainees::trainee_id.eq(trainee_id))
+        .filter(trainees::provider_id.eq(provider_id))
 }
 
 fn stored((key, revision, document): TraineeRow) -> Result<StoredTrainee, StorageError> {
     let Parsed { trainee, extra } = document.parsed().ok_or(corrupt(key))?;
-    Ok(StoredTrainee { record: trainee, key, revision, extra })
+    Ok(StoredTrainee {
+        record: trainee,
+        key,
+        revision,
+        extra,
+    })
 }
 
 impl ProviderSession<'_> {
@@ -108,7 +120,10 @@ impl ProviderSession<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn show_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeDocument>, StorageError> {
+    pub fn show_trainee(
+        &mut self,
+        trainee_id: &str,
+    ) -> Result<Option<TraineeDocument>, StorageError> {
         if let Some(found) = self.take_found(trainee_id) {
             return Ok(found.map(|(key, _, record)| TraineeDocument { key, record }));
         }
@@ -116,22 +131,32 @@ impl ProviderSession<'_> {
             return Ok(None);
         }
         let query = static_query(
-            of_id(self.provider().id, trainee_id).filter(is_visible()).select((trainees::id, trainees::record)),
+            of_id(self.provider().id, trainee_id)
+                .filter(is_visible())
+                .select((trainees::id, trainees::record)),
         );
-        let found = with_inner!(self.connection, |inner| query.get_result::<(i64, JsonText)>(inner)).optional()?;
+        let found = with_inner!(self.connection, |inner| query
+            .get_result::<(i64, JsonText)>(inner))
+        .optional()?;
         Ok(found.map(|(key, record)| TraineeDocument { key, record }))
     }
 
     /// The trainee with the identifier, compared exactly, to be changed.
     ///
-    /// In a job that may write, no other job changes the trainee until this one has ended: what it decides rests on the
-    /// trainee as it is found here. The job's `now` is then later than the trainee's last change.
+    /// In a job that may write, no other job changes the trainee until this one has ended: what it
+    /// decides rests on the trainee as it is found here. The job's `now` is then later than the
+    /// trainee's last change.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
-    pub fn find_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
-        Ok(self.find_hidden_trainee(trainee_id)?.filter(StoredTrainee::is_visible))
+    pub fn find_trainee(
+        &mut self,
+        trainee_id: &str,
+    ) -> Result<Option<StoredTrainee>, StorageError> {
+        Ok(self
+            .find_hidden_trainee(trainee_id)?
+            .filter(StoredTrainee::is_visible))
     }
 
     /// As [`ProviderSession::find_trainee`], also for a draft and for one that is discarded.
@@ -139,7 +164,10 @@ impl ProviderSession<'_> {
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
-    pub fn find_hidden_trainee(&mut self, trainee_id: &str) -> Result<Option<StoredTrainee>, StorageError> {
+    pub fn find_hidden_trainee(
+        &mut self,
+        trainee_id: &str,
+    ) -> Result<Option<StoredTrainee>, StorageError> {
         if !can_be_identifier(trainee_id) {
             return Ok(None);
         }
@@ -159,7 +187,9 @@ impl ProviderSession<'_> {
         let query = of_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
         let writes = self.writes();
         let found = match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().get_result::<TraineeRow>(inner),
+            DatabaseConnection::Postgres(inner) if writes => {
+                query.for_no_key_update().get_result::<TraineeRow>(inner)
+            }
             DatabaseConnection::Postgres(inner) => query.get_result::<TraineeRow>(inner),
             // Writes come one after the other, so nothing needs to be locked.
             DatabaseConnection::Sqlite(inner) => query.get_result::<TraineeRow>(inner),
@@ -169,19 +199,25 @@ impl ProviderSession<'_> {
 
     /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).
     ///
-    /// In a write job this is safe against another request for the same person: writes come one after the other on
-    /// SQLite, and on PostgreSQL a row that stands for the coarse part of the rule is locked until the commit.
+    /// In a write job this is safe against another request for the same person: writes come one
+    /// after the other on SQLite, and on PostgreSQL a row that stands for the coarse part of the
+    /// rule is locked until the commit.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn duplicates_of(&mut self, trainee: &Trainee) -> Result<Vec<TraineeDocument>, StorageError> {
+    pub fn duplicates_of(
+        &mut self,
+        trainee: &Trainee,
+    ) -> Result<Vec<TraineeDocument>, StorageError> {
         let duplicate_key = DuplicateKey::of(trainee, self.today());
         let provider = self.provider().id;
         let same_names = trainees::first_names_folded
             .ne("")
             .and(trainees::first_names_folded.eq(duplicate_key.first_names.as_str()));
-        let same_email = trainees::email_folded.ne("").and(trainees::email_folded.eq(duplicate_key.email.as_str()));
+        let same_email = trainees::email_folded
+            .ne("")
+            .and(trainees::email_folded.eq(duplicate_key.email.as_str()));
         let query = static_query(
             trainees::table
                 .filter(visible(provider))
@@ -199,11 +235,20 @@ impl ProviderSession<'_> {
         };
         let rows = if self.writes() {
             let may_wait = self.may_wait();
-            locks::with_duplicates_locked(self.connection, provider, &duplicate_key, may_wait, load)?
+            locks::with_duplicates_locked(
+                self.connection,
+                provider,
+                &duplicate_key,
+                may_wait,
+                load,
+            )?
         } else {
             load(self.connection)?
         };
-        Ok(rows.into_iter().map(|(key, record)| TraineeDocument { key, record }).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(key, record)| TraineeDocument { key, record })
+            .collect())
     }
 
     /// Whether the provider has any trainee.
@@ -212,8 +257,10 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn has_trainees(&mut self) -> Result<bool, StorageError> {
-        let first =
-            trainees::table.filter(visible(self.provider().id)).select(trainees::id).first::<i64>(self.connection);
+        let first = trainees::table
+            .filter(visible(self.provider().id))
+            .select(trainees::id)
+            .first::<i64>(self.connection);
         Ok(first.optional()?.is_some())
     }
 
@@ -223,16 +270,27 @@ impl ProviderSession<'_> {
     ///
     /// [`StorageError::Stale`] when the trainee has changed since it was found; [`DatabaseError::DateNotDue`]; otherwise
     /// when the database does not answer.
-    pub fn update_trainee(&mut self, stored: &StoredTrainee, changed: &Trainee) -> Result<(), StorageError> {
+    pub fn update_trainee(
+        &mut self,
+        stored: &StoredTrainee,
+        changed: &Trainee,
+    ) -> Result<(), StorageError> {
         self.take_date(changed.updated_at)?;
-        let extra = stored.extra.after(&stored.record, changed, self.change_date());
+        let extra = stored
+            .extra
+            .after(&stored.record, changed, self.change_date());
         self.replace_record(stored, changed, &extra)?;
         self.link_schools(stored.key, &stored.record, changed)?;
         self.remember(stored.key, &Changed::between(&stored.record, changed))
     }
 
     /// Writes a record in the place of the one that was found, with its next revision.
-    fn replace_record(&mut self, stored: &StoredTrainee, record: &Trainee, extra: &Extra) -> Result<(), StorageError> {
+    fn replace_record(
+        &mut self,
+        stored: &StoredTrainee,
+        record: &Trainee,
+        extra: &Extra,
+    ) -> Result<(), StorageError> {
         struct ReplaceRecord;
         let filter = trainees::id
             .eq(stored.key)
@@ -246,7 +304,11 @@ impl ProviderSession<'_> {
         );
         let update = static_update::<ReplaceRecord, _, _, _>(trainees::table, filter, changes);
         let replaced = with_inner!(self.connection, |inner| update.execute(inner))?;
-        if replaced == 1 { Ok(()) } else { Err(StorageError::Stale) }
+        if replaced == 1 {
+            Ok(())
+        } else {
+            Err(StorageError::Stale)
+        }
     }
 }
 

@@ -15,11 +15,21 @@ use crate::testing::{NEW_TOKEN, Register, UKPRN};
 fn a_token_opens_its_provider() {
     let register = Register::with_provider();
     let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
-    assert_eq!(record.expires_on, NaiveDate::from_ymd_opt(2026, 9, 2).unwrap());
+    assert_eq!(
+        record.expires_on,
+        NaiveDate::from_ymd_opt(2026, 9, 2).unwrap()
+    );
     assert_eq!(record.status, TokenStatus::Active);
     let digest = TokenDigest::of(token.reveal());
     let name = register
-        .read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.unwrap().provider().name.clone()))
+        .read(|session| {
+            Ok(session
+                .authenticate(&digest, Cause::of("test"))?
+                .unwrap()
+                .provider()
+                .name
+                .clone())
+        })
         .unwrap();
     assert_eq!(name, "Ashdown University");
     assert!(!register.accepts(&Token::generate(Environment::Sandbox).unwrap()));
@@ -29,9 +39,16 @@ fn a_token_opens_its_provider() {
 fn a_token_is_refused_from_the_start_of_the_day_on_which_it_expires() {
     let register = Register::with_provider();
     let expires_on = NaiveDate::from_ymd_opt(2026, 3, 10);
-    let (token, _) = register.issue_token(NewToken { expires_on, ..NEW_TOKEN }).unwrap();
+    let (token, _) = register
+        .issue_token(NewToken {
+            expires_on,
+            ..NEW_TOKEN
+        })
+        .unwrap();
     register.clock.set("2026-03-09");
-    register.clock.advance(TimeDelta::hours(12) - TimeDelta::milliseconds(1));
+    register
+        .clock
+        .advance(TimeDelta::hours(12) - TimeDelta::milliseconds(1));
     assert!(register.accepts(&token));
     register.clock.advance(TimeDelta::milliseconds(1));
     assert!(!register.accepts(&token));
@@ -43,10 +60,15 @@ fn a_token_is_refused_from_the_start_of_the_day_on_which_it_expires() {
 fn a_closed_provider_has_no_use_of_its_tokens_and_gets_no_new_ones() {
     let register = Register::with_provider();
     let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
-    register.write(|session| session.close_provider(UKPRN)).unwrap();
+    register
+        .write(|session| session.close_provider(UKPRN))
+        .unwrap();
     assert!(!register.accepts(&token));
     let refused = register.issue_token(NEW_TOKEN).unwrap_err();
-    assert!(matches!(refused, StorageError::Refused(Refusal::ProviderClosed)));
+    assert!(matches!(
+        refused,
+        StorageError::Refused(Refusal::ProviderClosed)
+    ));
 }
 
 #[test]
@@ -67,7 +89,9 @@ fn the_use_of_a_token_is_recorded_once_a_day() {
     assert_eq!((use_token(), use_token()), (false, true));
     register.clock.set("2026-03-03");
     assert_eq!((use_token(), use_token()), (false, true));
-    let listed = register.read(|session| session.list_tokens(Some(UKPRN))).unwrap();
+    let listed = register
+        .read(|session| session.list_tokens(Some(UKPRN)))
+        .unwrap();
     assert_eq!(listed[0].last_used_on, NaiveDate::from_ymd_opt(2026, 3, 3));
     // The day of a clock that was wrong does not stay.
     register.clock.set("2026-06-03");
@@ -80,19 +104,39 @@ fn the_use_of_a_token_is_recorded_once_a_day() {
 fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
     let register = Register::with_provider();
     register.add_trainee("ours");
-    register.write(|session| session.add_provider("10000002", "Brackwater College")).unwrap();
+    register
+        .write(|session| session.add_provider("10000002", "Brackwater College"))
+        .unwrap();
     let (ours, _) = register.issue_token(NEW_TOKEN).unwrap();
-    let (theirs, _) = register.issue_token(NewToken { provider_ukprn: "10000002", ..NEW_TOKEN }).unwrap();
+    let (theirs, _) = register
+        .issue_token(NewToken {
+            provider_ukprn: "10000002",
+            ..NEW_TOKEN
+        })
+        .unwrap();
     let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
-    register.write(move |session| session.revoke_token(record.id, Actor::operator("operator")).map(drop)).unwrap();
-    // Whether the token opens records, whether the trainee is among them, and whether others can lock it.
+    register
+        .write(move |session| {
+            session
+                .revoke_token(record.id, Actor::operator("operator"))
+                .map(drop)
+        })
+        .unwrap();
+    // Whether the token opens records, whether the trainee is among them, and whether others can
+    // lock it.
     let to_change = |token: &Token, trainee_id: &'static str| {
         let digest = TokenDigest::of(token.reveal());
         let mut other = register.second_connection();
         register.write(move |session| {
             let opened = session.authenticate_to_change(&digest, Cause::of("test"), trainee_id)?;
-            let Some(mut provider) = opened else { return Ok((false, false, lockable(&mut other)?)) };
-            Ok((true, provider.find_trainee(trainee_id)?.is_some(), lockable(&mut other)?))
+            let Some(mut provider) = opened else {
+                return Ok((false, false, lockable(&mut other)?));
+            };
+            Ok((
+                true,
+                provider.find_trainee(trainee_id)?.is_some(),
+                lockable(&mut other)?,
+            ))
         })
     };
     let locks = Kind::of_this_run() == Kind::Postgres;
@@ -103,9 +147,16 @@ fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
     assert_eq!(to_change(&revoked, "ours").unwrap(), (false, false, true));
 }
 
-/// Whether another transaction could lock the only trainee at once. On SQLite there are no locks of rows.
+/// Whether another transaction could lock the only trainee at once. On SQLite there are no locks of
+/// rows.
 fn lockable(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
-    let DatabaseConnection::Postgres(inner) = connection else { return Ok(true) };
-    let free = trainees::table.select(trainees::id).for_no_key_update().skip_locked().load::<i64>(inner)?;
+    let DatabaseConnection::Postgres(inner) = connection else {
+        return Ok(true);
+    };
+    let free = trainees::table
+        .select(trainees::id)
+        .for_no_key_update()
+        .skip_locked()
+        .load::<i64>(inner)?;
     Ok(free.len() == 1)
 }

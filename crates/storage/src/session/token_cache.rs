@@ -1,7 +1,7 @@
 //! The tokens that a connection to SQLite found valid.
 //!
-//! A connection that cannot write knows whether anything was committed to the file since it last read. While nothing was, tokens
-//! are what they were.
+//! A connection that cannot write knows whether anything was committed to the file since it last
+//! read. While nothing was, tokens are what they were.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,7 +21,8 @@ pub(crate) struct TokenCache {
 }
 
 impl TokenCache {
-    /// Those of the state that the transaction of the connection sees, which has this number: none if it is a new one.
+    /// Those of the state that the transaction of the connection sees, which has this number: none
+    /// if it is a new one.
     pub(crate) fn at(&mut self, data_version: i64) -> &mut Self {
         if self.data_version != data_version {
             self.data_version = data_version;
@@ -35,7 +36,12 @@ impl TokenCache {
     }
 
     /// Adds a token that was found valid in this state.
-    pub(crate) fn insert(&mut self, digest: &TokenDigest, provider: Arc<Provider>, token: UsedToken) {
+    pub(crate) fn insert(
+        &mut self,
+        digest: &TokenDigest,
+        provider: Arc<Provider>,
+        token: UsedToken,
+    ) {
         if self.tokens.len() >= MAX_TOKENS {
             self.tokens.clear();
         }

@@ -15,7 +15,10 @@ use crate::testing::block_on;
 
 /// A register in a folder.
 fn set_up(file: &Path) -> Result<Store, StorageError> {
-    let store = Store::open(&format!("sqlite://{}", file.display()), StoreOptions::default())?;
+    let store = Store::open(
+        &format!("sqlite://{}", file.display()),
+        StoreOptions::default(),
+    )?;
     store.set_up(Goal::Newest, None)?;
     Ok(store)
 }
@@ -25,7 +28,10 @@ fn write(store: &Store, ukprn: &'static str) -> Result<(), StorageError> {
 }
 
 fn count(store: &Store) -> usize {
-    store.read_blocking(|session| session.list_providers()).unwrap().len()
+    store
+        .read_blocking(|session| session.list_providers())
+        .unwrap()
+        .len()
 }
 
 fn probe(store: &Store) -> [Result<(), StorageError>; 2] {
@@ -38,7 +44,10 @@ fn require_refusal_until(store: &Store, case: &str, put_back: impl FnOnce()) {
     for refused in probe(store).into_iter().chain([write(store, "10000002")]) {
         let error = refused.unwrap_err();
         assert!(
-            matches!(error, StorageError::Database(DatabaseError::DatabaseFileChanged(_))) && error.is_temporary(),
+            matches!(
+                error,
+                StorageError::Database(DatabaseError::DatabaseFileChanged(_))
+            ) && error.is_temporary(),
             "{case}: {error:?}"
         );
     }
@@ -66,7 +75,10 @@ fn opened() -> (TempDir, Store) {
 fn writes_are_refused_while_a_file_of_the_database_is_moved() {
     for name in ["register.db", "register.db-wal", "register.db-shm"] {
         let (folder, store) = opened();
-        let (file, moved) = (folder.path().join("data").join(name), folder.path().join("moved"));
+        let (file, moved) = (
+            folder.path().join("data").join(name),
+            folder.path().join("moved"),
+        );
         fs::rename(&file, &moved).unwrap();
         require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
     }
@@ -84,7 +96,10 @@ fn writes_are_refused_while_the_folder_of_the_database_is_renamed() {
 fn writes_are_refused_while_a_file_of_the_database_is_replaced() {
     for name in ["register.db", "register.db-wal", "register.db-shm"] {
         let (folder, store) = opened();
-        let (file, moved) = (folder.path().join("data").join(name), folder.path().join("moved"));
+        let (file, moved) = (
+            folder.path().join("data").join(name),
+            folder.path().join("moved"),
+        );
         fs::rename(&file, &moved).unwrap();
         fs::copy(&moved, &file).unwrap();
         require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
@@ -110,7 +125,10 @@ fn writes_are_refused_while_a_link_leads_to_another_database() {
     drop(store);
     // A link whose target is gone does not lead to a new register either.
     fs::remove_file(&one).unwrap();
-    assert!(matches!(set_up(&link).err(), Some(StorageError::Database(DatabaseError::DatabaseGone { .. }))));
+    assert!(matches!(
+        set_up(&link).err(),
+        Some(StorageError::Database(DatabaseError::DatabaseGone { .. }))
+    ));
 }
 
 #[test]
@@ -120,13 +138,17 @@ fn no_connection_is_made_to_another_file_under_the_same_name() {
     fs::rename(&file, folder.path().join("moved")).unwrap();
     assert!(matches!(
         store.own_connection().err(),
-        Some(StorageError::Database(DatabaseError::DatabaseFileChanged(_)))
+        Some(StorageError::Database(DatabaseError::DatabaseFileChanged(
+            _
+        )))
     ));
     assert!(!file.exists());
     fs::write(&file, "").unwrap();
     assert!(matches!(
         store.own_connection().err(),
-        Some(StorageError::Database(DatabaseError::DatabaseFileChanged(_)))
+        Some(StorageError::Database(DatabaseError::DatabaseFileChanged(
+            _
+        )))
     ));
     // A job that needs a new connection fails, and the recorded files stay the same.
     assert_eq!(fs::metadata(&file).unwrap().len(), 0);
@@ -153,9 +175,19 @@ fn checkpoints_and_vacuum_do_not_change_the_files_of_an_open_store() {
 fn register_is_not_created_again_where_its_file_is_gone_or_empty() {
     let (folder, store) = opened();
     drop(store);
-    let (file, marker) = (folder.path().join("data/register.db"), folder.path().join("data/register.db.marker"));
-    assert_eq!(fs::metadata(&marker).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(fs::read_to_string(&marker).unwrap().contains("register.db was created"));
+    let (file, marker) = (
+        folder.path().join("data/register.db"),
+        folder.path().join("data/register.db.marker"),
+    );
+    assert_eq!(
+        fs::metadata(&marker).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
+    assert!(
+        fs::read_to_string(&marker)
+            .unwrap()
+            .contains("register.db was created")
+    );
     // One that is set up again has its marker already.
     drop(set_up(&file).unwrap());
     let url = format!("sqlite://{}", file.display());
@@ -174,15 +206,26 @@ fn register_is_not_created_again_where_its_file_is_gone_or_empty() {
         ] {
             let error = refused.unwrap();
             assert!(
-                matches!(error, StorageError::Database(DatabaseError::DatabaseGone { .. })) && !error.is_temporary(),
+                matches!(
+                    error,
+                    StorageError::Database(DatabaseError::DatabaseGone { .. })
+                ) && !error.is_temporary(),
                 "{error:?}"
             );
             let text = error.to_string();
-            assert!(text.contains(&marker.display().to_string()) && text.contains("restore"), "{text}");
+            assert!(
+                text.contains(&marker.display().to_string()) && text.contains("restore"),
+                "{text}"
+            );
         }
         let copied = copy(&url, "sqlite://unused", None, |_| {});
         assert!(
-            matches!(copied, Err(CopyError::Source(StorageError::Database(DatabaseError::DatabaseGone { .. })))),
+            matches!(
+                copied,
+                Err(CopyError::Source(StorageError::Database(
+                    DatabaseError::DatabaseGone { .. }
+                )))
+            ),
             "{copied:?}"
         );
         assert_eq!(file.exists(), empty);

@@ -19,7 +19,11 @@ use crate::testing::{NEW_TOKEN, Register, UKPRN, block_on};
 /// The academic cycle in which the trainees of these tests are, and the clock.
 const CYCLE: i32 = 2025;
 
-fn add(session: &mut Session<'_>, id: &str, updated_at: Option<DateTime<Utc>>) -> Result<(), StorageError> {
+fn add(
+    session: &mut Session<'_>,
+    id: &str,
+    updated_at: Option<DateTime<Utc>>,
+) -> Result<(), StorageError> {
     let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
     let date = updated_at.unwrap_or(provider.change_date());
     provider.insert_trainee(&Trainee {
@@ -37,8 +41,17 @@ fn change(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageE
     let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
     let stored = provider.find_trainee(id)?.unwrap();
     let now = provider.change_date();
-    let count = stored.record.course_year.as_deref().map_or(0, |count| count.parse::<u32>().unwrap()) + 1;
-    let changed = Trainee { course_year: Some(count.to_string()), updated_at: Some(now), ..stored.record.clone() };
+    let count = stored
+        .record
+        .course_year
+        .as_deref()
+        .map_or(0, |count| count.parse::<u32>().unwrap())
+        + 1;
+    let changed = Trainee {
+        course_year: Some(count.to_string()),
+        updated_at: Some(now),
+        ..stored.record.clone()
+    };
     provider.update_trainee(&stored, &changed)?;
     Ok(now)
 }
@@ -48,7 +61,9 @@ fn register_with_trainees(count: usize) -> Register {
     let register = Register::with_provider();
     let yesterday = register.store.now() - TimeDelta::days(1);
     register
-        .write(move |session| (0..count).try_for_each(|id| add(session, &id.to_string(), Some(yesterday))))
+        .write(move |session| {
+            (0..count).try_for_each(|id| add(session, &id.to_string(), Some(yesterday)))
+        })
         .unwrap();
     register
 }
@@ -61,7 +76,10 @@ struct Poller {
 
 impl Poller {
     fn new(cursor: DateTime<Utc>) -> Self {
-        Self { cursor, seen: HashMap::new() }
+        Self {
+            cursor,
+            seen: HashMap::new(),
+        }
     }
 
     /// Reads a page, and says whether there may be more.
@@ -76,7 +94,10 @@ impl Poller {
             per_page: DEFAULT_PER_PAGE,
         };
         let read = |session: &mut Session<'_>| {
-            session.open_provider(UKPRN, Cause::of("test"))?.unwrap().list_trainees(&listing)
+            session
+                .open_provider(UKPRN, Cause::of("test"))?
+                .unwrap()
+                .list_trainees(&listing)
         };
         let page = register.read(read).unwrap().trainees;
         let is_full = page.len() as i64 == DEFAULT_PER_PAGE;
@@ -86,7 +107,10 @@ impl Poller {
             self.cursor = trainee.updated_at.unwrap();
             self.seen.insert(trainee.trainee_id.unwrap(), self.cursor);
         }
-        assert!(!is_full || self.cursor > before, "the client is stuck at {before}");
+        assert!(
+            !is_full || self.cursor > before,
+            "the client is stuck at {before}"
+        );
         is_full
     }
 }
@@ -103,12 +127,16 @@ fn a_client_that_polls_misses_no_change_at_five_thousand_changes_a_second() {
     for (round, jobs) in [1, 5, 1, 30].into_iter().cycle().take(40).enumerate() {
         let changes = if jobs == 1 { 60 } else { 1 };
         for _ in 0..jobs {
-            let ids: Vec<usize> = (0..changes).map(|step| (next + step) * 7 % TRAINEES).collect();
+            let ids: Vec<usize> = (0..changes)
+                .map(|step| (next + step) * 7 % TRAINEES)
+                .collect();
             next += changes;
             let job = ids.clone();
             let changed = register
                 .write(move |session| {
-                    job.iter().map(|id| change(session, &id.to_string())).collect::<Result<Vec<_>, _>>()
+                    job.iter()
+                        .map(|id| change(session, &id.to_string()))
+                        .collect::<Result<Vec<_>, _>>()
                 })
                 .unwrap();
             for (id, date) in ids.into_iter().zip(changed) {
@@ -117,15 +145,25 @@ fn a_client_that_polls_misses_no_change_at_five_thousand_changes_a_second() {
                 assert!(date - register.store.now() <= TimeDelta::seconds(1));
             }
         }
-        register.clock.advance(TimeDelta::milliseconds((jobs * changes / 5) as i64));
+        register
+            .clock
+            .advance(TimeDelta::milliseconds((jobs * changes / 5) as i64));
         if round % 3 == 0 {
             poller.poll(&register);
         }
     }
     while poller.poll(&register) {}
-    let seen: HashMap<usize, _> = poller.seen.iter().map(|(id, date)| (id.parse().unwrap(), *date)).collect();
+    let seen: HashMap<usize, _> = poller
+        .seen
+        .iter()
+        .map(|(id, date)| (id.parse().unwrap(), *date))
+        .collect();
     assert_eq!(seen, dates);
-    assert!(shared.values().all(|changes| *changes <= 40), "{:?}", shared.values().max());
+    assert!(
+        shared.values().all(|changes| *changes <= 40),
+        "{:?}",
+        shared.values().max()
+    );
 }
 
 #[test]
@@ -133,7 +171,11 @@ fn a_job_that_changes_many_trainees_dates_them_within_the_bounds() {
     const TRAINEES: usize = 600;
     let register = register_with_trainees(TRAINEES);
     let dates = register
-        .write(|session| (0..TRAINEES).map(|id| change(session, &id.to_string())).collect::<Result<Vec<_>, _>>())
+        .write(|session| {
+            (0..TRAINEES)
+                .map(|id| change(session, &id.to_string()))
+                .collect::<Result<Vec<_>, _>>()
+        })
         .unwrap();
     assert!(dates.is_sorted());
     assert!(dates.chunk_by(PartialEq::eq).all(|equal| equal.len() <= 40));
@@ -154,21 +196,33 @@ fn refused_jobs_move_no_date() {
         assert!(matches!(refused, Err(StorageError::Refused(_))));
     }
     let date = register.write(|session| change(session, "0")).unwrap();
-    // What was taken within a millisecond before its job was refused cannot be given to another change.
-    assert!(date - register.store.now() <= TimeDelta::milliseconds(300), "{date}");
+    // What was taken within a millisecond before its job was refused cannot be given to another
+    // change.
+    assert!(
+        date - register.store.now() <= TimeDelta::milliseconds(300),
+        "{date}"
+    );
     let refused = register.write(|session| {
-        session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("0")?;
+        session
+            .open_provider(UKPRN, Cause::of("test"))?
+            .unwrap()
+            .find_trainee("0")?;
         Err::<(), _>(Refusal::UnknownProvider.into())
     });
     assert!(matches!(refused, Err(StorageError::Refused(_))));
-    assert_eq!(register.write(|session| change(session, "0")).unwrap(), date + TimeDelta::milliseconds(1));
+    assert_eq!(
+        register.write(|session| change(session, "0")).unwrap(),
+        date + TimeDelta::milliseconds(1)
+    );
 }
 
 #[test]
 fn a_change_that_waits_for_its_date_holds_up_no_other() {
     let register = register_with_trainees(1);
     let ahead = register.store.now() + TimeDelta::seconds(1);
-    register.write(move |session| add(session, "hot", Some(ahead))).unwrap();
+    register
+        .write(move |session| add(session, "hot", Some(ahead)))
+        .unwrap();
     let waiting: Vec<_> = (0..3)
         .map(|_| {
             let store = register.store.clone();
@@ -183,9 +237,15 @@ fn a_change_that_waits_for_its_date_holds_up_no_other() {
     }
     assert!(waiting.iter().all(|change| !change.is_finished()));
     register.clock.advance(TimeDelta::milliseconds(3));
-    let mut dates: Vec<_> = waiting.into_iter().map(|change| change.join().unwrap().unwrap()).collect();
+    let mut dates: Vec<_> = waiting
+        .into_iter()
+        .map(|change| change.join().unwrap().unwrap())
+        .collect();
     dates.sort_unstable();
-    assert_eq!(dates, [1, 2, 3].map(|step| ahead + TimeDelta::milliseconds(step)));
+    assert_eq!(
+        dates,
+        [1, 2, 3].map(|step| ahead + TimeDelta::milliseconds(step))
+    );
 }
 
 #[test]
@@ -195,8 +255,16 @@ fn changes_wait_for_a_clock_that_was_set_back_a_little_and_reads_do_not() {
     register.clock.advance(-TimeDelta::milliseconds(1_900));
     let store = register.store.clone();
     let waiting = thread::spawn(move || block_on(store.write(|session| change(session, "1"))));
-    assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
-    register.write(|session| session.add_provider("10000002", "Brackwater College")).unwrap();
+    assert_eq!(
+        register
+            .read(|session| session.list_providers())
+            .unwrap()
+            .len(),
+        1
+    );
+    register
+        .write(|session| session.add_provider("10000002", "Brackwater College"))
+        .unwrap();
     assert!(!waiting.is_finished());
     register.clock.advance(TimeDelta::milliseconds(900));
     assert!(waiting.join().unwrap().unwrap() >= before);
@@ -204,13 +272,21 @@ fn changes_wait_for_a_clock_that_was_set_back_a_little_and_reads_do_not() {
 
 /// Jumps of the clock in both directions.
 fn jumps() -> impl Iterator<Item = TimeDelta> {
-    let lengths = [TimeDelta::seconds(3), TimeDelta::hours(2), TimeDelta::days(3), TimeDelta::days(365)];
+    let lengths = [
+        TimeDelta::seconds(3),
+        TimeDelta::hours(2),
+        TimeDelta::days(3),
+        TimeDelta::days(365),
+    ];
     lengths.into_iter().flat_map(|length| [length, -length])
 }
 
 /// Adds a trainee and gives its date.
 fn add_now(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
-    let date = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().change_date();
+    let date = session
+        .open_provider(UKPRN, Cause::of("test"))?
+        .unwrap()
+        .change_date();
     add(session, id, Some(date))?;
     Ok(date)
 }
@@ -227,17 +303,27 @@ fn dates_follow_the_clock_during_and_after_a_jump() {
         require_near(register.write(|session| change(session, "0")).unwrap());
         register.clock.advance(jump);
         let during = if writes {
-            let date = register.write(|session| add_now(session, "during")).unwrap();
+            let date = register
+                .write(|session| add_now(session, "during"))
+                .unwrap();
             require_near(date);
             Some(date)
         } else {
             // Neither a refused job nor one that writes no trainee uses its date.
             let refused = register.write(|session| {
-                session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("0")?;
+                session
+                    .open_provider(UKPRN, Cause::of("test"))?
+                    .unwrap()
+                    .find_trainee("0")?;
                 Err::<(), _>(Refusal::UnknownProvider.into())
             });
-            assert!(matches!(refused, Err(StorageError::Refused(_))), "{refused:?}");
-            register.write(|session| session.rename_provider(UKPRN, "Ashdown")).unwrap();
+            assert!(
+                matches!(refused, Err(StorageError::Refused(_))),
+                "{refused:?}"
+            );
+            register
+                .write(|session| session.rename_provider(UKPRN, "Ashdown"))
+                .unwrap();
             None
         };
         register.clock.advance(-jump);
@@ -248,7 +334,10 @@ fn dates_follow_the_clock_during_and_after_a_jump() {
             require_near(date);
         } else {
             // The record keeps its order; the others do not follow it.
-            assert!(date > during && date - during <= TimeDelta::seconds(1), "jump of {jump}: {date}");
+            assert!(
+                date > during && date - during <= TimeDelta::seconds(1),
+                "jump of {jump}: {date}"
+            );
         }
         require_near(register.write(|session| change(session, "0")).unwrap());
         block_on(register.store.probe().ask_to_write()).unwrap();
@@ -260,13 +349,26 @@ fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
     for jump in jumps() {
         let register = register_with_trainees(1);
         let expires_on = (register.store.now() + TimeDelta::days(2)).date_naive();
-        let (token, _) = register.issue_token(NewToken { expires_on: Some(expires_on), ..NEW_TOKEN }).unwrap();
+        let (token, _) = register
+            .issue_token(NewToken {
+                expires_on: Some(expires_on),
+                ..NEW_TOKEN
+            })
+            .unwrap();
         let accepts = || {
             let digest = TokenDigest::of(token.reveal());
-            register.write(move |session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())).unwrap()
+            register
+                .write(move |session| {
+                    Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())
+                })
+                .unwrap()
         };
         register.clock.advance(jump);
-        assert_eq!(accepts(), jump < TimeDelta::days(2), "during a jump of {jump}");
+        assert_eq!(
+            accepts(),
+            jump < TimeDelta::days(2),
+            "during a jump of {jump}"
+        );
         register.write(|session| change(session, "0")).unwrap();
         register.clock.advance(-jump);
         assert!(accepts(), "after a jump of {jump}");
@@ -276,7 +378,10 @@ fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
             let provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
             Ok((provider.today(), provider.now()))
         });
-        assert_eq!(today.unwrap(), (register.store.now().date_naive(), register.store.now()));
+        assert_eq!(
+            today.unwrap(),
+            (register.store.now().date_naive(), register.store.now())
+        );
     }
 }
 
@@ -294,6 +399,9 @@ fn on_sqlite_no_process_dates_a_change_before_one_that_is_committed() {
     assert!(after >= before, "{after} is before {before}");
     // One that starts with a clock that was set back by minutes follows the clock.
     register.clock.advance(-TimeDelta::minutes(3));
-    let date = register.another_store().write_blocking(change("1")).unwrap();
+    let date = register
+        .another_store()
+        .write_blocking(change("1"))
+        .unwrap();
     assert!(date <= before + TimeDelta::milliseconds(2), "{date}");
 }

@@ -1,4 +1,5 @@
-//! That a commit is on the disk when it returns: asked of the very connections on which the store writes.
+//! That a commit is on the disk when it returns: asked of the very connections on which the store
+//! writes.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -17,14 +18,18 @@ const FULL: i32 = 2;
 
 /// The mode of the journal, and how commits wait for the disk.
 fn settings_on_sqlite(session: &mut Session<'_>) -> Result<(String, i32), StorageError> {
-    let DatabaseConnection::Sqlite(inner) = session.connection else { panic!("another database was opened") };
+    let DatabaseConnection::Sqlite(inner) = session.connection else {
+        panic!("another database was opened")
+    };
     let journal_mode = sql::<Text>("(SELECT journal_mode FROM pragma_journal_mode)");
     let synchronous = sql::<Integer>("(SELECT synchronous FROM pragma_synchronous)");
     Ok(diesel::select((journal_mode, synchronous)).get_result(inner)?)
 }
 
 fn setting_on_postgres(session: &mut Session<'_>) -> Result<String, StorageError> {
-    let DatabaseConnection::Postgres(inner) = session.connection else { panic!("another database was opened") };
+    let DatabaseConnection::Postgres(inner) = session.connection else {
+        panic!("another database was opened")
+    };
     Ok(diesel::select(sql::<Text>("current_setting('synchronous_commit')")).get_result(inner)?)
 }
 
@@ -34,7 +39,13 @@ fn the_writer_of_sqlite_waits_for_the_disk_also_on_the_connection_after_a_lost_o
     let expected = ("wal".to_owned(), FULL);
     assert_eq!(register.write(settings_on_sqlite).unwrap(), expected);
     let lost: Result<(), _> = register.write(|_| panic!("as the test wants"));
-    assert!(matches!(lost, Err(StorageError::Database(DatabaseError::JobPanicked))), "{lost:?}");
+    assert!(
+        matches!(
+            lost,
+            Err(StorageError::Database(DatabaseError::JobPanicked))
+        ),
+        "{lost:?}"
+    );
     assert_eq!(register.write(settings_on_sqlite).unwrap(), expected);
 }
 
@@ -48,8 +59,14 @@ fn commits_on_postgres_wait_for_the_disk_whatever_the_default_is() {
         return;
     }
     let register = Register::new();
-    // Each default, and what it comes to. All but off wait for the disk, and are for the operator to choose.
-    for (default, expected) in [("off", "on"), ("on", "on"), ("local", "local"), ("remote_apply", "remote_apply")] {
+    // Each default, and what it comes to. All but off wait for the disk, and are for the operator
+    // to choose.
+    for (default, expected) in [
+        ("off", "on"),
+        ("on", "on"),
+        ("local", "local"),
+        ("remote_apply", "remote_apply"),
+    ] {
         let alter = format!(
             "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = {default}', current_database()); END $$"
         );
@@ -57,6 +74,9 @@ fn commits_on_postgres_wait_for_the_disk_whatever_the_default_is() {
         let store = Store::open(register.url(), StoreOptions::default()).unwrap();
         let seen = store.write_blocking(setting_on_postgres).unwrap();
         // Behind a pooler the session may be older than the default.
-        assert!(seen == expected || (is_pooled(&register) && seen != "off"), "by default {default}: {seen}");
+        assert!(
+            seen == expected || (is_pooled(&register) && seen != "off"),
+            "by default {default}: {seen}"
+        );
     }
 }

@@ -38,7 +38,11 @@ impl From<StorageError> for Failure {
 
 impl JobError for Failure {
     fn of_the_store(&self) -> Option<&StorageError> {
-        if let Self::Storage(error) = self { Some(error) } else { None }
+        if let Self::Storage(error) = self {
+            Some(error)
+        } else {
+            None
+        }
     }
 }
 
@@ -67,8 +71,16 @@ impl Grouped {
         }
         let register = Register::with_provider();
         let store = Store::open(register.url(), options).unwrap();
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
-        Some(Self { register, store, runtime })
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_time()
+            .build()
+            .unwrap();
+        Some(Self {
+            register,
+            store,
+            runtime,
+        })
     }
 
     fn stats(&self) -> WriterStats {
@@ -76,11 +88,16 @@ impl Grouped {
     }
 
     /// Begins a write that may share a transaction, for the provider.
-    fn begin(&self, mut job: impl FnMut(&mut ProviderSession<'_>) -> Answer + Send + 'static) -> JoinHandle<Answer> {
+    fn begin(
+        &self,
+        mut job: impl FnMut(&mut ProviderSession<'_>) -> Answer + Send + 'static,
+    ) -> JoinHandle<Answer> {
         let store = self.store.clone();
-        let write =
-            move |session: &mut Session<'_>| job(&mut session.open_provider(UKPRN, Cause::of("test"))?.unwrap());
-        self.runtime.spawn(async move { store.write_in_group(write).await })
+        let write = move |session: &mut Session<'_>| {
+            job(&mut session.open_provider(UKPRN, Cause::of("test"))?.unwrap())
+        };
+        self.runtime
+            .spawn(async move { store.write_in_group(write).await })
     }
 
     /// Begins a write by which the next ones are held up.
@@ -97,7 +114,10 @@ impl Grouped {
     }
 
     /// Begins a write that is in the next group.
-    fn begin_next(&self, job: impl FnMut(&mut ProviderSession<'_>) -> Answer + Send + 'static) -> JoinHandle<Answer> {
+    fn begin_next(
+        &self,
+        job: impl FnMut(&mut ProviderSession<'_>) -> Answer + Send + 'static,
+    ) -> JoinHandle<Answer> {
         let before = self.store.database.group_queue().0;
         let answer = self.begin(job);
         self.wait_until(|| self.store.database.group_queue().0 > before);
@@ -119,7 +139,9 @@ impl Grouped {
     /// The last names of the trainees that were kept, in their order.
     fn kept(&self) -> Vec<String> {
         let read = self.register.read(|session| {
-            let ids = trainees::table.select(trainees::trainee_id).order(trainees::trainee_id);
+            let ids = trainees::table
+                .select(trainees::trainee_id)
+                .order(trainees::trainee_id);
             Ok(ids.load::<String>(session.connection)?)
         });
         read.unwrap()
@@ -155,7 +177,10 @@ fn insert(id: &str, session: &mut ProviderSession<'_>) -> Answer {
 
 /// Registers somebody unless there is one of the same name.
 fn insert_if_new(id: &str, name: &str, session: &mut ProviderSession<'_>) -> Answer {
-    let trainee = Trainee { last_name: Some(name.to_owned()), ..trainee(id, session) };
+    let trainee = Trainee {
+        last_name: Some(name.to_owned()),
+        ..trainee(id, session)
+    };
     if !session.duplicates_of(&trainee)?.is_empty() {
         return Err(Failure::Refused);
     }
@@ -164,7 +189,12 @@ fn insert_if_new(id: &str, name: &str, session: &mut ProviderSession<'_>) -> Ans
 
 #[test]
 fn writes_that_come_at_the_same_time_share_a_commit_and_its_round_trips() {
-    let Some(grouped) = Grouped::with(StoreOptions { writers: 1, ..StoreOptions::default() }) else { return };
+    let Some(grouped) = Grouped::with(StoreOptions {
+        writers: 1,
+        ..StoreOptions::default()
+    }) else {
+        return;
+    };
     let of_connection = |count: fn(&PostgresConnection) -> u64| {
         let database = &grouped.store.database;
         let counted = database.with_writing_connection(|connection| match connection {
@@ -178,11 +208,16 @@ fn writes_that_come_at_the_same_time_share_a_commit_and_its_round_trips() {
     let begun = of_connection(|connection| u64::from(!connection.local_settings().is_empty()));
     let insert_together = |ids: &'static [&'static str]| {
         let running = grouped.occupy();
-        let writes: Vec<_> = ids.iter().map(|id| grouped.begin_next(move |session| insert(id, session))).collect();
+        let writes: Vec<_> = ids
+            .iter()
+            .map(|id| grouped.begin_next(move |session| insert(id, session)))
+            .collect();
         // What the one that holds them up commits is over before they begin.
         let before = grouped.stats();
         running.release(&grouped);
-        writes.into_iter().for_each(|write| grouped.answer(write).unwrap());
+        writes
+            .into_iter()
+            .for_each(|write| grouped.answer(write).unwrap());
         let after = grouped.stats();
         (after.groups - before.groups, after.jobs - before.jobs)
     };
@@ -190,7 +225,9 @@ fn writes_that_come_at_the_same_time_share_a_commit_and_its_round_trips() {
     assert_eq!(insert_together(&["a", "b", "c"]), (2, 4));
     let before = waited();
     let of_one = {
-        grouped.answer(grouped.begin(|session| insert("d", session))).unwrap();
+        grouped
+            .answer(grouped.begin(|session| insert("d", session)))
+            .unwrap();
         waited() - before
     };
     let before = waited();
@@ -202,10 +239,16 @@ fn writes_that_come_at_the_same_time_share_a_commit_and_its_round_trips() {
 
 #[test]
 fn refusal_that_has_written_nothing_leaves_the_others_in_their_group() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     let store = grouped.store.clone();
     let running = grouped.occupy();
-    let refused = grouped.runtime.spawn(async move { store.write_in_group(|_| Err::<(), _>(Failure::Refused)).await });
+    let refused = grouped.runtime.spawn(async move {
+        store
+            .write_in_group(|_| Err::<(), _>(Failure::Refused))
+            .await
+    });
     grouped.wait_until(|| grouped.store.database.group_queue().1);
     let kept = grouped.begin_next(|session| insert("a", session));
     let before = grouped.stats();
@@ -219,7 +262,9 @@ fn refusal_that_has_written_nothing_leaves_the_others_in_their_group() {
 
 #[test]
 fn what_one_does_that_is_refused_is_undone_and_what_the_others_do_is_kept() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     let running = grouped.occupy();
     let first = grouped.begin_next(|session| insert("a", session));
     let refused = grouped.begin_next(|session| {
@@ -235,7 +280,9 @@ fn what_one_does_that_is_refused_is_undone_and_what_the_others_do_is_kept() {
     assert!(matches!(grouped.answer(refused), Err(Failure::Refused)));
     assert!(matches!(
         grouped.answer(panicking),
-        Err(Failure::Storage(StorageError::Database(DatabaseError::JobPanicked)))
+        Err(Failure::Storage(StorageError::Database(
+            DatabaseError::JobPanicked
+        )))
     ));
     grouped.answer(first).unwrap();
     grouped.answer(last).unwrap();
@@ -245,14 +292,18 @@ fn what_one_does_that_is_refused_is_undone_and_what_the_others_do_is_kept() {
 
 #[test]
 fn panic_in_a_group_is_that_of_one() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     let running = grouped.occupy();
     let first = grouped.begin_next(|session| insert("a", session));
     let panicking = grouped.begin_next(|_| panic!("as the test wants"));
     running.release(&grouped);
     assert!(matches!(
         grouped.answer(panicking),
-        Err(Failure::Storage(StorageError::Database(DatabaseError::JobPanicked)))
+        Err(Failure::Storage(StorageError::Database(
+            DatabaseError::JobPanicked
+        )))
     ));
     grouped.answer(first).unwrap();
     assert_eq!(grouped.kept(), ["a"]);
@@ -260,21 +311,32 @@ fn panic_in_a_group_is_that_of_one() {
 
 #[test]
 fn of_two_in_a_group_who_are_the_same_person_one_is_registered() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     let running = grouped.occupy();
     let one = grouped.begin_next(|session| insert_if_new("a", "Ash", session));
     let same = grouped.begin_next(|session| insert_if_new("b", "ASH", session));
     let other = grouped.begin_next(|session| insert_if_new("c", "Birch", session));
     running.release(&grouped);
     let answers = [grouped.answer(one), grouped.answer(same)];
-    assert_eq!(answers.iter().filter(|answer| matches!(answer, Err(Failure::Refused))).count(), 1, "{answers:?}");
+    assert_eq!(
+        answers
+            .iter()
+            .filter(|answer| matches!(answer, Err(Failure::Refused)))
+            .count(),
+        1,
+        "{answers:?}"
+    );
     grouped.answer(other).unwrap();
     assert_eq!(grouped.kept().len(), 2);
 }
 
 #[test]
 fn write_whose_lock_another_transaction_holds_holds_up_no_other() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     // Another server is about to register the same person.
     let (release, released): (_, Receiver<()>) = channel();
     let (begin, begun) = channel();
@@ -305,7 +367,9 @@ fn write_whose_lock_another_transaction_holds_holds_up_no_other() {
 
 #[test]
 fn write_that_waits_too_long_for_a_group_is_run_by_itself() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     let running = grouped.occupy();
     let write = grouped.begin_next(|session| insert("a", session));
     grouped.answer(write).unwrap();
@@ -315,13 +379,24 @@ fn write_that_waits_too_long_for_a_group_is_run_by_itself() {
 
 #[test]
 fn write_that_gets_no_place_is_refused_and_not_run_later() {
-    let options = StoreOptions { writers: 1, place_wait: Duration::from_millis(100), ..StoreOptions::default() };
-    let Some(grouped) = Grouped::with(options) else { return };
+    let options = StoreOptions {
+        writers: 1,
+        place_wait: Duration::from_millis(100),
+        ..StoreOptions::default()
+    };
+    let Some(grouped) = Grouped::with(options) else {
+        return;
+    };
     let running = grouped.occupy();
     let write = grouped.begin_next(|session| insert("a", session));
     let refused = grouped.answer(write);
     assert!(
-        matches!(refused, Err(Failure::Storage(StorageError::Database(DatabaseError::PoolTimeout(_))))),
+        matches!(
+            refused,
+            Err(Failure::Storage(StorageError::Database(
+                DatabaseError::PoolTimeout(_)
+            )))
+        ),
         "{refused:?}"
     );
     running.release(&grouped);
@@ -331,13 +406,16 @@ fn write_that_gets_no_place_is_refused_and_not_run_later() {
 
 #[test]
 fn group_whose_connection_is_lost_before_its_commit_is_run_again_by_itself() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     let running = grouped.occupy();
     let first = grouped.begin_next(|session| insert("a", session));
     let runs = AtomicU32::new(0);
     let cutting = grouped.begin_next(move |session| {
         if runs.fetch_add(1, Ordering::SeqCst) == 0 {
-            let cut = sql_query("SELECT pg_terminate_backend(pg_backend_pid())").execute(session.connection);
+            let cut = sql_query("SELECT pg_terminate_backend(pg_backend_pid())")
+                .execute(session.connection);
             assert!(cut.is_err());
         }
         insert("b", session)
@@ -350,7 +428,9 @@ fn group_whose_connection_is_lost_before_its_commit_is_run_again_by_itself() {
 
 #[test]
 fn commit_whose_outcome_is_not_known_is_not_run_again() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     // A trigger that runs at the end of the transaction ends the connection.
     let mut connection = grouped.register.second_connection();
     sql_query("CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$")
@@ -372,7 +452,12 @@ fn commit_whose_outcome_is_not_known_is_not_run_again() {
     for write in writes {
         let answer = grouped.answer(write);
         assert!(
-            matches!(answer, Err(Failure::Storage(StorageError::Database(DatabaseError::OutcomeUnknown(_))))),
+            matches!(
+                answer,
+                Err(Failure::Storage(StorageError::Database(
+                    DatabaseError::OutcomeUnknown(_)
+                )))
+            ),
             "{answer:?}"
         );
     }
@@ -382,14 +467,25 @@ fn commit_whose_outcome_is_not_known_is_not_run_again() {
 
 #[test]
 fn store_that_has_settled_has_run_what_nobody_waits_for_any_more() {
-    let Some(grouped) = Grouped::new() else { return };
+    let Some(grouped) = Grouped::new() else {
+        return;
+    };
     let store = grouped.store.clone();
     grouped.runtime.block_on(async {
-        let write =
-            store.write_in_group(|session| insert("a", &mut session.open_provider(UKPRN, Cause::of("test"))?.unwrap()));
+        let write = store.write_in_group(|session| {
+            insert(
+                "a",
+                &mut session.open_provider(UKPRN, Cause::of("test"))?.unwrap(),
+            )
+        });
         let mut write = Box::pin(write);
         // The caller goes away when the write waits for a group.
-        assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(
+            write
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
         drop(write);
         store.drain().await.unwrap();
     });

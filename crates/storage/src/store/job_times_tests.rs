@@ -53,7 +53,9 @@ fn job_that_is_run_again_counts_each_run() {
         session.list_providers()?;
         runs += 1;
         if runs == 1 {
-            Err(StorageError::Database(DatabaseError::DateNotDue { wait: Duration::from_millis(2) }))
+            Err(StorageError::Database(DatabaseError::DateNotDue {
+                wait: Duration::from_millis(2),
+            }))
         } else {
             Ok(())
         }
@@ -67,7 +69,11 @@ fn job_that_is_run_again_counts_each_run() {
         let times = times_of(register.store.write_in_group(move |session| {
             session.add_provider(UKPRN, "A provider")?;
             runs += 1;
-            if runs == 1 { Err(StorageError::Database(DatabaseError::Collided)) } else { Ok(()) }
+            if runs == 1 {
+                Err(StorageError::Database(DatabaseError::Collided))
+            } else {
+                Ok(())
+            }
         }));
         assert_eq!(times.runs, 2);
     }
@@ -91,7 +97,11 @@ fn job_without_a_connection_has_only_waited() {
     }
     let register = Register::new();
     let patience = Duration::from_millis(500);
-    let options = StoreOptions { writers: 1, place_wait: patience, ..StoreOptions::default() };
+    let options = StoreOptions {
+        writers: 1,
+        place_wait: patience,
+        ..StoreOptions::default()
+    };
     let store = Store::open(register.url(), options).unwrap();
     // On a busy machine it may take longer to connect.
     while store.write_blocking(|_| Ok::<_, StorageError>(())).is_err() {}
@@ -100,14 +110,24 @@ fn job_without_a_connection_has_only_waited() {
     let holder = store.clone();
     let holding = std::thread::spawn(move || {
         block_on(holder.write(move |_| {
-            entered.send(()).map_err(|_| StorageError::Database(DatabaseError::Closed))?;
-            released.recv().map_err(|_| StorageError::Database(DatabaseError::Closed))
+            entered
+                .send(())
+                .map_err(|_| StorageError::Database(DatabaseError::Closed))?;
+            released
+                .recv()
+                .map_err(|_| StorageError::Database(DatabaseError::Closed))
         }))
     });
     has_entered.recv().unwrap();
     let times = times_of(store.write(|_| Ok::<_, StorageError>(())));
     assert!(times.wait >= patience, "{times:?}");
-    assert_eq!(times, JobTimes { wait: times.wait, ..JobTimes::default() });
+    assert_eq!(
+        times,
+        JobTimes {
+            wait: times.wait,
+            ..JobTimes::default()
+        }
+    );
     release.send(()).unwrap();
     holding.join().unwrap().unwrap();
 }

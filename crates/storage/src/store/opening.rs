@@ -12,7 +12,9 @@ use crate::testing::block_on;
 use crate::testing::filled::{connect, filled};
 
 fn refusal(url: &str) -> StorageError {
-    Store::open_existing(url, StoreOptions::default()).err().unwrap()
+    Store::open_existing(url, StoreOptions::default())
+        .err()
+        .unwrap()
 }
 
 #[test]
@@ -35,12 +37,19 @@ fn a_database_without_a_register_is_reported_and_left_as_it_is() {
         let database = Database::fresh_on(kind);
         if kind == Kind::Sqlite {
             // Somebody else's database, in the mode in which SQLite creates one.
-            let mut other = SqliteConnection::establish(database.url().strip_prefix("sqlite://").unwrap()).unwrap();
-            other.batch_execute("CREATE TABLE shoes (size INTEGER)").unwrap();
+            let mut other =
+                SqliteConnection::establish(database.url().strip_prefix("sqlite://").unwrap())
+                    .unwrap();
+            other
+                .batch_execute("CREATE TABLE shoes (size INTEGER)")
+                .unwrap();
         }
         let before = content(&database);
         let refused = refusal(database.url());
-        assert!(matches!(refused, StorageError::NoRegister { .. }), "{refused:?}");
+        assert!(
+            matches!(refused, StorageError::NoRegister { .. }),
+            "{refused:?}"
+        );
         assert!(content(&database) == before, "{kind:?} was changed");
     }
 }
@@ -54,8 +63,13 @@ fn a_database_that_cannot_hold_every_character_is_refused_and_left_as_it_is() {
     let (name, url) = other_database(&server, "latin1");
     let sql = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'");
     connect(server.url()).batch_execute(&sql).unwrap();
-    let refused = [Store::open(&url, StoreOptions::default()).err().unwrap(), refusal(&url)];
-    connect(server.url()).batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)")).unwrap();
+    let refused = [
+        Store::open(&url, StoreOptions::default()).err().unwrap(),
+        refusal(&url),
+    ];
+    connect(server.url())
+        .batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)"))
+        .unwrap();
     for refused in refused {
         let StorageError::Database(DatabaseError::DatabaseEncoding { encoding }) = &refused else {
             panic!("{refused:?}")
@@ -65,19 +79,30 @@ fn a_database_that_cannot_hold_every_character_is_refused_and_left_as_it_is() {
     }
 }
 
-/// A register on a server of PostgreSQL that is reached directly: a pooler leaves the role and its settings to others.
+/// A register on a server of PostgreSQL that is reached directly: a pooler leaves the role and its
+/// settings to others.
 fn register_of_a_role() -> Option<Database> {
-    let is_pooled = std::env::var(VARIANT_VARIABLE).is_ok_and(|variant| variant.starts_with("pgbouncer"));
+    let is_pooled =
+        std::env::var(VARIANT_VARIABLE).is_ok_and(|variant| variant.starts_with("pgbouncer"));
     (kinds().contains(&Kind::Postgres) && !is_pooled).then(|| filled(Kind::Postgres, 3))
 }
 
 fn name_of(database: &Database) -> &str {
-    database.url().rsplit_once('/').unwrap().1.split('?').next().unwrap()
+    database
+        .url()
+        .rsplit_once('/')
+        .unwrap()
+        .1
+        .split('?')
+        .next()
+        .unwrap()
 }
 
 #[test]
 fn search_path_of_the_role_leads_nowhere_else() {
-    let Some(database) = register_of_a_role() else { return };
+    let Some(database) = register_of_a_role() else {
+        return;
+    };
     let name = name_of(&database);
     let sql = format!("CREATE SCHEMA other; ALTER DATABASE {name} SET search_path = other");
     connect(database.url()).batch_execute(&sql).unwrap();
@@ -89,54 +114,84 @@ fn search_path_of_the_role_leads_nowhere_else() {
 
 #[test]
 fn register_in_another_schema_is_reported_and_none_is_made_beside_it() {
-    let Some(database) = register_of_a_role() else { return };
-    connect(database.url()).batch_execute("ALTER SCHEMA public RENAME TO other; CREATE SCHEMA public").unwrap();
+    let Some(database) = register_of_a_role() else {
+        return;
+    };
+    connect(database.url())
+        .batch_execute("ALTER SCHEMA public RENAME TO other; CREATE SCHEMA public")
+        .unwrap();
     let refused = refusal(database.url());
-    assert!(matches!(&refused, StorageError::OtherSchema { schema } if schema == "other"), "{refused:?}");
+    assert!(
+        matches!(&refused, StorageError::OtherSchema { schema } if schema == "other"),
+        "{refused:?}"
+    );
     let store = Store::open(database.url(), StoreOptions::default()).unwrap();
-    assert!(matches!(store.migrate(), Err(StorageError::OtherSchema { .. })));
+    assert!(matches!(
+        store.migrate(),
+        Err(StorageError::OtherSchema { .. })
+    ));
     // As the message says.
-    let mark = if database.url().contains('?') { '&' } else { '?' };
+    let mark = if database.url().contains('?') {
+        '&'
+    } else {
+        '?'
+    };
     let url = format!("{}{mark}options=-c%20search_path%3Dother", database.url());
     Store::open_existing(&url, StoreOptions::default()).unwrap();
 }
 
 #[test]
 fn missing_permission_is_a_fault_that_names_the_table() {
-    let Some(database) = register_of_a_role() else { return };
+    let Some(database) = register_of_a_role() else {
+        return;
+    };
     let role = format!("{}_role", name_of(&database));
     let mut owner = connect(database.url());
     let grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public";
     owner
-        .batch_execute(&format!("CREATE ROLE {role} LOGIN; {grant} TO {role}; REVOKE INSERT ON providers FROM {role}"))
+        .batch_execute(&format!(
+            "CREATE ROLE {role} LOGIN; {grant} TO {role}; REVOKE INSERT ON providers FROM {role}"
+        ))
         .unwrap();
     let (scheme, rest) = database.url().split_once("://").unwrap();
     let url = format!("{scheme}://{role}@{}", rest.split_once('@').unwrap().1);
     let store = Store::open_existing(&url, StoreOptions::default()).unwrap();
-    let refused = block_on(store.write(|session| session.add_provider("10000009", "Dogwood"))).unwrap_err();
+    let refused =
+        block_on(store.write(|session| session.add_provider("10000009", "Dogwood"))).unwrap_err();
     let fault = "permission denied for table providers (SQLSTATE 42501)";
     assert!(
         matches!(&refused, StorageError::Database(DatabaseError::DatabaseFault(reason)) if **reason == *fault),
         "{refused:?}"
     );
     assert!(block_on(store.probe().ask()).is_err());
-    owner.batch_execute(&format!("GRANT INSERT ON providers TO {role}")).unwrap();
+    owner
+        .batch_execute(&format!("GRANT INSERT ON providers TO {role}"))
+        .unwrap();
     block_on(store.write(|session| session.add_provider("10000009", "Dogwood"))).unwrap();
-    owner.batch_execute(&format!("REVOKE SELECT ON trainees FROM {role}")).unwrap();
+    owner
+        .batch_execute(&format!("REVOKE SELECT ON trainees FROM {role}"))
+        .unwrap();
     assert!(
         matches!(block_on(store.probe().ask()), Err(StorageError::Database(DatabaseError::DatabaseFault(reason))) if reason.contains("trainees"))
     );
     drop(store);
-    owner.batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
+    owner
+        .batch_execute(&format!("DROP OWNED BY {role}; DROP ROLE {role}"))
+        .unwrap();
 }
 
 /// The name and the URL of another database of the same server.
 fn other_database(database: &Database, suffix: &str) -> (String, String) {
     let url = database.url();
-    let (address, parameters) = url.split_once('?').map_or((url, ""), |(address, parameters)| (address, parameters));
+    let (address, parameters) = url
+        .split_once('?')
+        .map_or((url, ""), |(address, parameters)| (address, parameters));
     let name = address.rsplit('/').next().unwrap();
     let other = format!("{name}_{suffix}");
-    let url = format!("{}{other}?{parameters}", address.strip_suffix(name).unwrap());
+    let url = format!(
+        "{}{other}?{parameters}",
+        address.strip_suffix(name).unwrap()
+    );
     (other, url)
 }
 
@@ -144,7 +199,10 @@ fn other_database(database: &Database, suffix: &str) -> (String, String) {
 fn content(database: &Database) -> Vec<u8> {
     match database.url().strip_prefix("sqlite://") {
         Some(file) => std::fs::read(file).unwrap(),
-        None => catalog::tables(&mut connect(database.url())).unwrap().join(" ").into_bytes(),
+        None => catalog::tables(&mut connect(database.url()))
+            .unwrap()
+            .join(" ")
+            .into_bytes(),
     }
 }
 
@@ -161,7 +219,9 @@ fn an_older_schema_is_reported_and_left_as_it_is() {
             .unwrap();
         let before = catalog::tables(&mut connection).unwrap();
         let refused = refusal(database.url());
-        let StorageError::SchemaOlder { migration, .. } = &refused else { panic!("{refused:?}") };
+        let StorageError::SchemaOlder { migration, .. } = &refused else {
+            panic!("{refused:?}")
+        };
         assert_eq!(migration, "2026-11-26-000001_register");
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         bring_to(&mut connection, Goal::Newest).unwrap();

@@ -32,13 +32,21 @@ impl Measured {
             return None;
         }
         let register = Register::with_provider();
-        register.write(|session| session.ensure_sandbox_organisations()).unwrap();
+        register
+            .write(|session| session.ensure_sandbox_organisations())
+            .unwrap();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
         let digest = TokenDigest::of(token.reveal());
-        let measured = Self { register, digest: digest.clone() };
-        let recorded = measured
-            .register
-            .write(move |session| session.authenticate(&digest, Cause::of("test"))?.unwrap().record_token_use());
+        let measured = Self {
+            register,
+            digest: digest.clone(),
+        };
+        let recorded = measured.register.write(move |session| {
+            session
+                .authenticate(&digest, Cause::of("test"))?
+                .unwrap()
+                .record_token_use()
+        });
         recorded.unwrap();
         Some(measured)
     }
@@ -46,11 +54,17 @@ impl Measured {
     /// Registers the trainee with the number 0.
     fn register_trainee(&self) {
         let (digest, urn) = (self.digest.clone(), first_school(self));
-        self.register.write(move |session| register_at(session, &digest, 0, None, &urn)).unwrap();
+        self.register
+            .write(move |session| register_at(session, &digest, 0, None, &urn))
+            .unwrap();
     }
 
     /// How often a job waits when it is run for the third time.
-    fn round_trips(&self, access: Access, mut job: impl FnMut(&mut Session<'_>, usize) -> Answer) -> u64 {
+    fn round_trips(
+        &self,
+        access: Access,
+        mut job: impl FnMut(&mut Session<'_>, usize) -> Answer,
+    ) -> u64 {
         let store = &self.register.store;
         let connections = match access {
             Access::Write => store.database.connections().for_writing(),
@@ -90,8 +104,15 @@ fn trainee(number: usize, school_id: i64, now: DateTime<Utc>) -> Trainee {
     }
 }
 
-/// Registers a trainee as a request does: with the school that it names, and kept under a key if it has one.
-fn register_at(session: &mut Session<'_>, digest: &TokenDigest, number: usize, key: Option<&str>, urn: &str) -> Answer {
+/// Registers a trainee as a request does: with the school that it names, and kept under a key if it
+/// has one.
+fn register_at(
+    session: &mut Session<'_>,
+    digest: &TokenDigest,
+    number: usize,
+    key: Option<&str>,
+    urn: &str,
+) -> Answer {
     let mut provider = session.authenticate(digest, Cause::of("test"))?.unwrap();
     provider.record_token_use()?;
     if let Some(key) = key {
@@ -102,28 +123,47 @@ fn register_at(session: &mut Session<'_>, digest: &TokenDigest, number: usize, k
     assert!(provider.duplicates_of(&trainee)?.is_empty());
     provider.insert_trainee(&trainee)?;
     if let Some(key) = key {
-        provider.keep_reply(key, "digest", &StoredReply { status: 201, headers: Vec::new(), body: String::new() })?;
+        provider.keep_reply(
+            key,
+            "digest",
+            &StoredReply {
+                status: 201,
+                headers: Vec::new(),
+                body: String::new(),
+            },
+        )?;
     }
     Ok(())
 }
 
 fn first_school(measured: &Measured) -> String {
-    let found = measured.register.read(|session| session.first_organisations(1)).unwrap();
+    let found = measured
+        .register
+        .read(|session| session.first_organisations(1))
+        .unwrap();
     found.schools[0].urn.clone()
 }
 
 #[test]
 fn look_up_by_key_is_one_round_trip() {
-    let Some(measured) = Measured::new() else { return };
+    let Some(measured) = Measured::new() else {
+        return;
+    };
     measured.register_trainee();
     let shown = measured.round_trips(Access::LookUp, |session, _| {
         let cause = Cause::of("test");
-        let mut provider = session.authenticate_to_show(&measured.digest, cause, "trainee 0")?.unwrap();
+        let mut provider = session
+            .authenticate_to_show(&measured.digest, cause, "trainee 0")?
+            .unwrap();
         assert!(provider.show_trainee("trainee 0")?.is_some());
         Ok(())
     });
     let authenticated = measured.round_trips(Access::LookUp, |session, _| {
-        assert!(session.authenticate(&measured.digest, Cause::of("test"))?.is_some());
+        assert!(
+            session
+                .authenticate(&measured.digest, Cause::of("test"))?
+                .is_some()
+        );
         Ok(())
     });
     assert_eq!((shown, authenticated), (1, 1));
@@ -131,48 +171,98 @@ fn look_up_by_key_is_one_round_trip() {
 
 #[test]
 fn page_of_a_list_is_two_round_trips_and_of_a_few_of_many_four() {
-    let Some(measured) = Measured::new() else { return };
+    let Some(measured) = Measured::new() else {
+        return;
+    };
     measured.register_trainee();
     let listed = |page: i64, has_trn: Option<bool>| {
         measured.round_trips(Access::Read, |session, _| {
-            let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+            let mut provider = session
+                .authenticate(&measured.digest, Cause::of("test"))?
+                .unwrap();
             let (cycle, status, since, order) = (2025, None, None, Order::NewestFirst);
-            let listing = Listing { cycle, status, since, has_trn, order, page, per_page: 1 };
+            let listing = Listing {
+                cycle,
+                status,
+                since,
+                has_trn,
+                order,
+                page,
+                per_page: 1,
+            };
             let found = provider.list_trainees(&listing)?;
-            assert_eq!((found.total, found.trainees.len() as i64), (1, i64::from(page == 1)));
+            assert_eq!(
+                (found.total, found.trainees.len() as i64),
+                (1, i64::from(page == 1))
+            );
             Ok(())
         })
     };
     // Behind the end of a list there is nothing to read.
-    assert_eq!((listed(1, None), listed(2, None), listed(1_000_000, None), listed(1, Some(false))), (2, 2, 2, 4));
+    assert_eq!(
+        (
+            listed(1, None),
+            listed(2, None),
+            listed(1_000_000, None),
+            listed(1, Some(false))
+        ),
+        (2, 2, 2, 4)
+    );
 }
 
 #[test]
 fn changes_and_a_page_behind_a_cursor_are_two_round_trips() {
-    let Some(measured) = Measured::new() else { return };
+    let Some(measured) = Measured::new() else {
+        return;
+    };
     let urn = first_school(&measured);
     for number in 0..3 {
         let (digest, urn) = (measured.digest.clone(), urn.clone());
-        measured.register.write(move |session| register_at(session, &digest, number, None, &urn)).unwrap();
+        measured
+            .register
+            .write(move |session| register_at(session, &digest, number, None, &urn))
+            .unwrap();
     }
     let (cycle, status, since, has_trn, order) = (2025, None, None, None, Order::NewestFirst);
-    let listing = Listing { cycle, status, since, has_trn, order, page: 1, per_page: 1 };
+    let listing = Listing {
+        cycle,
+        status,
+        since,
+        has_trn,
+        order,
+        page: 1,
+        per_page: 1,
+    };
     let mut cursor = None;
     measured.round_trips(Access::Read, |session, _| {
-        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        let mut provider = session
+            .authenticate(&measured.digest, Cause::of("test"))?
+            .unwrap();
         cursor = provider.list_trainees(&listing)?.next;
         Ok(())
     });
     let cursor = cursor.unwrap();
     let page = measured.round_trips(Access::Read, |session, _| {
-        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
+        let mut provider = session
+            .authenticate(&measured.digest, Cause::of("test"))?
+            .unwrap();
         let page = provider.continue_list(&listing, cursor.clone())?.unwrap();
         assert!(page.trainees.len() == 1 && page.next.is_some());
         Ok(())
     });
     let changes = measured.round_trips(Access::Read, |session, _| {
-        let mut provider = session.authenticate(&measured.digest, Cause::of("test"))?.unwrap();
-        assert!(provider.changes(ChangeQuery { after: None, limit: 10, settled: Settled::default() })?.is_some());
+        let mut provider = session
+            .authenticate(&measured.digest, Cause::of("test"))?
+            .unwrap();
+        assert!(
+            provider
+                .changes(ChangeQuery {
+                    after: None,
+                    limit: 10,
+                    settled: Settled::default()
+                })?
+                .is_some()
+        );
         Ok(())
     });
     assert_eq!((page, changes), (2, 2));
@@ -180,27 +270,44 @@ fn changes_and_a_page_behind_a_cursor_are_two_round_trips() {
 
 #[test]
 fn registration_is_four_round_trips_with_an_idempotency_key_five() {
-    let Some(measured) = Measured::new() else { return };
+    let Some(measured) = Measured::new() else {
+        return;
+    };
     let urn = first_school(&measured);
-    let plain =
-        measured.round_trips(Access::Write, |session, run| register_at(session, &measured.digest, run, None, &urn));
+    let plain = measured.round_trips(Access::Write, |session, run| {
+        register_at(session, &measured.digest, run, None, &urn)
+    });
     let keyed = measured.round_trips(Access::Write, |session, run| {
-        register_at(session, &measured.digest, 10 + run, Some(&format!("key {run}")), &urn)
+        register_at(
+            session,
+            &measured.digest,
+            10 + run,
+            Some(&format!("key {run}")),
+            &urn,
+        )
     });
     assert_eq!((plain, keyed), (4, 5));
 }
 
 #[test]
 fn update_is_four_round_trips() {
-    let Some(measured) = Measured::new() else { return };
+    let Some(measured) = Measured::new() else {
+        return;
+    };
     let urn = first_school(&measured);
     measured.register_trainee();
     let updated = measured.round_trips(Access::Write, |session, run| {
-        let mut provider = session.authenticate_to_change(&measured.digest, Cause::of("test"), "trainee 0")?.unwrap();
+        let mut provider = session
+            .authenticate_to_change(&measured.digest, Cause::of("test"), "trainee 0")?
+            .unwrap();
         let stored = provider.find_trainee("trainee 0")?.unwrap();
         provider.organisations(std::slice::from_ref(&urn), &[], &[])?;
         let now = Some(provider.change_date());
-        let changed = Trainee { last_name: Some(format!("Beech {run}")), updated_at: now, ..stored.record.clone() };
+        let changed = Trainee {
+            last_name: Some(format!("Beech {run}")),
+            updated_at: now,
+            ..stored.record.clone()
+        };
         provider.update_trainee(&stored, &changed)
     });
     assert_eq!(updated, 4);
@@ -208,11 +315,17 @@ fn update_is_four_round_trips() {
 
 #[test]
 fn removing_old_replies_is_three_round_trips_and_adding_usage_one_whatever_their_number() {
-    let Some(measured) = Measured::new() else { return };
+    let Some(measured) = Measured::new() else {
+        return;
+    };
     for number in 0..60 {
         let digest = measured.digest.clone();
         let keep = move |session: &mut Session<'_>| {
-            let reply = StoredReply { status: 201, headers: Vec::new(), body: String::new() };
+            let reply = StoredReply {
+                status: 201,
+                headers: Vec::new(),
+                body: String::new(),
+            };
             let mut provider = session.authenticate(&digest, Cause::of("test"))?.unwrap();
             provider.keep_reply(&format!("key {number}"), "digest", &reply)
         };
@@ -226,14 +339,26 @@ fn removing_old_replies_is_three_round_trips_and_adding_usage_one_whatever_their
     let usage = usage_of(50);
     let added = measured.round_trips(Access::Write, |session, _| session.add_usage(&usage));
     assert_eq!((removed, added), (3, 1));
-    let totals = measured.register.read(|session| session.usage_since(usage.requests[0].day)).unwrap();
-    assert_eq!(totals.iter().map(|total| total.requests).collect::<Vec<_>>(), [3; 50]);
+    let totals = measured
+        .register
+        .read(|session| session.usage_since(usage.requests[0].day))
+        .unwrap();
+    assert_eq!(
+        totals
+            .iter()
+            .map(|total| total.requests)
+            .collect::<Vec<_>>(),
+        [3; 50]
+    );
 }
 
 /// One request to each of so many endpoints.
 fn usage_of(endpoints: usize) -> UsageBatch {
     let at = "2026-03-02T12:00:00Z".parse().unwrap();
-    let seen = Seen { at, request_id: "request".into() };
+    let seen = Seen {
+        at,
+        request_id: "request".into(),
+    };
     let count = |number| UsageCount {
         day: at.date_naive(),
         total: UsageTotal {
@@ -246,12 +371,17 @@ fn usage_of(endpoints: usize) -> UsageBatch {
             last: seen.clone(),
         },
     };
-    UsageBatch { requests: (0..endpoints).map(count).collect(), ..UsageBatch::default() }
+    UsageBatch {
+        requests: (0..endpoints).map(count).collect(),
+        ..UsageBatch::default()
+    }
 }
 
 #[test]
 fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
-    let Some(measured) = Measured::new() else { return };
+    let Some(measured) = Measured::new() else {
+        return;
+    };
     let store = &measured.register.store;
     let digest = measured.digest.clone();
     let see = |store: &Store| {
@@ -264,18 +394,30 @@ fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
     // The token becomes known to both pools.
     assert!(see(store).unwrap());
     let (known, school) = (digest.clone(), urn.clone());
-    store.write_blocking(move |session| register_at(session, &known, 0, None, &school)).unwrap();
-    store.write_blocking(|session| session.revoke_token(1, Actor::operator("operator")).map(drop)).unwrap();
+    store
+        .write_blocking(move |session| register_at(session, &known, 0, None, &school))
+        .unwrap();
+    store
+        .write_blocking(|session| {
+            session
+                .revoke_token(1, Actor::operator("operator"))
+                .map(drop)
+        })
+        .unwrap();
     assert!(!see(store).unwrap());
-    let refused = store.write_blocking(move |session| match session.authenticate(&digest, Cause::of("test"))? {
-        Some(mut provider) => {
-            let now = provider.change_date();
-            provider.insert_trainee(&trainee(1, 1, now))?;
-            Ok::<_, StorageError>(true)
+    let refused = store.write_blocking(move |session| {
+        match session.authenticate(&digest, Cause::of("test"))? {
+            Some(mut provider) => {
+                let now = provider.change_date();
+                provider.insert_trainee(&trainee(1, 1, now))?;
+                Ok::<_, StorageError>(true)
+            }
+            None => Ok(false),
         }
-        None => Ok(false),
     });
     assert!(!refused.unwrap());
-    let trainees = trainees::table.count().get_result::<i64>(&mut measured.register.second_connection());
+    let trainees = trainees::table
+        .count()
+        .get_result::<i64>(&mut measured.register.second_connection());
     assert_eq!(trainees.unwrap(), 1);
 }

@@ -21,15 +21,29 @@ fn the_queries_of_a_read_see_one_snapshot() {
         })
         .unwrap();
     assert_eq!((before, after), (0, 0));
-    assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
+    assert_eq!(
+        register
+            .read(|session| session.list_providers())
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[test]
 fn a_read_cannot_write() {
     let register = Register::new();
     let refused = register.read(|session| session.add_provider(UKPRN, "A provider"));
-    assert!(matches!(refused, Err(StorageError::Database(DatabaseError::ReadOnly(_)))), "{refused:?}");
-    register.write(|session| session.add_provider(UKPRN, "A provider")).unwrap();
+    assert!(
+        matches!(
+            refused,
+            Err(StorageError::Database(DatabaseError::ReadOnly(_)))
+        ),
+        "{refused:?}"
+    );
+    register
+        .write(|session| session.add_provider(UKPRN, "A provider"))
+        .unwrap();
 }
 
 #[test]
@@ -37,23 +51,44 @@ fn a_panicking_read_fails_and_the_pool_goes_on() {
     let register = Register::new();
     for _ in 0..3 {
         let answer: Result<(), _> = register.read(|_| panic!("as the test wants"));
-        assert!(matches!(answer, Err(StorageError::Database(DatabaseError::JobPanicked))));
+        assert!(matches!(
+            answer,
+            Err(StorageError::Database(DatabaseError::JobPanicked))
+        ));
     }
-    assert!(register.read(|session| session.list_providers()).unwrap().is_empty());
+    assert!(
+        register
+            .read(|session| session.list_providers())
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
 fn a_store_that_has_settled_has_done_what_nobody_waits_for_any_more() {
     let register = Register::new();
     block_on(async {
-        let write = register.store.write(|session| session.add_provider(UKPRN, "A provider"));
+        let write = register
+            .store
+            .write(|session| session.add_provider(UKPRN, "A provider"));
         // The caller goes away when the job stands in the queue, or runs.
         let mut write = Box::pin(write);
-        assert!(write.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(
+            write
+                .as_mut()
+                .poll(&mut Context::from_waker(Waker::noop()))
+                .is_pending()
+        );
         drop(write);
         register.store.drain().await.unwrap();
     });
-    assert_eq!(register.read(|session| session.list_providers()).unwrap().len(), 1);
+    assert_eq!(
+        register
+            .read(|session| session.list_providers())
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[test]
@@ -64,7 +99,8 @@ fn migrating_again_changes_nothing() {
 
 #[test]
 fn servers_that_start_together_migrate_once() {
-    let migrate = |url: &str| Store::open(url, StoreOptions::default()).and_then(|store| store.migrate());
+    let migrate =
+        |url: &str| Store::open(url, StoreOptions::default()).and_then(|store| store.migrate());
     let all = migrate(Database::fresh().url()).unwrap();
     let database = Database::fresh();
     let servers: Vec<_> = (0..4)
@@ -73,7 +109,10 @@ fn servers_that_start_together_migrate_once() {
             std::thread::spawn(move || migrate(&url))
         })
         .collect();
-    let applied: Vec<_> = servers.into_iter().map(|server| server.join().unwrap().unwrap()).collect();
+    let applied: Vec<_> = servers
+        .into_iter()
+        .map(|server| server.join().unwrap().unwrap())
+        .collect();
     // Those that run outside a transaction divide the others, and another server may go on there.
     assert_eq!(applied.iter().sum::<usize>(), all, "{applied:?}");
 }
@@ -86,12 +125,19 @@ fn job_that_waits_for_a_lock_in_vain_ends_before_its_connection_has_to_be_given_
     let register = Register::with_provider();
     let before = register.store.stats().connections;
     let mut holding = register.second_connection();
-    holding.batch_execute("BEGIN; SELECT * FROM providers FOR UPDATE").unwrap();
+    holding
+        .batch_execute("BEGIN; SELECT * FROM providers FOR UPDATE")
+        .unwrap();
     let rename = |session: &mut Session<'_>| {
-        diesel::update(providers::table).set(providers::name.eq("Other")).execute(session.connection)?;
+        diesel::update(providers::table)
+            .set(providers::name.eq("Other"))
+            .execute(session.connection)?;
         Ok(())
     };
     let refused: Result<(), StorageError> = block_on(register.store.write(rename));
-    assert!(matches!(refused, Err(StorageError::Database(DatabaseError::Busy))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(StorageError::Database(DatabaseError::Busy))),
+        "{refused:?}"
+    );
     assert_eq!(register.store.stats().connections, before.max(1));
 }

@@ -1,6 +1,7 @@
 //! What a group of writes promises: each job is kept and confirmed, or lost and reported as lost.
 //!
-//! The writer is blocked by a job that waits for a channel, so that what stands behind it is known to form one group.
+//! The writer is blocked by a job that waits for a channel, so that what stands behind it is known
+//! to form one group.
 
 use std::sync::mpsc;
 
@@ -25,7 +26,8 @@ use crate::testing::{Queued, Register, UKPRN, block_on};
 
 type Answer<T> = Result<T, StorageError>;
 
-/// Stops the writer's thread inside a job until it is released. The job is the first of the next group.
+/// Stops the writer's thread inside a job until it is released. The job is the first of the next
+/// group.
 struct Hold {
     release: mpsc::Sender<()>,
     held: Queued<Answer<()>>,
@@ -59,7 +61,11 @@ fn queue<T: Send + 'static>(
 }
 
 fn add(number: usize) -> impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static {
-    move |session| session.add_provider(&format!("{:08}", 10_000_000 + number), "A provider").map(drop)
+    move |session| {
+        session
+            .add_provider(&format!("{:08}", 10_000_000 + number), "A provider")
+            .map(drop)
+    }
 }
 
 /// The UKPRNs that another connection sees, as numbers of [`add`].
@@ -69,14 +75,21 @@ fn kept(register: &Register) -> Vec<usize> {
         .order(providers::ukprn)
         .load(&mut register.second_connection())
         .unwrap();
-    ukprns.iter().map(|ukprn| ukprn.parse::<usize>().unwrap() - 10_000_000).collect()
+    ukprns
+        .iter()
+        .map(|ukprn| ukprn.parse::<usize>().unwrap() - 10_000_000)
+        .collect()
 }
 
 fn is_group_lost(answer: &Answer<()>) -> bool {
-    matches!(answer, Err(StorageError::Database(DatabaseError::GroupLost(_))))
+    matches!(
+        answer,
+        Err(StorageError::Database(DatabaseError::GroupLost(_)))
+    )
 }
 
-/// Runs `culprit` between two neighbours in one group and returns the answers of all four jobs, the holder's first.
+/// Runs `culprit` between two neighbours in one group and returns the answers of all four jobs, the
+/// holder's first.
 fn run_between_neighbours(
     register: &Register,
     culprit: impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static,
@@ -85,12 +98,20 @@ fn run_between_neighbours(
     let before = queue(&register.store, add(1));
     let culprit = queue(&register.store, culprit);
     let after = queue(&register.store, add(3));
-    [hold.release(), before.answer(), culprit.answer(), after.answer()]
+    [
+        hold.release(),
+        before.answer(),
+        culprit.answer(),
+        after.answer(),
+    ]
 }
 
-/// A culprit that breaks the group takes those with it that ran before; those behind it are served by the next group,
-/// on a new connection.
-fn assert_that_the_group_is_lost_and_the_store_goes_on(register: &Register, answers: &[Answer<()>; 4]) {
+/// A culprit that breaks the group takes those with it that ran before; those behind it are served
+/// by the next group, on a new connection.
+fn assert_that_the_group_is_lost_and_the_store_goes_on(
+    register: &Register,
+    answers: &[Answer<()>; 4],
+) {
     let [held, before, culprit, after] = answers;
     assert!(is_group_lost(held), "{held:?}");
     assert!(is_group_lost(before), "{before:?}");
@@ -107,14 +128,22 @@ fn assert_that_the_group_is_lost_and_the_store_goes_on(register: &Register, answ
 fn waiting_jobs_share_one_commit() {
     let register = Register::on_sqlite();
     let hold = Hold::of(&register.store);
-    let waiting: Vec<_> = (0..40).map(|number| queue(&register.store, add(number))).collect();
+    let waiting: Vec<_> = (0..40)
+        .map(|number| queue(&register.store, add(number)))
+        .collect();
     hold.release().unwrap();
     for job in waiting {
         job.answer().unwrap();
     }
     assert_eq!(
         register.store.writer_stats(),
-        WriterStats { groups: 1, jobs: 41, groups_lost: 0, groups_undone: 0, collisions: 0 }
+        WriterStats {
+            groups: 1,
+            jobs: 41,
+            groups_lost: 0,
+            groups_undone: 0,
+            collisions: 0
+        }
     );
     assert_eq!(kept(&register), (0..40).collect::<Vec<_>>());
 }
@@ -124,22 +153,40 @@ fn what_waits_is_counted_and_what_is_refused_is_not() {
     let register = Register::on_sqlite_with_queue(3);
     let waiting_now = || register.store.stats().writer_queue;
     let hold = Hold::of(&register.store);
-    let waiting: Vec<_> = (0..3).map(|number| queue(&register.store, add(number))).collect();
-    assert!(matches!(block_on(register.store.write(add(4))), Err(StorageError::Database(DatabaseError::QueueFull))));
-    assert_eq!(waiting_now(), Queue { length: 3, limit: 3 });
+    let waiting: Vec<_> = (0..3)
+        .map(|number| queue(&register.store, add(number)))
+        .collect();
+    assert!(matches!(
+        block_on(register.store.write(add(4))),
+        Err(StorageError::Database(DatabaseError::QueueFull))
+    ));
+    assert_eq!(
+        waiting_now(),
+        Queue {
+            length: 3,
+            limit: 3
+        }
+    );
     hold.release().unwrap();
     for job in waiting {
         job.answer().unwrap();
     }
-    assert_eq!(waiting_now(), Queue { length: 0, limit: 3 });
+    assert_eq!(
+        waiting_now(),
+        Queue {
+            length: 0,
+            limit: 3
+        }
+    );
 }
 
 #[test]
 fn a_group_has_a_limit() {
     let register = Register::on_sqlite();
     let hold = Hold::of(&register.store);
-    let waiting: Vec<_> =
-        (0..StoreOptions::default().group).map(|number| queue(&register.store, add(number))).collect();
+    let waiting: Vec<_> = (0..StoreOptions::default().group)
+        .map(|number| queue(&register.store, add(number)))
+        .collect();
     hold.release().unwrap();
     for job in waiting {
         job.answer().unwrap();
@@ -162,7 +209,9 @@ fn every_concurrent_writer_is_acknowledged_and_kept() {
     let threads: Vec<_> = (0..8)
         .map(|thread| {
             let store = register.store.clone();
-            std::thread::spawn(move || (0..25).all(|at| block_on(store.write(add(thread * 25 + at))).is_ok()))
+            std::thread::spawn(move || {
+                (0..25).all(|at| block_on(store.write(add(thread * 25 + at))).is_ok())
+            })
         })
         .collect();
     assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
@@ -175,7 +224,9 @@ fn nobody_is_answered_before_the_commit() {
     let register = Register::on_sqlite();
     let mut refused = {
         let first = Hold::of(&register.store);
-        let refused = queue(&register.store, |_| Err::<(), _>(Refusal::UnknownProvider.into()));
+        let refused = queue(&register.store, |_| {
+            Err::<(), _>(Refusal::UnknownProvider.into())
+        });
         // The second holder stands behind the refused job in the same group.
         let (started, wait_for_start) = mpsc::channel();
         let (release, wait_for_release) = mpsc::channel::<()>();
@@ -192,7 +243,8 @@ fn nobody_is_answered_before_the_commit() {
         second.answer().unwrap();
         refused
     };
-    // The answers of a group come in its order, so the refused job had its own before the second holder.
+    // The answers of a group come in its order, so the refused job had its own before the second
+    // holder.
     assert!(refused.is_answered());
 }
 
@@ -204,11 +256,20 @@ fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
         Err(Refusal::UnknownProvider.into())
     });
     assert!(held.is_ok() && before.is_ok() && after.is_ok());
-    assert!(matches!(refused, Err(StorageError::Refused(Refusal::UnknownProvider))));
+    assert!(matches!(
+        refused,
+        Err(StorageError::Refused(Refusal::UnknownProvider))
+    ));
     assert_eq!(kept(&register), [1, 3]);
     assert_eq!(
         register.store.writer_stats(),
-        WriterStats { groups: 1, jobs: 4, groups_lost: 0, groups_undone: 0, collisions: 0 }
+        WriterStats {
+            groups: 1,
+            jobs: 4,
+            groups_lost: 0,
+            groups_undone: 0,
+            collisions: 0
+        }
     );
 }
 
@@ -217,7 +278,10 @@ fn a_job_that_meets_a_constraint_leaves_its_neighbours_alone() {
     let register = Register::on_sqlite();
     let [_, before, refused, after] = run_between_neighbours(&register, add(1));
     assert!(before.is_ok() && after.is_ok());
-    assert!(matches!(refused, Err(StorageError::Refused(Refusal::UkprnTaken))));
+    assert!(matches!(
+        refused,
+        Err(StorageError::Refused(Refusal::UkprnTaken))
+    ));
     assert_eq!(kept(&register), [1, 3]);
 }
 
@@ -227,7 +291,9 @@ fn panic_after_a_change(session: &mut Session<'_>) -> Answer<()> {
 }
 
 fn panic_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
-    session.connection.transaction(|_| -> Answer<()> { panic!("as the test wants") })
+    session
+        .connection
+        .transaction(|_| -> Answer<()> { panic!("as the test wants") })
 }
 
 fn swallow_a_panic_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
@@ -251,20 +317,28 @@ fn roll_back_behind_diesel(session: &mut Session<'_>) -> Answer<()> {
 
 /// Lets the database grow no more, and then makes it grow.
 fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
-    session.connection.batch_execute("PRAGMA max_page_count = 1")?;
-    session.add_provider("19999999", &"x".repeat(1_000_000)).map(drop)
+    session
+        .connection
+        .batch_execute("PRAGMA max_page_count = 1")?;
+    session
+        .add_provider("19999999", &"x".repeat(1_000_000))
+        .map(drop)
 }
 
 fn fill_the_disk_in_a_nested_transaction(session: &mut Session<'_>) -> Answer<()> {
     let now = session.now();
     session.connection.transaction(|connection| {
-        let mut transaction = Transaction::new(connection, Access::Write, JobTime::new_reading(now));
+        let mut transaction =
+            Transaction::new(connection, Access::Write, JobTime::new_reading(now));
         fill_the_disk(&mut Session::new(&mut transaction))
     })
 }
 
 fn write_after_a_full_disk(session: &mut Session<'_>) -> Answer<()> {
-    assert!(matches!(fill_the_disk(session), Err(StorageError::Database(DatabaseError::NoSpace(_)))));
+    assert!(matches!(
+        fill_the_disk(session),
+        Err(StorageError::Database(DatabaseError::NoSpace(_)))
+    ));
     add(2)(session)
 }
 
@@ -279,22 +353,41 @@ type Culprit = fn(&mut Session<'_>) -> Answer<()>;
 fn a_job_that_breaks_the_transaction_fails_its_whole_group() {
     let culprits: [(&str, Culprit, bool); 10] = [
         ("a panic", panic_after_a_change, true),
-        ("a panic in a nested transaction", panic_in_a_nested_transaction, true),
-        ("a panic that is swallowed", swallow_a_panic_in_a_nested_transaction, false),
+        (
+            "a panic in a nested transaction",
+            panic_in_a_nested_transaction,
+            true,
+        ),
+        (
+            "a panic that is swallowed",
+            swallow_a_panic_in_a_nested_transaction,
+            false,
+        ),
         ("an open transaction", leave_a_transaction_open, false),
         ("a commit too many", close_a_transaction_too_many, false),
         ("a rollback", roll_back_behind_diesel, false),
         ("a full disk", fill_the_disk, false),
-        ("a full disk in a nested transaction", fill_the_disk_in_a_nested_transaction, false),
+        (
+            "a full disk in a nested transaction",
+            fill_the_disk_in_a_nested_transaction,
+            false,
+        ),
         ("a write after a full disk", write_after_a_full_disk, true),
-        ("an answer after a full disk", answer_well_after_a_full_disk, false),
+        (
+            "an answer after a full disk",
+            answer_well_after_a_full_disk,
+            false,
+        ),
     ];
     for (case, culprit, panics) in culprits {
         let register = Register::on_sqlite();
         let answers = run_between_neighbours(&register, culprit);
         let answer = &answers[2];
         assert_eq!(
-            matches!(answer, Err(StorageError::Database(DatabaseError::JobPanicked))),
+            matches!(
+                answer,
+                Err(StorageError::Database(DatabaseError::JobPanicked))
+            ),
             panics,
             "{case}: {answer:?}"
         );
@@ -307,8 +400,18 @@ fn a_job_that_breaks_the_transaction_fails_its_whole_group() {
 fn a_full_disk_is_a_temporary_cause() {
     let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, fill_the_disk);
-    let Err(StorageError::Database(DatabaseError::GroupLost(cause))) = &answers[2] else { panic!("{answers:?}") };
-    assert!(matches!(**cause, DatabaseError::TransactionEnded { condition: "database or disk is full" }), "{cause:?}");
+    let Err(StorageError::Database(DatabaseError::GroupLost(cause))) = &answers[2] else {
+        panic!("{answers:?}")
+    };
+    assert!(
+        matches!(
+            **cause,
+            DatabaseError::TransactionEnded {
+                condition: "database or disk is full"
+            }
+        ),
+        "{cause:?}"
+    );
     assert!(answers[2].as_ref().unwrap_err().is_temporary());
 }
 
@@ -316,11 +419,20 @@ fn a_full_disk_is_a_temporary_cause() {
 fn a_database_held_by_another_process_is_busy() {
     let register = Register::on_sqlite();
     // The writer's own timeout is seconds; a job makes it short.
-    register.write(|session| Ok(session.connection.batch_execute("PRAGMA busy_timeout = 1")?)).unwrap();
+    register
+        .write(|session| {
+            Ok(session
+                .connection
+                .batch_execute("PRAGMA busy_timeout = 1")?)
+        })
+        .unwrap();
     let mut other = register.second_connection();
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
     let refused = register.write(add(1));
-    assert!(matches!(refused, Err(StorageError::Database(DatabaseError::Busy))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(StorageError::Database(DatabaseError::Busy))),
+        "{refused:?}"
+    );
     other.batch_execute("ROLLBACK").unwrap();
     register.write(add(2)).unwrap();
     assert_eq!(kept(&register), [2]);
@@ -345,10 +457,18 @@ fn the_changes_of_a_group_have_a_millisecond_each_although_the_clock_stands_stil
             Ok(now)
         }
     };
-    let waiting: Vec<_> = (0..10).map(|number| queue(&register.store, add(number))).collect();
+    let waiting: Vec<_> = (0..10)
+        .map(|number| queue(&register.store, add(number)))
+        .collect();
     hold.release().unwrap();
-    let times: Vec<DateTime<Utc>> = waiting.into_iter().map(|job| job.answer().unwrap()).collect();
-    assert!(times.is_sorted_by(|earlier, later| earlier < later), "{times:?}");
+    let times: Vec<DateTime<Utc>> = waiting
+        .into_iter()
+        .map(|job| job.answer().unwrap())
+        .collect();
+    assert!(
+        times.is_sorted_by(|earlier, later| earlier < later),
+        "{times:?}"
+    );
 }
 
 #[test]
@@ -360,8 +480,16 @@ fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
         let _ = &alive;
         Utc::now()
     });
-    let store =
-        Store::open(database.url(), StoreOptions { readers: 1, queue: 8, clock, ..StoreOptions::default() }).unwrap();
+    let store = Store::open(
+        database.url(),
+        StoreOptions {
+            readers: 1,
+            queue: 8,
+            clock,
+            ..StoreOptions::default()
+        },
+    )
+    .unwrap();
     store.migrate().unwrap();
 
     let hold = Hold::of(&store);
@@ -378,5 +506,11 @@ fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
     assert!(wait_for_run.recv().is_ok());
     assert!(thread_ended.recv().is_err());
     let reopened = Store::open(database.url(), StoreOptions::default()).unwrap();
-    assert_eq!(reopened.read_blocking(|session| session.list_providers()).unwrap().len(), 1);
+    assert_eq!(
+        reopened
+            .read_blocking(|session| session.list_providers())
+            .unwrap()
+            .len(),
+        1
+    );
 }

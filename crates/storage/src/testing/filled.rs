@@ -22,7 +22,8 @@ pub(crate) fn empty(kind: Kind) -> Database {
     database
 }
 
-/// A database with rows in every table, and so many trainees. Keys have gaps, and the last ones are given away already.
+/// A database with rows in every table, and so many trainees. Keys have gaps, and the last ones are
+/// given away already.
 pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
     let database = empty(kind);
     let mut connection = connect(database.url());
@@ -106,13 +107,21 @@ pub(crate) fn filled(kind: Kind, trainees: usize) -> Database {
     }
     connection.batch_execute("COMMIT").unwrap();
     let counts = counts(&mut connection);
-    assert!(counts.iter().all(|(_, rows)| *rows > 0), "a table has no rows: {counts:?}");
+    assert!(
+        counts.iter().all(|(_, rows)| *rows > 0),
+        "a table has no rows: {counts:?}"
+    );
     database
 }
 
 /// How many rows each copied table has that is there.
 pub(crate) fn counts(connection: &mut DatabaseConnection) -> Vec<(&'static str, i64)> {
     let there = catalog::tables(connection).unwrap();
-    let known = tables::copied().filter(|table| there.iter().any(|name| name == table)).collect::<Vec<_>>();
-    known.into_iter().map(|table| (table, catalog::count(connection, table).unwrap())).collect()
+    let known = tables::copied()
+        .filter(|table| there.iter().any(|name| name == table))
+        .collect::<Vec<_>>();
+    known
+        .into_iter()
+        .map(|table| (table, catalog::count(connection, table).unwrap()))
+        .collect()
 }

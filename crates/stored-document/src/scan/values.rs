@@ -24,7 +24,10 @@ fn text(value: &str) -> Option<Cow<'_, str>> {
     if value.contains('\\') {
         return serde_json::from_str(value).ok().map(Cow::Owned);
     }
-    value.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed)
+    value
+        .strip_prefix('"')?
+        .strip_suffix('"')
+        .map(Cow::Borrowed)
 }
 
 pub(crate) fn texts(value: &str) -> Option<Vec<Cow<'_, str>>> {
@@ -41,27 +44,53 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
 
 /// The number that some digits form.
 fn number(digits: &[u8]) -> Option<u32> {
-    digits.iter().try_fold(0, |number, digit| digit.is_ascii_digit().then(|| number * 10 + u32::from(digit - b'0')))
+    digits.iter().try_fold(0, |number, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| number * 10 + u32::from(digit - b'0'))
+    })
 }
 
 /// `"YYYY-MM-DD"`.
 pub(crate) fn date(value: &str) -> Option<NaiveDate> {
-    let [b'"', day @ .., b'"'] = value.as_bytes() else { return None };
+    let [b'"', day @ .., b'"'] = value.as_bytes() else {
+        return None;
+    };
     calendar_day(day)
 }
 
 /// The day that `YYYY-MM-DD` is.
 pub fn calendar_day(text: &[u8]) -> Option<NaiveDate> {
-    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else { return None };
+    let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else {
+        return None;
+    };
     let year = i32::try_from(number(&[*y1, *y2, *y3, *y4])?).ok()?;
     NaiveDate::from_ymd_opt(year, number(&[*m1, *m2])?, number(&[*d1, *d2])?)
 }
 
 /// `"YYYY-MM-DDTHH:MM:SS.mmmZ"`.
 pub(crate) fn timestamp(value: &str) -> Option<DateTime<Utc>> {
-    let [b'"', text @ .., b'"'] = value.as_bytes() else { return None };
+    let [b'"', text @ .., b'"'] = value.as_bytes() else {
+        return None;
+    };
     let (day, time) = text.split_at_checked(10)?;
-    let [b'T', h1, h2, b':', m1, m2, b':', s1, s2, b'.', milliseconds @ .., b'Z'] = time else { return None };
+    let [
+        b'T',
+        h1,
+        h2,
+        b':',
+        m1,
+        m2,
+        b':',
+        s1,
+        s2,
+        b'.',
+        milliseconds @ ..,
+        b'Z',
+    ] = time
+    else {
+        return None;
+    };
     let time = NaiveTime::from_hms_milli_opt(
         number(&[*h1, *h2])?,
         number(&[*m1, *m2])?,

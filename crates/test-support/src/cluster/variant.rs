@@ -10,8 +10,8 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use super::{SUPERUSER, percent_encoded};
 use crate::tools::Tool;
 
-/// The environment variable that says of which sort the server of a run is: `tls`, `messages=de_DE`,
-/// `pgbouncer=transaction` or `pgbouncer=session`; without it, a plain one.
+/// The environment variable that says of which sort the server of a run is: `tls`,
+/// `messages=de_DE`, `pgbouncer=transaction` or `pgbouncer=session`; without it, a plain one.
 pub const VARIANT_VARIABLE: &str = "TEST_POSTGRES";
 
 /// The port in the name of a server's socket.
@@ -66,9 +66,14 @@ impl Variant {
     ///
     /// When the environment names none.
     pub(crate) fn of_this_run() -> Result<Self, String> {
-        let Ok(named) = std::env::var(VARIANT_VARIABLE) else { return Ok(Self::Plain) };
+        let Ok(named) = std::env::var(VARIANT_VARIABLE) else {
+            return Ok(Self::Plain);
+        };
         match named.split_once('=') {
-            None if named == "tls" => Ok(Self::Tls { name: "localhost".to_owned(), days: 1 }),
+            None if named == "tls" => Ok(Self::Tls {
+                name: "localhost".to_owned(),
+                days: 1,
+            }),
             Some(("messages", locale)) => Ok(Self::Messages(locale.to_owned())),
             Some(("pgbouncer", mode)) => Ok(Self::PgBouncer(mode.to_owned())),
             Some(_) | None => Err(format!("{VARIANT_VARIABLE}: {named} is not known")),
@@ -86,7 +91,8 @@ impl Variant {
         match self {
             Self::Plain => Ok(plain()),
             Self::Tls { name, days } => {
-                let files = certificates(folder, name, *days).map_err(|error| format!("no certificate: {error}"))?;
+                let files = certificates(folder, name, *days)
+                    .map_err(|error| format!("no certificate: {error}"))?;
                 let port = free_port().map_err(|error| format!("no free port: {error}"))?;
                 let [_, certificate, key] = &files;
                 let options = format!(
@@ -94,20 +100,38 @@ impl Variant {
                     certificate.display(),
                     key.display()
                 );
-                Ok(SetUp { options, files: files.to_vec(), reached: Reached::Tls { port }, ..plain() })
+                Ok(SetUp {
+                    options,
+                    files: files.to_vec(),
+                    reached: Reached::Tls { port },
+                    ..plain()
+                })
             }
             Self::Messages(locale) => {
                 let made = make_locale(folder, locale)?;
                 let options = format!("{} -c lc_messages={locale}.UTF-8", without_network());
                 let environment = vec![("LOCPATH", folder.to_owned())];
-                Ok(SetUp { options, environment, files: vec![made.join("LC_MESSAGES"), made], ..plain() })
+                Ok(SetUp {
+                    options,
+                    environment,
+                    files: vec![made.join("LC_MESSAGES"), made],
+                    ..plain()
+                })
             }
             Self::PgBouncer(mode) => {
                 let file = folder.join("pgbouncer.ini");
-                fs::write(&file, pooler(folder, mode)).map_err(|error| format!("{}: {error}", file.display()))?;
-                let program = Tool::Pgbouncer.path().ok_or("pgbouncer is missing: install the package pgbouncer")?;
+                fs::write(&file, pooler(folder, mode))
+                    .map_err(|error| format!("{}: {error}", file.display()))?;
+                let program = Tool::Pgbouncer
+                    .path()
+                    .ok_or("pgbouncer is missing: install the package pgbouncer")?;
                 let environment = vec![("PGBOUNCER", program)];
-                Ok(SetUp { environment, files: vec![file], reached: Reached::Pooler, ..plain() })
+                Ok(SetUp {
+                    environment,
+                    files: vec![file],
+                    reached: Reached::Pooler,
+                    ..plain()
+                })
             }
         }
     }
@@ -134,11 +158,15 @@ impl Reached {
     pub(super) fn url(&self, folder: &Path, database: &str) -> String {
         let socket = percent_encoded(folder);
         match self {
-            Self::Socket { port: SERVER_PORT } => format!("postgres://{SUPERUSER}@{socket}/{database}"),
+            Self::Socket { port: SERVER_PORT } => {
+                format!("postgres://{SUPERUSER}@{socket}/{database}")
+            }
             Self::Socket { port } => format!("postgres://{SUPERUSER}@{socket}:{port}/{database}"),
             Self::Tls { port } => {
                 let root = percent_encoded(&folder.join("root.crt"));
-                format!("postgres://{SUPERUSER}@localhost:{port}/{database}?sslmode=verify-full&sslrootcert={root}")
+                format!(
+                    "postgres://{SUPERUSER}@localhost:{port}/{database}?sslmode=verify-full&sslrootcert={root}"
+                )
             }
             Self::Pooler => format!("postgres://{SUPERUSER}@{socket}:{POOLER_PORT}/{database}"),
         }
@@ -146,22 +174,34 @@ impl Reached {
 }
 
 /// The certificate of an authority, that of the server, and its key.
-fn certificates(folder: &Path, name: &str, days: i64) -> Result<[PathBuf; 3], Box<dyn std::error::Error>> {
+fn certificates(
+    folder: &Path,
+    name: &str,
+    days: i64,
+) -> Result<[PathBuf; 3], Box<dyn std::error::Error>> {
     let mut authority = CertificateParams::new(Vec::new())?;
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     // Each authority has a name of its own.
-    authority.distinguished_name.push(DnType::CommonName, folder.display().to_string());
+    authority
+        .distinguished_name
+        .push(DnType::CommonName, folder.display().to_string());
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
     let mut server = CertificateParams::new(vec![name.to_owned()])?;
     let now = std::time::SystemTime::now();
     let day = std::time::Duration::from_secs(24 * 60 * 60);
     server.not_before = (now - 1_000 * day).into();
-    server.not_after =
-        if days < 0 { (now - day * u32::try_from(-days)?).into() } else { (now + day * u32::try_from(days)?).into() };
+    server.not_after = if days < 0 {
+        (now - day * u32::try_from(-days)?).into()
+    } else {
+        (now + day * u32::try_from(days)?).into()
+    };
     let key = KeyPair::generate()?;
     let certificate = server.signed_by(&key, &authority)?;
     let files = ["root.crt", "server.crt", "server.key"].map(|file| folder.join(file));
-    for (file, text) in files.iter().zip([authority.pem(), certificate.pem(), key.serialize_pem()]) {
+    for (file, text) in files
+        .iter()
+        .zip([authority.pem(), certificate.pem(), key.serialize_pem()])
+    {
         fs::write(file, text)?;
         fs::set_permissions(file, fs::Permissions::from_mode(0o600))?;
     }
@@ -172,14 +212,21 @@ fn free_port() -> std::io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
-/// Makes a locale in a folder, where the operating system may have none, and gives the folder of its files.
+/// Makes a locale in a folder, where the operating system may have none, and gives the folder of
+/// its files.
 fn make_locale(folder: &Path, locale: &str) -> Result<PathBuf, String> {
     let target = folder.join(format!("{locale}.UTF-8"));
-    let made = Tool::Localedef.command().args(["-i", locale, "-f", "UTF-8"]).arg(&target).status();
+    let made = Tool::Localedef
+        .command()
+        .args(["-i", locale, "-f", "UTF-8"])
+        .arg(&target)
+        .status();
     if made.is_ok_and(|status| status.success()) {
         Ok(target)
     } else {
-        Err(format!("the locale {locale} cannot be made: install the package locales"))
+        Err(format!(
+            "the locale {locale} cannot be made: install the package locales"
+        ))
     }
 }
 

@@ -26,9 +26,17 @@ const UKPRN: &str = "10000001";
 fn store(database: &Database) -> Store {
     let time = Arc::new(AtomicI64::new(at(0).timestamp_millis()));
     let clock = Clock::from_fn(move || {
-        DateTime::from_timestamp_millis(time.fetch_add(1, Ordering::SeqCst)).unwrap_or(DateTime::UNIX_EPOCH)
+        DateTime::from_timestamp_millis(time.fetch_add(1, Ordering::SeqCst))
+            .unwrap_or(DateTime::UNIX_EPOCH)
     });
-    let store = Store::open(database.url(), StoreOptions { clock, ..StoreOptions::default() }).unwrap();
+    let store = Store::open(
+        database.url(),
+        StoreOptions {
+            clock,
+            ..StoreOptions::default()
+        },
+    )
+    .unwrap();
     store.migrate().unwrap();
     write_to(&store, |session| {
         session.add_provider(UKPRN, "Ashdown University")?;
@@ -44,7 +52,10 @@ fn store(database: &Database) -> Store {
     store
 }
 
-fn write_to(store: &Store, job: impl FnMut(&mut Session<'_>) -> Result<(), StorageError> + Send + 'static) {
+fn write_to(
+    store: &Store,
+    job: impl FnMut(&mut Session<'_>) -> Result<(), StorageError> + Send + 'static,
+) {
     store.write_blocking(job).unwrap();
 }
 
@@ -60,11 +71,19 @@ fn newest() -> Label {
 
 fn request(seconds: i64) -> Counted {
     let request_id = format!("r{seconds}").into();
-    Counted { at: at(seconds), token: 1, version: newest(), endpoint: Endpoint::Info, request_id }
+    Counted {
+        at: at(seconds),
+        token: 1,
+        version: newest(),
+        endpoint: Endpoint::Info,
+        request_id,
+    }
 }
 
 fn totals(store: &Store) -> Vec<UsageTotal> {
-    store.read_blocking::<_, StorageError>(|session| session.usage_since(at(0).date_naive())).unwrap()
+    store
+        .read_blocking::<_, StorageError>(|session| session.usage_since(at(0).date_naive()))
+        .unwrap()
 }
 
 fn flush(usage: &Usage, store: &Store) -> Result<(), StorageError> {
@@ -75,24 +94,44 @@ fn flush(usage: &Usage, store: &Store) -> Result<(), StorageError> {
 fn requests_and_the_names_in_them_are_counted_and_written_once() {
     let database = Database::fresh();
     let (usage, store) = (Usage::default(), store(&database));
-    for (seconds, names) in [(1, vec![]), (3, vec!["a_name"]), (2, vec!["a_name", "b_name"])] {
+    for (seconds, names) in [
+        (1, vec![]),
+        (3, vec!["a_name"]),
+        (2, vec!["a_name", "b_name"]),
+    ] {
         usage.clone().count(&request(seconds), &names);
     }
     flush(&usage, &store).unwrap();
     flush(&usage, &store).unwrap();
     let told: Vec<_> = totals(&store)
         .into_iter()
-        .map(|total| (total.name, total.requests, total.first.request_id, total.last.request_id))
+        .map(|total| {
+            (
+                total.name,
+                total.requests,
+                total.first.request_id,
+                total.last.request_id,
+            )
+        })
         .collect();
-    let expected = [("", 3, "r1", "r3"), ("a_name", 2, "r2", "r3"), ("b_name", 1, "r2", "r2")];
-    assert_eq!(told, expected.map(|(name, count, first, last)| (name.into(), count, first.into(), last.into())));
+    let expected = [
+        ("", 3, "r1", "r3"),
+        ("a_name", 2, "r2", "r3"),
+        ("b_name", 1, "r2", "r2"),
+    ];
+    assert_eq!(
+        told,
+        expected.map(|(name, count, first, last)| (name.into(), count, first.into(), last.into()))
+    );
 }
 
 #[test]
 fn more_counts_than_one_job_takes_are_all_written() {
     let database = Database::fresh();
     let (usage, store) = (Usage::default(), store(&database));
-    let names: Vec<&'static str> = (0..2 * BATCH).map(|number| &*format!("name_{number}").leak()).collect();
+    let names: Vec<&'static str> = (0..2 * BATCH)
+        .map(|number| &*format!("name_{number}").leak())
+        .collect();
     usage.count(&request(0), &names);
     flush(&usage, &store).unwrap();
     assert_eq!(totals(&store).len(), 2 * BATCH + 1);
@@ -104,7 +143,14 @@ fn counts_are_kept_while_the_store_does_not_answer() {
     let database = Database::fresh_on(Kind::Sqlite);
     let (usage, store) = (Usage::default(), store(&database));
     usage.count(&request(1), &["a_name"]);
-    let small = Store::open(database.url(), StoreOptions { queue: 1, ..StoreOptions::default() }).unwrap();
+    let small = Store::open(
+        database.url(),
+        StoreOptions {
+            queue: 1,
+            ..StoreOptions::default()
+        },
+    )
+    .unwrap();
     let (begun, has_begun) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
     thread::scope(|scope| {
@@ -117,7 +163,8 @@ fn counts_are_kept_while_the_store_does_not_answer() {
             });
         });
         has_begun.recv().unwrap();
-        let waits = rt::System::new().block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
+        let waits = rt::System::new()
+            .block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
         assert!(waits.is_none(), "there was nothing to wait for");
         let refused = flush(&usage, &small).unwrap_err();
         go_on.send(()).unwrap();
@@ -133,12 +180,15 @@ fn counts_are_kept_while_the_store_does_not_answer() {
 fn the_last_flush_waits_for_the_one_that_is_under_way() {
     let database = Database::fresh();
     let (usage, store) = (Usage::default(), store(&database));
-    let names: Vec<&'static str> = (0..3 * BATCH).map(|number| &*format!("name_{number}").leak()).collect();
+    let names: Vec<&'static str> = (0..3 * BATCH)
+        .map(|number| &*format!("name_{number}").leak())
+        .collect();
     usage.count(&request(0), &names);
     rt::System::new().block_on(async {
         let mut under_way = Box::pin(usage.flush(&store));
         assert!(under_way.as_mut().now_or_never().is_none());
-        let Either::Left((first, last)) = select(under_way, Box::pin(usage.flush(&store))).await else {
+        let Either::Left((first, last)) = select(under_way, Box::pin(usage.flush(&store))).await
+        else {
             panic!("the last flush has ended before the other one");
         };
         first.unwrap();
@@ -151,7 +201,13 @@ fn the_last_flush_waits_for_the_one_that_is_under_way() {
 fn what_the_store_will_never_take_is_given_up() {
     let database = Database::fresh();
     let (usage, store) = (Usage::default(), store(&database));
-    usage.count(&Counted { token: 99, ..request(1) }, &[]);
+    usage.count(
+        &Counted {
+            token: 99,
+            ..request(1)
+        },
+        &[],
+    );
     flush(&usage, &store).unwrap_err();
     usage.count(&request(2), &[]);
     flush(&usage, &store).unwrap();
@@ -161,7 +217,10 @@ fn what_the_store_will_never_take_is_given_up() {
 #[test]
 fn there_is_room_for_so_many_counts_and_no_more() {
     let usage = Usage::default();
-    let token = |token| Counted { token, ..request(0) };
+    let token = |token| Counted {
+        token,
+        ..request(0)
+    };
     let most = i64::try_from(MAX_COUNTS).unwrap();
     (0..most + 5).for_each(|number| usage.count(&token(number), &[]));
     // What has its place already is counted as before.
@@ -174,8 +233,16 @@ fn a_write_that_was_tried_is_counted_with_what_stands_against_it() {
     let database = Database::fresh();
     let (usage, store) = (Usage::default(), store(&database));
     let version = versions::all().iter().next().unwrap().version.label;
-    let checked = Checked { day: at(0).date_naive(), token: 1, version, against: newest() };
-    let finding = |field: &str| Finding { field: field.to_owned(), code: NOT_SET };
+    let checked = Checked {
+        day: at(0).date_naive(),
+        token: 1,
+        version,
+        against: newest(),
+    };
+    let finding = |field: &str| Finding {
+        field: field.to_owned(),
+        code: NOT_SET,
+    };
     usage.count_check(checked, []);
     usage.count_check(checked, [finding("email"), finding("sex")]);
     flush(&usage, &store).unwrap();
@@ -183,9 +250,18 @@ fn a_write_that_was_tried_is_counted_with_what_stands_against_it() {
         .read_blocking::<_, StorageError>(|session| {
             let (version, against) = (version.to_string(), newest().to_string());
             let since = at(0).date_naive();
-            Ok((session.checks_since(since, &version, &against)?, session.problems_since(since, &version, &against)?))
+            Ok((
+                session.checks_since(since, &version, &against)?,
+                session.problems_since(since, &version, &against)?,
+            ))
         })
         .unwrap();
     assert_eq!((checks[0].checked, checks[0].valid), (2, 1));
-    assert_eq!(problems.iter().map(|problem| problem.writes).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(
+        problems
+            .iter()
+            .map(|problem| problem.writes)
+            .collect::<Vec<_>>(),
+        [1, 1]
+    );
 }

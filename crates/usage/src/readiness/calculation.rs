@@ -16,8 +16,8 @@ use version_tools::shadow::RENAMED;
 
 use super::super::report::tokens;
 use super::{
-    EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, ReadinessWeek, RenamedField, TokenUse,
-    VersionReadiness, Writes, first_kept,
+    EndpointUse, FEW, LastUse, NameUse, NewerUse, Obstacle, ProviderUse, ReadinessWeek,
+    RenamedField, TokenUse, VersionReadiness, Writes, first_kept,
 };
 use crate::counts::NO_NAME;
 
@@ -64,24 +64,40 @@ impl Known {
         since: NaiveDate,
         until: NaiveDate,
     ) -> Result<VersionReadiness, StorageError> {
-        let (label, against) = (served.version.label.to_string(), newest.version.label.to_string());
+        let (label, against) = (
+            served.version.label.to_string(),
+            newest.version.label.to_string(),
+        );
         self.checks = session.checks_since(since, &label, &against)?;
         self.problems = session.problems_since(since, &label, &against)?;
-        let weeks = ReadinessWeek::of_tokens(session, &label, &against, |token| self.tokens.contains_key(&token))?;
+        let weeks = ReadinessWeek::of_tokens(session, &label, &against, |token| {
+            self.tokens.contains_key(&token)
+        })?;
         let last = session.last_use(first_kept(until), &label, self.chosen_tokens().as_deref())?;
         let last_use = last.and_then(|(token, seen)| {
-            Some(LastUse { provider: self.tokens.get(&token)?.provider_ukprn.clone(), seen })
+            Some(LastUse {
+                provider: self.tokens.get(&token)?.provider_ukprn.clone(),
+                seen,
+            })
         });
         let provider = self.provider.clone();
-        Ok(VersionReadiness { weeks, provider, last_use, ..self.readiness(served, newest, since, until) })
+        Ok(VersionReadiness {
+            weeks,
+            provider,
+            last_use,
+            ..self.readiness(served, newest, since, until)
+        })
     }
 
     /// The numbers of the tokens that are looked at, where not all are.
     fn chosen_tokens(&self) -> Option<Vec<i64>> {
-        self.provider.as_ref().map(|_| self.tokens.keys().copied().collect())
+        self.provider
+            .as_ref()
+            .map(|_| self.tokens.keys().copied().collect())
     }
 
-    /// Who used a version in those days, the last one among them. The weeks and the last use are not looked at.
+    /// Who used a version in those days, the last one among them. The weeks and the last use are
+    /// not looked at.
     pub(super) fn readiness(
         &self,
         served: &Served,
@@ -93,7 +109,10 @@ impl Known {
         let rules = NewRules::between(served, newest);
         let mut by_provider: BTreeMap<&str, Vec<&UsageTotal>> = BTreeMap::new();
         for (total, token) in self.of_version(&label) {
-            by_provider.entry(&token.provider_ukprn).or_default().push(total);
+            by_provider
+                .entry(&token.provider_ukprn)
+                .or_default()
+                .push(total);
         }
         let providers: Vec<ProviderUse> = by_provider
             .into_iter()
@@ -106,7 +125,11 @@ impl Known {
             until,
             counted_since: self.counted_since,
             last_use: None,
-            writes: Writes::of(self.checks.iter().filter(|check| self.tokens.contains_key(&check.token_id))),
+            writes: Writes::of(
+                self.checks
+                    .iter()
+                    .filter(|check| self.tokens.contains_key(&check.token_id)),
+            ),
             weeks: Vec::new(),
             provider: None,
             providers,
@@ -114,8 +137,14 @@ impl Known {
     }
 
     /// What was sent to a version with the tokens that are looked at, each with its token.
-    fn of_version<'a>(&'a self, label: &'a str) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
-        let of_version = self.recent.iter().filter(move |total| total.version == label);
+    fn of_version<'a>(
+        &'a self,
+        label: &'a str,
+    ) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
+        let of_version = self
+            .recent
+            .iter()
+            .filter(move |total| total.version == label);
         of_version.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
     }
 
@@ -127,11 +156,24 @@ impl Known {
         newest: &Served,
         rules: &NewRules,
     ) -> Option<ProviderUse> {
-        let whole: Vec<&UsageTotal> = totals.iter().copied().filter(|total| total.name == NO_NAME).collect();
-        let belongs = |token: i64| self.tokens.get(&token).is_some_and(|token| token.provider_ukprn == ukprn);
+        let whole: Vec<&UsageTotal> = totals
+            .iter()
+            .copied()
+            .filter(|total| total.name == NO_NAME)
+            .collect();
+        let belongs = |token: i64| {
+            self.tokens
+                .get(&token)
+                .is_some_and(|token| token.provider_ukprn == ukprn)
+        };
         let tokens = self.token_uses(&whole);
         let last = tokens.iter().map(|token| &token.last).max()?.clone();
-        let name = self.tokens.values().find(|token| token.provider_ukprn == ukprn)?.provider_name.clone();
+        let name = self
+            .tokens
+            .values()
+            .find(|token| token.provider_ukprn == ukprn)?
+            .provider_name
+            .clone();
         Some(ProviderUse {
             provider: ukprn.to_owned(),
             name,
@@ -139,12 +181,30 @@ impl Known {
             last,
             tokens,
             endpoints: endpoint_uses(&whole, served, newest),
-            names: sums(totals.iter().filter(|total| total.name != NO_NAME).map(|total| (&total.name, total.requests)))
-                .map(|(name, requests)| NameUse { name: name.clone(), requests })
-                .collect(),
+            names: sums(
+                totals
+                    .iter()
+                    .filter(|total| total.name != NO_NAME)
+                    .map(|total| (&total.name, total.requests)),
+            )
+            .map(|(name, requests)| NameUse {
+                name: name.clone(),
+                requests,
+            })
+            .collect(),
             writes: Writes::of(self.checks.iter().filter(|check| belongs(check.token_id))),
-            problems: obstacles(self.problems.iter().filter(|problem| belongs(problem.token_id)), rules),
-            renamed: renamed_fields(self.problems.iter().filter(|problem| belongs(problem.token_id)), rules),
+            problems: obstacles(
+                self.problems
+                    .iter()
+                    .filter(|problem| belongs(problem.token_id)),
+                rules,
+            ),
+            renamed: renamed_fields(
+                self.problems
+                    .iter()
+                    .filter(|problem| belongs(problem.token_id)),
+                rules,
+            ),
             newer: self.newer_uses(ukprn, served.version.label),
         })
     }
@@ -152,7 +212,9 @@ impl Known {
     fn token_uses(&self, whole: &[&UsageTotal]) -> Vec<TokenUse> {
         let mut uses: BTreeMap<i64, TokenUse> = BTreeMap::new();
         for total in whole {
-            let Some(token) = self.tokens.get(&total.token_id) else { continue };
+            let Some(token) = self.tokens.get(&total.token_id) else {
+                continue;
+            };
             uses.entry(token.id)
                 .and_modify(|known| {
                     known.requests += total.requests;
@@ -170,25 +232,41 @@ impl Known {
 
     fn newer_uses(&self, ukprn: &str, label: Label) -> Vec<NewerUse> {
         let of_provider = self.recent.iter().filter(|total| {
-            total.name == NO_NAME && self.tokens.get(&total.token_id).is_some_and(|token| token.provider_ukprn == ukprn)
+            total.name == NO_NAME
+                && self
+                    .tokens
+                    .get(&total.token_id)
+                    .is_some_and(|token| token.provider_ukprn == ukprn)
         });
-        let labelled = of_provider.filter_map(|total| Some((total.version.parse::<Label>().ok()?, total.requests)));
+        let labelled = of_provider
+            .filter_map(|total| Some((total.version.parse::<Label>().ok()?, total.requests)));
         let newer = labelled.filter(|(version, _)| *version > label);
-        sums(newer).map(|(version, requests)| NewerUse { version, requests }).collect()
+        sums(newer)
+            .map(|(version, requests)| NewerUse { version, requests })
+            .collect()
     }
 }
 
 impl Writes {
     fn of<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
-        let (checked, valid) = checks.fold((0, 0), |sum, check| (sum.0 + check.checked, sum.1 + check.valid));
+        let (checked, valid) = checks.fold((0, 0), |sum, check| {
+            (sum.0 + check.checked, sum.1 + check.valid)
+        });
         Self::new(checked, valid)
     }
 
     /// So many that were tried, and so many of them that would be accepted.
     pub(super) fn new(checked: i64, valid: i64) -> Self {
-        // Tenths are as much as anybody reads, and there are far fewer writes than a float distinguishes.
-        let percent = (checked > 0).then(|| (valid as f64 * 1_000.0 / checked as f64).round() / 10.0);
-        Self { checked, valid, percent, few: checked < FEW }
+        // Tenths are as much as anybody reads, and there are far fewer writes than a float
+        // distinguishes.
+        let percent =
+            (checked > 0).then(|| (valid as f64 * 1_000.0 / checked as f64).round() / 10.0);
+        Self {
+            checked,
+            valid,
+            percent,
+            few: checked < FEW,
+        }
     }
 }
 
@@ -196,14 +274,23 @@ impl Writes {
 fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec<EndpointUse> {
     let requests = sums(whole.iter().map(|total| (&total.endpoint, total.requests)));
     let ending = requests.filter_map(|(endpoint, requests)| {
-        let known = served.version.endpoints.all().find(|known| known.to_string() == *endpoint)?;
-        // One that ends in the newest version is to be left as well, also where the older one does not say so.
+        let known = served
+            .version
+            .endpoints
+            .all()
+            .find(|known| known.to_string() == *endpoint)?;
+        // One that ends in the newest version is to be left as well, also where the older one does
+        // not say so.
         let deprecation_in = |served: &Served| served.version.endpoints.deprecation(known);
         let deprecation = deprecation_in(served).or_else(|| deprecation_in(newest));
         let stays = newest.version.endpoints.has(known);
         (deprecation.is_some() || !stays).then(|| EndpointUse {
             endpoint: endpoint.clone(),
-            replaced_by: newest.version.endpoints.replacement(known).map(|other| other.to_string()),
+            replaced_by: newest
+                .version
+                .endpoints
+                .replacement(known)
+                .map(|other| other.to_string()),
             removed_in: deprecation.map(|gone| gone.removed_in),
             requests,
         })
@@ -211,7 +298,10 @@ fn endpoint_uses(whole: &[&UsageTotal], served: &Served, newest: &Served) -> Vec
     ending.collect()
 }
 
-fn obstacles<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &NewRules) -> Vec<Obstacle> {
+fn obstacles<'a>(
+    problems: impl Iterator<Item = &'a ProblemTotal>,
+    rules: &NewRules,
+) -> Vec<Obstacle> {
     let problems = problems.filter(|problem| problem.code != RENAMED);
     let sums = sums(problems.map(|problem| ((&problem.field, &problem.code), problem.writes)));
     let obstacle = |((field, code), writes): ((&String, &String), i64)| Obstacle {
@@ -226,11 +316,20 @@ fn obstacles<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &NewRu
     obstacles
 }
 
-fn renamed_fields<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &NewRules) -> Vec<RenamedField> {
-    let renamed = problems.filter(|problem| problem.code == RENAMED).map(|problem| (&problem.field, problem.writes));
+fn renamed_fields<'a>(
+    problems: impl Iterator<Item = &'a ProblemTotal>,
+    rules: &NewRules,
+) -> Vec<RenamedField> {
+    let renamed = problems
+        .filter(|problem| problem.code == RENAMED)
+        .map(|problem| (&problem.field, problem.writes));
     let field = |(before, writes): (&String, i64)| {
         let name = before.rsplit('.').next().unwrap_or(before);
-        RenamedField { before: before.clone(), after: rules.new_name(name), writes }
+        RenamedField {
+            before: before.clone(),
+            after: rules.new_name(name),
+            writes,
+        }
     };
     let mut fields: Vec<RenamedField> = sums(renamed).map(field).collect();
     fields.sort_by_key(|field| std::cmp::Reverse(field.writes));
@@ -240,10 +339,13 @@ fn renamed_fields<'a>(problems: impl Iterator<Item = &'a ProblemTotal>, rules: &
 /// What a code means.
 fn meaning(code: &str) -> &'static str {
     let known = Code::ALL.iter().find(|known| known.name() == code);
-    known.map_or("The newest version has no place for the value.", |known| known.meaning())
+    known.map_or("The newest version has no place for the value.", |known| {
+        known.meaning()
+    })
 }
 
-/// What the rules of the newest version demand that those of the version do not, and the names of fields that it has changed.
+/// What the rules of the newest version demand that those of the version do not, and the names of
+/// fields that it has changed.
 struct NewRules {
     rules: Vec<RuleSummary>,
     /// In requests: before, and now.
@@ -256,7 +358,9 @@ impl NewRules {
         for change in Difference::between(served, newest, Lists::embedded()).changes {
             match change.detail {
                 ChangeDetail::Rule(rule) => match rule.kind {
-                    RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. } => rules.push(after),
+                    RuleChangeKind::Added { after } | RuleChangeKind::Replaced { after, .. } => {
+                        rules.push(after)
+                    }
                     RuleChangeKind::Dropped { .. } => {}
                 },
                 ChangeDetail::Field(field) => {
@@ -288,7 +392,11 @@ impl NewRules {
     /// Those about a field, which may stand behind the name of its list.
     fn about(&self, field: &str) -> Vec<&'static str> {
         let name = field.rsplit('.').next().unwrap_or(field);
-        self.rules.iter().filter(|rule| rule.reads.first() == Some(&name)).map(|rule| rule.description).collect()
+        self.rules
+            .iter()
+            .filter(|rule| rule.reads.first() == Some(&name))
+            .map(|rule| rule.description)
+            .collect()
     }
 }
 

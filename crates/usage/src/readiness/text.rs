@@ -12,8 +12,18 @@ const HOW_TO_REMOVE: &str = "docs/adding-a-version.md";
 
 impl fmt::Display for VersionReadiness {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, newest, since, until, providers, .. } = self;
-        writeln!(out, "{version} from {since} to {until}; the newest version is {newest}")?;
+        let Self {
+            version,
+            newest,
+            since,
+            until,
+            providers,
+            ..
+        } = self;
+        writeln!(
+            out,
+            "{version} from {since} to {until}; the newest version is {newest}"
+        )?;
         if let Some(counted) = self.counted_since.filter(|counted| counted > since) {
             writeln!(out, "Counts begin on {counted} only.")?;
         }
@@ -23,35 +33,66 @@ impl fmt::Display for VersionReadiness {
         }
         let tokens: usize = providers.iter().map(|provider| provider.tokens.len()).sum();
         let requests: i64 = providers.iter().map(|provider| provider.requests).sum();
-        writeln!(out, "providers that use it: {}, with tokens: {tokens}, requests: {requests}", providers.len())?;
+        writeln!(
+            out,
+            "providers that use it: {}, with tokens: {tokens}, requests: {requests}",
+            providers.len()
+        )?;
         if version == newest {
-            writeln!(out, "It is the newest version: there is nothing to move to.")?;
+            writeln!(
+                out,
+                "It is the newest version: there is nothing to move to."
+            )?;
         } else {
             writeln!(out, "{}", self.tried(self.writes))?;
         }
         for ReadinessWeek { monday, writes } in &self.weeks {
             writeln!(out, "  week of {monday}: {}", share(*writes))?;
         }
-        providers.iter().try_for_each(|provider| self.provider(out, provider))
+        providers
+            .iter()
+            .try_for_each(|provider| self.provider(out, provider))
     }
 }
 
 impl VersionReadiness {
     /// That nobody uses it, and since when.
     fn unused(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { version, since, until, .. } = self;
-        let nobody =
-            self.provider.as_ref().map_or("Nobody has".to_owned(), |ukprn| format!("Provider {ukprn} has not"));
+        let Self {
+            version,
+            since,
+            until,
+            ..
+        } = self;
+        let nobody = self
+            .provider
+            .as_ref()
+            .map_or("Nobody has".to_owned(), |ukprn| {
+                format!("Provider {ukprn} has not")
+            });
         match (&self.last_use, self.counted_since) {
             (Some(last), _) => {
-                let (day, provider, id) = (timestamp(last.seen.at), &last.provider, &last.seen.request_id);
-                writeln!(out, "{nobody} used {version} since {day}, when provider {provider} did (request {id}).")?;
+                let (day, provider, id) = (
+                    timestamp(last.seen.at),
+                    &last.provider,
+                    &last.seen.request_id,
+                );
+                writeln!(
+                    out,
+                    "{nobody} used {version} since {day}, when provider {provider} did (request {id})."
+                )?;
             }
             (None, Some(counted)) => {
-                writeln!(out, "{nobody} used {version} since {counted}, when the counts of {KEPT_DAYS} days begin.")?;
+                writeln!(
+                    out,
+                    "{nobody} used {version} since {counted}, when the counts of {KEPT_DAYS} days begin."
+                )?;
             }
             (None, None) => {
-                writeln!(out, "Nothing was counted of any version, so nothing can be said of this one.")?;
+                writeln!(
+                    out,
+                    "Nothing was counted of any version, so nothing can be said of this one."
+                )?;
                 return Ok(());
             }
         }
@@ -69,35 +110,69 @@ impl VersionReadiness {
     }
 
     fn provider(&self, out: &mut fmt::Formatter<'_>, provider: &ProviderUse) -> fmt::Result {
-        let ProviderUse { provider: ukprn, name, requests, last, .. } = provider;
+        let ProviderUse {
+            provider: ukprn,
+            name,
+            requests,
+            last,
+            ..
+        } = provider;
         writeln!(out, "\nprovider {ukprn} {name}")?;
-        writeln!(out, "  requests: {requests}, last {} (request {})", timestamp(last.at), last.request_id)?;
+        writeln!(
+            out,
+            "  requests: {requests}, last {} (request {})",
+            timestamp(last.at),
+            last.request_id
+        )?;
         for token in &provider.tokens {
             let (at, id) = (timestamp(token.last.at), &token.last.request_id);
-            writeln!(out, "  token {} {}: {}, last {at} (request {id})", token.token, token.name, token.requests)?;
+            writeln!(
+                out,
+                "  token {} {}: {}, last {at} (request {id})",
+                token.token, token.name, token.requests
+            )?;
         }
         for endpoint in &provider.endpoints {
             writeln!(out, "  {}", ending(endpoint))?;
         }
         for name in &provider.names {
-            writeln!(out, "  name of other versions: {}, requests: {}", name.name, name.requests)?;
+            writeln!(
+                out,
+                "  name of other versions: {}, requests: {}",
+                name.name, name.requests
+            )?;
         }
         if self.version != self.newest {
             writeln!(out, "  {}", self.tried(provider.writes))?;
         }
         for obstacle in &provider.problems {
-            write!(out, "    {} {}, writes: {}. {}", obstacle.field, obstacle.code, obstacle.writes, obstacle.meaning)?;
+            write!(
+                out,
+                "    {} {}, writes: {}. {}",
+                obstacle.field, obstacle.code, obstacle.writes, obstacle.meaning
+            )?;
             match obstacle.rules.as_slice() {
                 [] => writeln!(out)?,
                 rules => writeln!(out, " New in {}: {}", self.newest, rules.join("; "))?,
             }
         }
         for field in &provider.renamed {
-            let after = field.after.map(|after| format!(" is {after}")).unwrap_or_default();
-            writeln!(out, "  name that changes: {}{after}, writes: {}", field.before, field.writes)?;
+            let after = field
+                .after
+                .map(|after| format!(" is {after}"))
+                .unwrap_or_default();
+            writeln!(
+                out,
+                "  name that changes: {}{after}, writes: {}",
+                field.before, field.writes
+            )?;
         }
         for newer in &provider.newer {
-            writeln!(out, "  uses {} too, requests: {}", newer.version, newer.requests)?;
+            writeln!(
+                out,
+                "  uses {} too, requests: {}",
+                newer.version, newer.requests
+            )?;
         }
         Ok(())
     }
@@ -113,17 +188,37 @@ impl VersionReadiness {
 }
 
 /// How many writes were accepted, of how many, with the share.
-fn share(Writes { checked, valid, percent, few }: Writes) -> String {
+fn share(
+    Writes {
+        checked,
+        valid,
+        percent,
+        few,
+    }: Writes,
+) -> String {
     let percent = percent.unwrap_or_default();
-    let few = if few { format!("; fewer than {FEW} writes say little") } else { String::new() };
+    let few = if few {
+        format!("; fewer than {FEW} writes say little")
+    } else {
+        String::new()
+    };
     format!("{checked}, accepted there too: {valid} ({percent} %{few})")
 }
 
 /// An endpoint that ends.
 fn ending(used: &EndpointUse) -> String {
-    let EndpointUse { endpoint, replaced_by, removed_in, requests } = used;
-    let instead = replaced_by.as_ref().map_or_else(String::new, |other| format!("; use {other}"));
-    let gone = removed_in
-        .map_or_else(|| "; the newest version does not have it".to_owned(), |label| format!(", gone in {label}"));
+    let EndpointUse {
+        endpoint,
+        replaced_by,
+        removed_in,
+        requests,
+    } = used;
+    let instead = replaced_by
+        .as_ref()
+        .map_or_else(String::new, |other| format!("; use {other}"));
+    let gone = removed_in.map_or_else(
+        || "; the newest version does not have it".to_owned(),
+        |label| format!(", gone in {label}"),
+    );
     format!("endpoint that ends: {endpoint}, requests: {requests}{instead}{gone}")
 }

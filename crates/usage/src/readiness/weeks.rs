@@ -27,14 +27,23 @@ pub struct ReadinessWeek {
 }
 
 impl ReadinessWeek {
-    /// The weeks in which the provider of the session sent writes to a version that were tried in the newest one, oldest first.
+    /// The weeks in which the provider of the session sent writes to a version that were tried in
+    /// the newest one, oldest first.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn own(session: &mut ProviderSession<'_>, version: Label, newest: Label) -> Result<Vec<Self>, StorageError> {
+    pub fn own(
+        session: &mut ProviderSession<'_>,
+        version: Label,
+        newest: Label,
+    ) -> Result<Vec<Self>, StorageError> {
         let since = first_monday(session.today());
-        Ok(by_week(session.own_checks_by_day(since, &version.to_string(), &newest.to_string())?))
+        Ok(by_week(session.own_checks_by_day(
+            since,
+            &version.to_string(),
+            &newest.to_string(),
+        )?))
     }
 
     /// The same of the tokens that the condition picks.
@@ -53,11 +62,20 @@ impl ReadinessWeek {
 
 fn by_week(days: Vec<CheckDay>) -> Vec<ReadinessWeek> {
     let mut weeks: BTreeMap<NaiveDate, (i64, i64)> = BTreeMap::new();
-    for CheckDay { day, checked, valid, .. } in days {
+    for CheckDay {
+        day,
+        checked,
+        valid,
+        ..
+    } in days
+    {
         let week = weeks.entry(monday(day)).or_default();
         *week = (week.0 + checked, week.1 + valid);
     }
-    let week = |(monday, (checked, valid))| ReadinessWeek { monday, writes: Writes::new(checked, valid) };
+    let week = |(monday, (checked, valid))| ReadinessWeek {
+        monday,
+        writes: Writes::new(checked, valid),
+    };
     weeks.into_iter().map(week).collect()
 }
 
@@ -81,7 +99,12 @@ mod tests {
 
     #[test]
     fn days_of_one_week_are_added_from_monday_to_sunday() {
-        let day = |day, token_id, checked, valid| CheckDay { day: date(day), token_id, checked, valid };
+        let day = |day, token_id, checked, valid| CheckDay {
+            day: date(day),
+            token_id,
+            checked,
+            valid,
+        };
         let days = vec![
             day("2026-03-01", 1, 10, 10), // a Sunday
             day("2026-03-02", 1, 40, 10),
@@ -89,9 +112,14 @@ mod tests {
             day("2026-03-08", 1, 20, 20),
         ];
         let week = |monday, checked, valid| (date(monday), checked, valid);
-        let found: Vec<_> =
-            by_week(days).iter().map(|week| (week.monday, week.writes.checked, week.writes.valid)).collect();
-        assert_eq!(found, [week("2026-02-23", 10, 10), week("2026-03-02", 100, 70)]);
+        let found: Vec<_> = by_week(days)
+            .iter()
+            .map(|week| (week.monday, week.writes.checked, week.writes.valid))
+            .collect();
+        assert_eq!(
+            found,
+            [week("2026-02-23", 10, 10), week("2026-03-02", 100, 70)]
+        );
     }
 
     #[test]

@@ -36,12 +36,20 @@ pub enum InvalidFilter {
 /// [`InvalidFilter::Statuses`]
 pub fn statuses(text: &str) -> Result<RangeInclusive<u16>, InvalidFilter> {
     if let Some(class) = text.strip_suffix("xx") {
-        let class = class.parse::<u16>().ok().filter(|class| (1..=5).contains(class));
+        let class = class
+            .parse::<u16>()
+            .ok()
+            .filter(|class| (1..=5).contains(class));
         let first = class.ok_or(InvalidFilter::Statuses)? * 100;
         return Ok(first..=first + 99);
     }
-    let status = text.parse().ok().filter(|status| (100..=599).contains(status));
-    status.map(|status| status..=status).ok_or(InvalidFilter::Statuses)
+    let status = text
+        .parse()
+        .ok()
+        .filter(|status| (100..=599).contains(status));
+    status
+        .map(|status| status..=status)
+        .ok_or(InvalidFilter::Statuses)
 }
 
 /// A time.
@@ -59,7 +67,10 @@ pub fn time(text: &str) -> Result<DateTime<Utc>, InvalidFilter> {
 ///
 /// [`InvalidFilter::Endpoint`]
 pub fn endpoint(text: &str) -> Result<String, InvalidFilter> {
-    let known = Endpoint::ALL.iter().map(ToString::to_string).find(|known| known == text);
+    let known = Endpoint::ALL
+        .iter()
+        .map(ToString::to_string)
+        .find(|known| known == text);
     known.ok_or(InvalidFilter::Endpoint)
 }
 
@@ -82,7 +93,10 @@ pub fn version(text: &str) -> Result<String, InvalidFilter> {
 ///
 /// [`InvalidFilter::Code`]
 pub fn code(text: &str) -> Result<String, InvalidFilter> {
-    let known = Code::ALL.iter().map(|code| code.name()).find(|known| *known == text);
+    let known = Code::ALL
+        .iter()
+        .map(|code| code.name())
+        .find(|known| *known == text);
     known.map(str::to_owned).ok_or(InvalidFilter::Code)
 }
 
@@ -92,7 +106,10 @@ mod tests {
 
     #[test]
     fn a_status_or_a_class_of_them_is_read() {
-        assert_eq!((statuses("422"), statuses("4xx")), (Ok(422..=422), Ok(400..=499)));
+        assert_eq!(
+            (statuses("422"), statuses("4xx")),
+            (Ok(422..=422), Ok(400..=499))
+        );
         for text in ["", "xx", "0xx", "6xx", "4x", "99", "600", "-1", "four"] {
             assert_eq!(statuses(text), Err(InvalidFilter::Statuses), "{text}");
         }

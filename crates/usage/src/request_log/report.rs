@@ -1,5 +1,6 @@
-//! What a provider is shown of its log of requests: pages of it, and what was refused most in a week, with the page about each
-//! problem. The command line prints it; the session of the provider leads to no other one.
+//! What a provider is shown of its log of requests: pages of it, and what was refused most in a
+//! week, with the page about each problem. The command line prints it; the session of the provider
+//! leads to no other one.
 
 use adapter_kit::Label;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -42,27 +43,44 @@ impl RefusedMost {
     /// When the database does not answer.
     pub fn of(session: &mut ProviderSession<'_>) -> Result<Self, StorageError> {
         let since = session.now() - TimeDelta::days(DAYS);
-        let Refusals { kinds, counted, is_complete } = session.refused_most(since)?;
+        let Refusals {
+            kinds,
+            counted,
+            is_complete,
+        } = session.refused_most(since)?;
         let line = |refusal: Refusal| {
             let help = help(&refusal.version, &refusal.code, refusal.status);
             RefusalLine { refusal, help }
         };
-        Ok(Self { since, lines: kinds.into_iter().map(line).collect(), counted, is_complete })
+        Ok(Self {
+            since,
+            lines: kinds.into_iter().map(line).collect(),
+            counted,
+            is_complete,
+        })
     }
 }
 
-/// The path of the page about a problem of a version, by its code or, where there is none, by the status: the page to which the
-/// reply has linked. Nothing where the version is no longer served.
+/// The path of the page about a problem of a version, by its code or, where there is none, by the
+/// status: the page to which the reply has linked. Nothing where the version is no longer served.
 #[must_use]
 pub fn help(version: &str, code: &str, status: u16) -> Option<String> {
     let label: Label = version.parse().ok()?;
     versions::all().find(label)?;
-    let anchor = if code.is_empty() { paths::status_anchor(&status.to_string()) } else { code.to_owned() };
+    let anchor = if code.is_empty() {
+        paths::status_anchor(&status.to_string())
+    } else {
+        code.to_owned()
+    };
     Some(paths::problem(label, &anchor))
 }
 
 /// A problem in one word for the code, and the field.
 #[must_use]
 pub fn problem_text(LoggedProblem { code, field }: &LoggedProblem) -> String {
-    [code.as_str(), field.as_str()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    [code.as_str(), field.as_str()]
+        .into_iter()
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }

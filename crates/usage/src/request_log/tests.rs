@@ -23,7 +23,10 @@ const BOUNDS: Bounds = Bounds {
     waiting_of_provider: 3,
     accepted_of_provider: 2,
     rate_limited_of_token: 2,
-    kept: LogLimits { refused: 4, accepted: 3 },
+    kept: LogLimits {
+        refused: 4,
+        accepted: 3,
+    },
     slack: 0,
 };
 
@@ -73,19 +76,31 @@ fn flush(log: &RequestLog, store: &Store) -> Result<(), StorageError> {
 fn logged(store: &Store) -> Vec<String> {
     let page: RequestPage = store
         .read_blocking::<_, StorageError>(|session| {
-            session.open_provider(UKPRN, Cause::of("test"))?.unwrap().requests(&RequestFilter::default(), None)
+            session
+                .open_provider(UKPRN, Cause::of("test"))?
+                .unwrap()
+                .requests(&RequestFilter::default(), None)
         })
         .unwrap();
-    page.requests.into_iter().map(|request| request.request_id).collect()
+    page.requests
+        .into_iter()
+        .map(|request| request.request_id)
+        .collect()
 }
 
 #[test]
 fn refused_requests_beyond_the_room_are_dropped_and_one_provider_leaves_room_for_others() {
     let log = RequestLog::within(BOUNDS);
     let add = |provider, number| waiting(&log).add(provider, observed(number, 422));
-    assert_eq!([1, 2, 3, 4].map(|number| add(1, number)), [true, true, true, false]);
+    assert_eq!(
+        [1, 2, 3, 4].map(|number| add(1, number)),
+        [true, true, true, false]
+    );
     assert_eq!([1, 2, 3].map(|number| add(17, number)), [true, true, false]);
-    assert!(waiting(&log).add(17, observed(9, 200)), "accepted requests have room of their own");
+    assert!(
+        waiting(&log).add(17, observed(9, 200)),
+        "accepted requests have room of their own"
+    );
     assert_eq!(waiting(&log).take().len(), 6);
     assert!(add(1, 5), "what was taken leaves room");
 }
@@ -96,26 +111,49 @@ fn of_accepted_requests_the_newest_wait() {
     for number in 0..10 {
         assert!(waiting(&log).add(1, observed(number, 200)));
     }
-    let ids: Vec<_> = waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id.to_string()).collect();
+    let ids: Vec<_> = waiting(&log)
+        .take()
+        .into_iter()
+        .map(|(_, observed)| observed.request_id.to_string())
+        .collect();
     assert_eq!(ids, ["r8", "r9"]);
 }
 
 #[test]
 fn of_requests_over_the_rate_limit_the_first_of_each_token_wait_and_the_rest_are_not_dropped() {
     let log = RequestLog::within(BOUNDS);
-    let add = |number, token, status| waiting(&log).add(1, Observed { token, ..observed(number, status) });
+    let add = |number, token, status| {
+        waiting(&log).add(
+            1,
+            Observed {
+                token,
+                ..observed(number, status)
+            },
+        )
+    };
     let taken = || -> Vec<_> {
-        waiting(&log).take().into_iter().map(|(_, observed)| observed.request_id.to_string()).collect()
+        waiting(&log)
+            .take()
+            .into_iter()
+            .map(|(_, observed)| observed.request_id.to_string())
+            .collect()
     };
     assert_eq!([1, 2, 3, 4].map(|number| add(number, 1, 429)), [true; 4]);
     assert!(add(5, 2, 429), "another token has its own");
     assert!(!add(6, 2, 429), "there is no room");
     let left = waiting(&log).take();
     assert_eq!([7, 8].map(|number| add(number, 1, 429)), [true; 2]);
-    assert_eq!(waiting(&log).put_back(left), 0, "what is not written is not counted for these either");
+    assert_eq!(
+        waiting(&log).put_back(left),
+        0,
+        "what is not written is not counted for these either"
+    );
     assert_eq!(taken(), ["r7", "r8", "r5"]);
     assert_eq!([9, 10, 11].map(|number| add(number, 1, 429)), [true; 3]);
-    assert!(add(12, 1, 422), "they leave room for what was refused otherwise");
+    assert!(
+        add(12, 1, 422),
+        "they leave room for what was refused otherwise"
+    );
     assert_eq!(taken(), ["r9", "r10", "r12"]);
 }
 
@@ -166,7 +204,11 @@ fn the_last_flush_returns_behind_the_one_under_way() {
             waiting(&log).add(1, observed(2, 422));
             let mut last = Box::pin(log.flush(&store));
             assert!((&mut last).now_or_never().is_none());
-            assert_eq!(waiting(&log).refused.load(Ordering::Relaxed), 1, "it takes nothing before its turn");
+            assert_eq!(
+                waiting(&log).refused.load(Ordering::Relaxed),
+                1,
+                "it takes nothing before its turn"
+            );
             drop(go_on);
             let (under_way, last) = join(under_way, last).await;
             under_way.unwrap();
@@ -188,7 +230,10 @@ fn the_log_of_a_provider_stays_within_its_limits() {
         }
         flush(&log, &store).unwrap();
     }
-    assert_eq!(logged(&store), ["r352", "r351", "r302", "r301", "r300", "r252", "r202"]);
+    assert_eq!(
+        logged(&store),
+        ["r352", "r351", "r302", "r301", "r300", "r252", "r202"]
+    );
 }
 
 #[test]
@@ -198,9 +243,17 @@ fn refused_requests_are_kept_while_the_store_does_not_answer() {
     let (log, store) = (RequestLog::within(BOUNDS), store(&database));
     waiting(&log).add(1, observed(1, 422));
     waiting(&log).add(1, observed(2, 200));
-    let small = Store::open(database.url(), StoreOptions { queue: 1, ..StoreOptions::default() }).unwrap();
+    let small = Store::open(
+        database.url(),
+        StoreOptions {
+            queue: 1,
+            ..StoreOptions::default()
+        },
+    )
+    .unwrap();
     while_the_store_writes(&small, |go_on| {
-        let waits = rt::System::new().block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
+        let waits = rt::System::new()
+            .block_on(async { small.write::<_, StorageError>(|_| Ok(())).now_or_never() });
         assert!(waits.is_none(), "there was nothing to wait for");
         let refused = flush(&log, &small).unwrap_err();
         // Meanwhile nobody waits for the log.

@@ -27,20 +27,30 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
 fn operations(document: &Value) -> Vec<(String, &Value)> {
     let paths = entries(document.get("paths")).into_iter();
     let operations = paths.flat_map(|(path, item)| {
-        let methods = METHODS.iter().filter_map(move |method| Some((method.to_ascii_uppercase(), item.get(method)?)));
+        let methods = METHODS
+            .iter()
+            .filter_map(move |method| Some((method.to_ascii_uppercase(), item.get(method)?)));
         methods.map(move |(method, operation)| (format!("{method} {path}"), operation))
     });
     operations.collect()
 }
 
-fn compare_operations(name: &str, before: &Value, now: &Value, schemas: &Schemas<'_>, changes: &mut Changes) {
+fn compare_operations(
+    name: &str,
+    before: &Value,
+    now: &Value,
+    schemas: &Schemas<'_>,
+    changes: &mut Changes,
+) {
     if before.get("deprecated").is_none() && now.get("deprecated").is_some() {
         changes.additive("endpoints", name, "is deprecated");
     }
     let place = format!("{name} request");
     compare_parameters(&place, before, now, schemas, changes);
     match (before.get("requestBody"), now.get("requestBody")) {
-        (Some(old), Some(new)) => compare_contents(&place, old, new, Direction::Request, schemas, changes),
+        (Some(old), Some(new)) => {
+            compare_contents(&place, old, new, Direction::Request, schemas, changes)
+        }
         (Some(_), None) => changes.breaking(&place, "body", "is not read any more"),
         (None, Some(new)) if is_required(new) => changes.breaking(&place, "body", "is demanded"),
         (None, Some(_)) => changes.additive(&place, "body", "can be sent"),
@@ -51,7 +61,11 @@ fn compare_operations(name: &str, before: &Value, now: &Value, schemas: &Schemas
     for (status, old, new) in changes.matched(&format!("{name} replies"), old, new) {
         let place = format!("{name} {status}");
         let old_headers = (entries(old.get("headers")), "is gone from the headers");
-        changes.matched(&place, old_headers, (entries(new.get("headers")), "is new in the headers"));
+        changes.matched(
+            &place,
+            old_headers,
+            (entries(new.get("headers")), "is new in the headers"),
+        );
         compare_contents(&place, old, new, Direction::Reply, schemas, changes);
     }
 }
@@ -60,12 +74,32 @@ fn is_required(part: &Value) -> bool {
     part.get("required") == Some(&Value::Bool(true))
 }
 
-fn compare_parameters(place: &str, before: &Value, now: &Value, schemas: &Schemas<'_>, changes: &mut Changes) {
+fn compare_parameters(
+    place: &str,
+    before: &Value,
+    now: &Value,
+    schemas: &Schemas<'_>,
+    changes: &mut Changes,
+) {
     let parameters = |operation: &Value| -> Vec<Value> {
-        operation.get("parameters").and_then(Value::as_array).cloned().unwrap_or_default()
+        operation
+            .get("parameters")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default()
     };
-    let text = |parameter: &Value, key: &str| parameter.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let same = |one: &Value, other: &Value| ["name", "in"].iter().all(|key| text(one, key) == text(other, key));
+    let text = |parameter: &Value, key: &str| {
+        parameter
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let same = |one: &Value, other: &Value| {
+        ["name", "in"]
+            .iter()
+            .all(|key| text(one, key) == text(other, key))
+    };
     let (old, new) = (parameters(before), parameters(now));
     for parameter in &old {
         let subject = text(parameter, "name");
@@ -80,8 +114,15 @@ fn compare_parameters(place: &str, before: &Value, now: &Value, schemas: &Schema
             schemas.compare(place, &subject, old, new, Direction::Request, changes);
         }
     }
-    for parameter in new.iter().filter(|parameter| !old.iter().any(|other| same(parameter, other))) {
-        let what = if is_required(parameter) { "is new and demanded" } else { "is new" };
+    for parameter in new
+        .iter()
+        .filter(|parameter| !old.iter().any(|other| same(parameter, other)))
+    {
+        let what = if is_required(parameter) {
+            "is new and demanded"
+        } else {
+            "is new"
+        };
         changes.add(is_required(parameter), place, text(parameter, "name"), what);
     }
 }

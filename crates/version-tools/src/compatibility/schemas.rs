@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::{Changes, entries};
 
-/// How deep schemas are compared; none of a contract is deeper, but one of a file could refer to itself.
+/// How deep schemas are compared; none of a contract is deeper, but one of a file could refer to
+/// itself.
 const MAX_DEPTH: usize = 24;
 
 /// The documents with the schemas.
@@ -38,7 +39,12 @@ impl Schemas<'_> {
         direction: Direction,
         changes: &mut Changes,
     ) {
-        Comparison { schemas: self, direction, changes }.compare(place, subject, before, now, 0);
+        Comparison {
+            schemas: self,
+            direction,
+            changes,
+        }
+        .compare(place, subject, before, now, 0);
     }
 }
 
@@ -67,12 +73,19 @@ fn requires(schema: &Value, name: &str) -> bool {
 }
 
 fn listed(values: &[&Value]) -> String {
-    values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    values
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 impl Comparison<'_, '_> {
     fn compare(&mut self, place: &str, subject: &str, before: &Value, now: &Value, depth: usize) {
-        let ((before, name), (now, _)) = (resolved(self.schemas.before, before), resolved(self.schemas.now, now));
+        let ((before, name), (now, _)) = (
+            resolved(self.schemas.before, before),
+            resolved(self.schemas.now, now),
+        );
         // A named schema is one thing, wherever it stands.
         let place = match (name, self.direction) {
             (Some(name), Direction::Request) => &format!("{name} in requests"),
@@ -92,10 +105,12 @@ impl Comparison<'_, '_> {
         match (before.get("items"), now.get("items")) {
             (Some(old), Some(new)) => self.compare(place, subject, old, new, depth + 1),
             (None, Some(_)) if self.direction == Direction::Request => {
-                self.changes.breaking(place, subject, "has entries of one form only");
+                self.changes
+                    .breaking(place, subject, "has entries of one form only");
             }
             (Some(_), None) if self.direction == Direction::Reply => {
-                self.changes.breaking(place, subject, "has entries of any form");
+                self.changes
+                    .breaking(place, subject, "has entries of any form");
             }
             (Some(_) | None, None) | (None, Some(_)) => {}
         }
@@ -105,13 +120,26 @@ impl Comparison<'_, '_> {
     }
 
     /// The parts of a schema that is made of several.
-    fn compare_parts(&mut self, place: &str, subject: &str, (key, before, now): (&str, &Value, &Value), depth: usize) {
-        let parts = |schema: &Value| schema.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    fn compare_parts(
+        &mut self,
+        place: &str,
+        subject: &str,
+        (key, before, now): (&str, &Value, &Value),
+        depth: usize,
+    ) {
+        let parts = |schema: &Value| {
+            schema
+                .get(key)
+                .and_then(Value::as_array)
+                .cloned()
+                .unwrap_or_default()
+        };
         let (old, new) = (parts(before), parts(now));
         for (old, new) in old.iter().zip(&new) {
             self.compare(place, subject, old, new, depth + 1);
         }
-        // More forms are more for a client to expect in a reply, and fewer constraints for a request.
+        // More forms are more for a client to expect in a reply, and fewer constraints for a
+        // request.
         let loosens = key != "allOf";
         let breaks = match new.len().cmp(&old.len()) {
             std::cmp::Ordering::Equal => return,
@@ -135,19 +163,30 @@ impl Comparison<'_, '_> {
         match (self.direction, gone.is_empty(), came.is_empty()) {
             (_, true, true) => {}
             (Direction::Request, false, _) => {
-                self.changes.breaking(place, subject, format!("cannot be {} any more", gone.join(", ")));
+                self.changes.breaking(
+                    place,
+                    subject,
+                    format!("cannot be {} any more", gone.join(", ")),
+                );
             }
             (_, _, false) => {
                 let what = if is_request { "can also be" } else { "can be" };
-                self.changes.add(!is_request, place, subject, format!("{what} {}", came.join(", ")));
+                self.changes.add(
+                    !is_request,
+                    place,
+                    subject,
+                    format!("{what} {}", came.join(", ")),
+                );
             }
             (Direction::Reply, false, true) => {
-                self.changes.additive(place, subject, format!("is never {}", gone.join(", ")));
+                self.changes
+                    .additive(place, subject, format!("is never {}", gone.join(", ")));
             }
         }
     }
 
-    /// Codes that a request may have must stay; new ones may come in both directions (contract, section 9.1).
+    /// Codes that a request may have must stay; new ones may come in both directions (contract,
+    /// section 9.1).
     fn compare_codes(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
         let codes = |schema: &Value| schema.get("enum").and_then(Value::as_array).cloned();
         match (codes(before), codes(now)) {
@@ -155,19 +194,28 @@ impl Comparison<'_, '_> {
                 let gone: Vec<&Value> = old.iter().filter(|code| !new.contains(code)).collect();
                 let came: Vec<&Value> = new.iter().filter(|code| !old.contains(code)).collect();
                 if !gone.is_empty() && self.direction == Direction::Request {
-                    self.changes.breaking(place, subject, format!("cannot be {} any more", listed(&gone)));
+                    self.changes.breaking(
+                        place,
+                        subject,
+                        format!("cannot be {} any more", listed(&gone)),
+                    );
                 }
                 for code in came {
-                    self.changes.additive(place, subject, format!("can be {code}"));
+                    self.changes
+                        .additive(place, subject, format!("can be {code}"));
                 }
             }
             (None, Some(_)) if self.direction == Direction::Request => {
-                self.changes.breaking(place, subject, "must be one of a few codes");
+                self.changes
+                    .breaking(place, subject, "must be one of a few codes");
             }
             (Some(_), None) if self.direction == Direction::Request => {
                 self.changes.additive(place, subject, "can be any text");
             }
-            (Some(_), None) => self.changes.breaking(place, subject, "is not one of a few codes any more"),
+            (Some(_), None) => {
+                self.changes
+                    .breaking(place, subject, "is not one of a few codes any more")
+            }
             (None, Some(_) | None) => {}
         }
     }
@@ -180,44 +228,77 @@ impl Comparison<'_, '_> {
             }
             let loosened = (self.direction == Direction::Request && new.is_none())
                 || (self.direction == Direction::Reply && old.is_none());
-            self.changes.add(!loosened, place, subject, format!("has another {key}"));
+            self.changes
+                .add(!loosened, place, subject, format!("has another {key}"));
         }
     }
 
     fn compare_bounds(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
         let bound = |schema: &Value, key: &str| schema.get(key).and_then(Value::as_f64);
-        for (key, sign) in LOWER_BOUNDS.map(|key| (key, 1.0)).into_iter().chain(UPPER_BOUNDS.map(|key| (key, -1.0))) {
+        for (key, sign) in LOWER_BOUNDS
+            .map(|key| (key, 1.0))
+            .into_iter()
+            .chain(UPPER_BOUNDS.map(|key| (key, -1.0)))
+        {
             let (old, new) = (bound(before, key), bound(now, key));
-            let tightness = |bound: Option<f64>| bound.map_or(f64::NEG_INFINITY, |bound| bound * sign);
+            let tightness =
+                |bound: Option<f64>| bound.map_or(f64::NEG_INFINITY, |bound| bound * sign);
             if tightness(new) > tightness(old) {
-                self.changes.breaking(place, subject, format!("has a narrower limit ({key})"));
+                self.changes
+                    .breaking(place, subject, format!("has a narrower limit ({key})"));
             } else if tightness(new) < tightness(old) {
-                self.changes.additive(place, subject, format!("has a wider limit ({key})"));
+                self.changes
+                    .additive(place, subject, format!("has a wider limit ({key})"));
             }
         }
     }
 
     fn compare_properties(&mut self, place: &str, before: &Value, now: &Value, depth: usize) {
-        let (old, new) = (entries(before.get("properties")), entries(now.get("properties")));
+        let (old, new) = (
+            entries(before.get("properties")),
+            entries(now.get("properties")),
+        );
         let is_request = self.direction == Direction::Request;
         for (name, schema) in &old {
             let Some((_, other)) = new.iter().find(|(other, _)| other == name) else {
-                self.changes.breaking(place, name, "is gone, or has another name");
+                self.changes
+                    .breaking(place, name, "is gone, or has another name");
                 continue;
             };
             let what = match (requires(before, name), requires(now, name)) {
-                (false, true) => Some(if is_request { "is demanded" } else { "is always there" }),
-                (true, false) => Some(if is_request { "can be left out" } else { "is not always there" }),
+                (false, true) => Some(if is_request {
+                    "is demanded"
+                } else {
+                    "is always there"
+                }),
+                (true, false) => Some(if is_request {
+                    "can be left out"
+                } else {
+                    "is not always there"
+                }),
                 (true, true) | (false, false) => None,
             };
             if let Some(what) = what {
-                self.changes.add(is_request == requires(now, name), place, name, what);
+                self.changes
+                    .add(is_request == requires(now, name), place, name, what);
             }
             self.compare(place, name, schema, other, depth + 1);
         }
-        for (name, _) in new.iter().filter(|(name, _)| !old.iter().any(|(other, _)| other == name)) {
+        for (name, _) in new
+            .iter()
+            .filter(|(name, _)| !old.iter().any(|(other, _)| other == name))
+        {
             let is_demanded = is_request && requires(now, name);
-            self.changes.add(is_demanded, place, name, if is_demanded { "is new and demanded" } else { "is new" });
+            self.changes.add(
+                is_demanded,
+                place,
+                name,
+                if is_demanded {
+                    "is new and demanded"
+                } else {
+                    "is new"
+                },
+            );
         }
     }
 }

@@ -1,5 +1,6 @@
-//! What the OpenAPI document of a version does not say and its clients rely on: the order of fields, all accepted codes,
-//! the rules that bind, its vocabulary, the words in place of codes, and how fields are joined into a text.
+//! What the OpenAPI document of a version does not say and its clients rely on: the order of
+//! fields, all accepted codes, the rules that bind, its vocabulary, the words in place of codes,
+//! and how fields are joined into a text.
 
 use adapter_kit::shape::Shape;
 use adapter_kit::version::ApiVersion;
@@ -14,9 +15,16 @@ use super::{Changes, entries};
 #[must_use]
 pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
     let mut rules = Map::from_iter(for_each_record!(rules(version)).into_iter().flatten());
-    let gates = version.rules.gates.iter().map(|gate| (gate.name.to_owned(), json!("gate")));
+    let gates = version
+        .rules
+        .gates
+        .iter()
+        .map(|gate| (gate.name.to_owned(), json!("gate")));
     rules.insert("gates".to_owned(), gates.collect());
-    let mut replies = Map::from_iter([(Trainee::NAME.to_owned(), json!(shown(&version.shapes.trainee)))]);
+    let mut replies = Map::from_iter([(
+        Trainee::NAME.to_owned(),
+        json!(shown(&version.shapes.trainee)),
+    )]);
     for_each_nested!(add_nested(version, &mut replies));
     let mut shape = json!({
         "replies": replies,
@@ -36,26 +44,41 @@ pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
     shape
 }
 
-/// How the version writes values: the words of each list and the parts of each joined text. Nothing where it writes them in
-/// the common form; what else differs, the OpenAPI document says.
+/// How the version writes values: the words of each list and the parts of each joined text. Nothing
+/// where it writes them in the common form; what else differs, the OpenAPI document says.
 fn wire(version: &ApiVersion) -> Map<String, Value> {
     let words = version.wire.words.iter();
     let words = words.map(|(list, words)| {
-        let words: Map<String, Value> = words.iter().map(|(code, word)| ((*code).to_owned(), json!(word))).collect();
+        let words: Map<String, Value> = words
+            .iter()
+            .map(|(code, word)| ((*code).to_owned(), json!(word)))
+            .collect();
         (list.name().to_owned(), Value::Object(words))
     });
-    words.chain(for_each_record!(joined(version)).concat()).collect()
+    words
+        .chain(for_each_record!(joined(version)).concat())
+        .collect()
 }
 
 /// The parts of each joined text, by its name, with what stands between them.
 fn joined<R: WireRecord>(version: &ApiVersion) -> Vec<(String, Value)> {
-    let shown = R::shape(version).into_iter().flat_map(|shape| shape.entries);
+    let shown = R::shape(version)
+        .into_iter()
+        .flat_map(|shape| shape.entries);
     let shown = shown.filter_map(|entry| Some((entry.name, entry.part?, entry.field()?)));
-    let set = R::inputs(version).entries.iter().filter_map(|input| Some((input.name, input.part?, input.field)));
+    let set = R::inputs(version)
+        .entries
+        .iter()
+        .filter_map(|input| Some((input.name, input.part?, input.field)));
     let mut texts: Vec<(String, Value)> = Vec::new();
     for (name, part, field) in shown.chain(set) {
         let text = format!("{}.{name}", R::NAME);
-        let member = json!(format!("{} {} {}", field.info().name, part.index, part.separator));
+        let member = json!(format!(
+            "{} {} {}",
+            field.info().name,
+            part.index,
+            part.separator
+        ));
         match texts.iter_mut().find(|(known, _)| *known == text) {
             Some((_, Value::Array(members))) if members.contains(&member) => {}
             Some((_, Value::Array(members))) => members.push(member),
@@ -69,27 +92,35 @@ fn shown<R: Record>(shape: &Shape<R>) -> Vec<&'static str> {
     shape.entries.iter().map(|entry| entry.name).collect()
 }
 
-/// Adds what the version shows of a nested record: by itself, and in its trainee where that is something else.
+/// Adds what the version shows of a nested record: by itself, and in its trainee where that is
+/// something else.
 fn add_nested<R: WireNested>(version: &ApiVersion, replies: &mut Map<String, Value>) {
     let shapes = R::shapes(version);
     if !shapes.is_empty() {
         replies.insert(R::NAME.to_owned(), json!(shown(&shapes.alone)));
     }
     if shapes.differ() {
-        replies.insert(format!("{}_nested", R::NAME), json!(shown(&shapes.in_trainee)));
+        replies.insert(
+            format!("{}_nested", R::NAME),
+            json!(shown(&shapes.in_trainee)),
+        );
     }
 }
 
-/// The names of what a request can set, by the name of the record; `None` for one that the version does not have.
+/// The names of what a request can set, by the name of the record; `None` for one that the version
+/// does not have.
 fn inputs<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
     let entries = R::inputs(version).entries;
     let names = entries.iter().map(|input| input.name);
     (!entries.is_empty()).then(|| (R::NAME.to_owned(), names.collect()))
 }
 
-/// Rules by name, with what they do: one that adjusts cannot be removed without changing what is recorded.
+/// Rules by name, with what they do: one that adjusts cannot be removed without changing what is
+/// recorded.
 fn rules<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
-    let stages = R::rules(version).iter().map(|rule| (rule.name.to_owned(), json!(rule.stage().name())));
+    let stages = R::rules(version)
+        .iter()
+        .map(|rule| (rule.name.to_owned(), json!(rule.stage().name())));
     (!R::inputs(version).entries.is_empty()).then(|| (R::NAME.to_owned(), stages.collect()))
 }
 
@@ -101,14 +132,25 @@ fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
             Codes::OneOf(_) => None,
         };
         let has_record = !R::inputs(version).entries.is_empty();
-        R::Field::ALL.iter().filter(|_| has_record).filter_map(of_input).collect()
+        R::Field::ALL
+            .iter()
+            .filter(|_| has_record)
+            .filter_map(of_input)
+            .collect()
     }
     let of_inputs = for_each_record!(lists_of(version)).concat();
     let used = |list: &&List| of_inputs.contains(*list);
     let accepted = |list: &List| -> Vec<&str> {
-        lists.codes(*list).filter(|code| version.accepted_codes.accepts(*list, code)).collect()
+        lists
+            .codes(*list)
+            .filter(|code| version.accepted_codes.accepts(*list, code))
+            .collect()
     };
-    List::ALL.iter().filter(used).map(|list| (list.name().to_owned(), json!(accepted(list)))).collect()
+    List::ALL
+        .iter()
+        .filter(used)
+        .map(|list| (list.name().to_owned(), json!(accepted(list))))
+        .collect()
 }
 
 /// Compares two shapes.
@@ -116,30 +158,66 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     let years = |shape: &Value| json!({ "exception_years": shape.get("exception_years") });
     let (old_years, new_years) = (years(before), years(now));
     for (part, old, new, removed, added) in [
-        ("replies", before.get("replies"), now.get("replies"), "is gone, or has another name", "is new"),
-        ("requests", before.get("requests"), now.get("requests"), "is gone, or has another name", "is new"),
-        ("codes", before.get("codes"), now.get("codes"), "is not accepted any more", "is accepted"),
-        ("years", Some(&old_years), Some(&new_years), "is not accepted any more", "is accepted"),
+        (
+            "replies",
+            before.get("replies"),
+            now.get("replies"),
+            "is gone, or has another name",
+            "is new",
+        ),
+        (
+            "requests",
+            before.get("requests"),
+            now.get("requests"),
+            "is gone, or has another name",
+            "is new",
+        ),
+        (
+            "codes",
+            before.get("codes"),
+            now.get("codes"),
+            "is not accepted any more",
+            "is accepted",
+        ),
+        (
+            "years",
+            Some(&old_years),
+            Some(&new_years),
+            "is not accepted any more",
+            "is accepted",
+        ),
     ] {
         for (name, old) in entries(old) {
             let new = new.and_then(|new| new.get(&name));
-            changes.matched(&format!("{part} of {name}"), (listed(Some(old)), removed), (listed(new), added));
+            changes.matched(
+                &format!("{part} of {name}"),
+                (listed(Some(old)), removed),
+                (listed(new), added),
+            );
         }
     }
     compare_rules(before, now, changes);
-    for (key, what) in [("nested_errors", "have another form"), ("words", "are others")] {
+    for (key, what) in [
+        ("nested_errors", "have another form"),
+        ("words", "are others"),
+    ] {
         if before.get(key) != now.get(key) {
             changes.breaking("errors", key, what);
         }
     }
     let (old, new) = (entries(before.get("wire")), entries(now.get("wire")));
     let value = |all: &[(String, &Value)], name: &str| {
-        all.iter().find(|(known, _)| known == name).map(|(_, value)| (*value).clone())
+        all.iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| (*value).clone())
     };
     let mut names: Vec<&String> = old.iter().chain(&new).map(|(name, _)| name).collect();
     names.sort();
     names.dedup();
-    for name in names.into_iter().filter(|name| value(&old, name) != value(&new, name)) {
+    for name in names
+        .into_iter()
+        .filter(|name| value(&old, name) != value(&new, name))
+    {
         let (place, subject) = match name.split_once('.') {
             Some((record, field)) => (format!("values of {record}"), field),
             None => ("values of lists".to_owned(), name.as_str()),
@@ -150,8 +228,17 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
 
 /// The elements of an array, by their text.
 fn listed(array: Option<&Value>) -> Vec<(String, &Value)> {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    array.and_then(Value::as_array).into_iter().flatten().map(|value| (text(value), value)).collect()
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
+    array
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(|value| (text(value), value))
+        .collect()
 }
 
 fn compare_rules(before: &Value, now: &Value, changes: &mut Changes) {
@@ -162,11 +249,16 @@ fn compare_rules(before: &Value, now: &Value, changes: &mut Changes) {
             match new.and_then(|new| new.get(&rule)) {
                 Some(other) if other == stage => {}
                 Some(_) => changes.breaking(&place, rule, "does something else"),
-                None if stage == "adjust" => changes.breaking(&place, rule, "changes what is recorded no more"),
+                None if stage == "adjust" => {
+                    changes.breaking(&place, rule, "changes what is recorded no more")
+                }
                 None => changes.additive(&place, rule, "is not demanded any more"),
             }
         }
-        for (rule, _) in entries(new).into_iter().filter(|(rule, _)| old.get(rule).is_none()) {
+        for (rule, _) in entries(new)
+            .into_iter()
+            .filter(|(rule, _)| old.get(rule).is_none())
+        {
             changes.breaking(&place, rule, "is new");
         }
     }

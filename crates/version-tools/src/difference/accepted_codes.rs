@@ -43,7 +43,11 @@ impl CodeSuccessor {
             Successor::Code(code) => Some(code),
             Successor::None { .. } => None,
         };
-        Self { ended: ended.to_owned(), code, advice: successor.to_string() }
+        Self {
+            ended: ended.to_owned(),
+            code,
+            advice: successor.to_string(),
+        }
     }
 }
 
@@ -79,37 +83,67 @@ const KINDS: [CodesChangeKind; 2] = [CodesChangeKind::Accepted, CodesChangeKind:
 
 /// The changes of accepted codes and years.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<Change> {
-    let codes = List::ALL.iter().flat_map(|list| KINDS.map(|kind| codes(*list, kind, from, to, lists)));
-    codes.chain(KINDS.map(|kind| years(kind, from, to))).flatten().collect()
+    let codes = List::ALL
+        .iter()
+        .flat_map(|list| KINDS.map(|kind| codes(*list, kind, from, to, lists)));
+    codes
+        .chain(KINDS.map(|kind| years(kind, from, to)))
+        .flatten()
+        .collect()
 }
 
-fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Option<Change> {
+fn codes(
+    list: List,
+    change: CodesChangeKind,
+    from: &ApiVersion,
+    to: &ApiVersion,
+    lists: &Lists,
+) -> Option<Change> {
     let (with, without) = sides(change, from, to);
     let differ = lists.entries(list).iter().filter(|entry| {
-        with.accepted_codes.accepts(list, &entry.code) && !without.accepted_codes.accepts(list, &entry.code)
+        with.accepted_codes.accepts(list, &entry.code)
+            && !without.accepted_codes.accepts(list, &entry.code)
     });
-    let codes: Vec<CodeName> =
-        differ.map(|entry| CodeName { code: entry.code.clone(), name: entry.name.clone() }).collect();
+    let codes: Vec<CodeName> = differ
+        .map(|entry| CodeName {
+            code: entry.code.clone(),
+            name: entry.name.clone(),
+        })
+        .collect();
     if codes.is_empty() {
         return None;
     }
     let fields = reference::fields_of_list(to, list.name());
-    let values: Vec<String> = codes.iter().map(|code| format!("`{}` ({})", code.code, code.name)).collect();
-    let these = if codes.len() == 1 { "this code" } else { "these codes" };
+    let values: Vec<String> = codes
+        .iter()
+        .map(|code| format!("`{}` ({})", code.code, code.name))
+        .collect();
+    let these = if codes.len() == 1 {
+        "this code"
+    } else {
+        "these codes"
+    };
     let (values, named) = (values.join(", "), listed(fields.iter().copied()));
     let successors: Vec<CodeSuccessor> = match change {
         CodesChangeKind::Accepted => Vec::new(),
         CodesChangeKind::Refused => {
             let ended = codes.iter().map(|CodeName { code, .. }| code.as_str());
-            ended.filter_map(|code| Some(CodeSuccessor::new(code, successor(list, code)?))).collect()
+            ended
+                .filter_map(|code| Some(CodeSuccessor::new(code, successor(list, code)?)))
+                .collect()
         }
     };
-    let instead: String = successors.iter().map(|one| format!(" `{}`: {}.", one.ended, one.advice)).collect();
+    let instead: String = successors
+        .iter()
+        .map(|one| format!(" `{}`: {}.", one.ended, one.advice))
+        .collect();
     let (effect, summary, advice) = match change {
         CodesChangeKind::Refused => (
             Effect::Refused,
             format!("No longer accepted in {named}: {values}."),
-            format!("Do not send {these}.{instead} A record that has such a code already is shown with it."),
+            format!(
+                "Do not send {these}.{instead} A record that has such a code already is shown with it."
+            ),
         ),
         CodesChangeKind::Accepted => (
             Effect::NewlyPossible,
@@ -120,7 +154,13 @@ fn codes(list: List, change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion
     let of = format!("list {}", list.name());
     Some(Change::new(
         effect,
-        ChangeDetail::Codes(CodesChange { list: list.name(), fields, change, codes, successors }),
+        ChangeDetail::Codes(CodesChange {
+            list: list.name(),
+            fields,
+            change,
+            codes,
+            successors,
+        }),
         of,
         summary,
         advice,
@@ -133,12 +173,20 @@ fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<
         .accepted_codes
         .funding_exception_years
         .iter()
-        .filter(|year| !without.accepted_codes.funding_exception_years.contains(year));
+        .filter(|year| {
+            !without
+                .accepted_codes
+                .funding_exception_years
+                .contains(year)
+        });
     let years: Vec<i32> = differ.copied().collect();
     if years.is_empty() {
         return None;
     }
-    let values: Vec<String> = years.iter().map(|year| academic_year::label(*year)).collect();
+    let values: Vec<String> = years
+        .iter()
+        .map(|year| academic_year::label(*year))
+        .collect();
     let values = values.join(", ");
     let (effect, summary, advice) = match change {
         CodesChangeKind::Refused => (
@@ -152,11 +200,21 @@ fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<
             "Ask for such funding where it applies.".to_owned(),
         ),
     };
-    Some(Change::new(effect, ChangeDetail::ExceptionYears(YearsChange { change, years }), "trainee", summary, advice))
+    Some(Change::new(
+        effect,
+        ChangeDetail::ExceptionYears(YearsChange { change, years }),
+        "trainee",
+        summary,
+        advice,
+    ))
 }
 
 /// The version that accepts, and the one that does not.
-fn sides<'v>(change: CodesChangeKind, from: &'v ApiVersion, to: &'v ApiVersion) -> (&'v ApiVersion, &'v ApiVersion) {
+fn sides<'v>(
+    change: CodesChangeKind,
+    from: &'v ApiVersion,
+    to: &'v ApiVersion,
+) -> (&'v ApiVersion, &'v ApiVersion) {
     match change {
         CodesChangeKind::Accepted => (to, from),
         CodesChangeKind::Refused => (from, to),

@@ -46,7 +46,10 @@ pub enum EndpointChangeKind {
 
 /// The changes of all endpoints.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    Endpoint::ALL.iter().flat_map(|endpoint| of(*endpoint, from, to)).collect()
+    Endpoint::ALL
+        .iter()
+        .flat_map(|endpoint| of(*endpoint, from, to))
+        .collect()
 }
 
 fn of(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
@@ -54,40 +57,70 @@ fn of(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut kinds = Vec::new();
     match (from.endpoints.has(endpoint), to.endpoints.has(endpoint)) {
         (false, true) => kinds.push(EndpointChangeKind::Added),
-        (true, false) => kinds.push(EndpointChangeKind::Removed { replaced_by: to.endpoints.counterpart(endpoint) }),
+        (true, false) => kinds.push(EndpointChangeKind::Removed {
+            replaced_by: to.endpoints.counterpart(endpoint),
+        }),
         (true, true) if deprecation(from).is_some() && deprecation(to).is_none() => {
             kinds.push(EndpointChangeKind::NoLongerDeprecated);
         }
         (true, true) | (false, false) => {}
     }
-    if let Some(Deprecation { since, removed_in, .. }) = deprecation(to).filter(|_| deprecation(from).is_none()) {
+    if let Some(Deprecation {
+        since, removed_in, ..
+    }) = deprecation(to).filter(|_| deprecation(from).is_none())
+    {
         let replaced_by = to.endpoints.replacement(endpoint);
-        kinds.push(EndpointChangeKind::Deprecated { since: *since, replaced_by, removed_in: *removed_in });
+        kinds.push(EndpointChangeKind::Deprecated {
+            since: *since,
+            replaced_by,
+            removed_in: *removed_in,
+        });
     }
-    kinds.into_iter().map(|kind| describe(EndpointChange { endpoint, kind }, to)).collect()
+    kinds
+        .into_iter()
+        .map(|kind| describe(EndpointChange { endpoint, kind }, to))
+        .collect()
 }
 
 fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
     let endpoint = change.endpoint;
-    let succeeded = to.endpoints.deprecated.iter().find(|gone| gone.endpoint.row().replaced_by == Some(endpoint));
+    let succeeded = to
+        .endpoints
+        .deprecated
+        .iter()
+        .find(|gone| gone.endpoint.row().replaced_by == Some(endpoint));
     let (effect, summary, advice) = match change.kind {
         EndpointChangeKind::Added => (
             Effect::NewlyPossible,
             format!("There is `{endpoint}`. {}", endpoint.meaning()),
             match succeeded {
-                Some(gone) => format!("Use it instead of `{}`, which is deprecated.", gone.endpoint),
+                Some(gone) => format!(
+                    "Use it instead of `{}`, which is deprecated.",
+                    gone.endpoint
+                ),
                 None => "Use it if you need it.".to_owned(),
             },
         ),
-        EndpointChangeKind::Removed { replaced_by: Some(other) } => {
-            (Effect::Refused, format!("There is no `{endpoint}`."), format!("Use `{other}` instead of `{endpoint}`."))
-        }
+        EndpointChangeKind::Removed {
+            replaced_by: Some(other),
+        } => (
+            Effect::Refused,
+            format!("There is no `{endpoint}`."),
+            format!("Use `{other}` instead of `{endpoint}`."),
+        ),
         EndpointChangeKind::Removed { replaced_by: None } => (
             Effect::Refused,
             format!("There is no `{endpoint}`. {}", endpoint.meaning()),
-            format!("Do without `{endpoint}`: nothing in {} takes its place.", to.label),
+            format!(
+                "Do without `{endpoint}`: nothing in {} takes its place.",
+                to.label
+            ),
         ),
-        EndpointChangeKind::Deprecated { since, replaced_by, removed_in } => (
+        EndpointChangeKind::Deprecated {
+            since,
+            replaced_by,
+            removed_in,
+        } => (
             Effect::WorthKnowing,
             format!("`{endpoint}` is deprecated since {since}, and removed in {removed_in}."),
             replaced_by.map_or_else(
@@ -95,11 +128,19 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
                 |other| format!("Use `{other}` instead of `{endpoint}`."),
             ),
         ),
-        EndpointChangeKind::NoLongerDeprecated => {
-            (Effect::WorthKnowing, format!("`{endpoint}` is not deprecated."), "Nothing to do.".to_owned())
-        }
+        EndpointChangeKind::NoLongerDeprecated => (
+            Effect::WorthKnowing,
+            format!("`{endpoint}` is not deprecated."),
+            "Nothing to do.".to_owned(),
+        ),
     };
-    Change::new(effect, ChangeDetail::Endpoint(change), "endpoint", summary, advice)
+    Change::new(
+        effect,
+        ChangeDetail::Endpoint(change),
+        "endpoint",
+        summary,
+        advice,
+    )
 }
 
 fn as_text<S: Serializer>(day: &NaiveDate, serializer: S) -> Result<S::Ok, S::Error> {

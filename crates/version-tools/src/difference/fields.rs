@@ -4,7 +4,9 @@ use adapter_kit::body_kind::Direction;
 use adapter_kit::shape::{Entry, InputName, Inputs, Part, Shape, Source};
 use adapter_kit::versions::Served;
 use adapter_kit::wire::{WireNested, WireRecord};
-use domain::{Deferral, Kind, Recommendation, Record, RecordField as _, Trainee, Withdrawal, for_each_nested};
+use domain::{
+    Deferral, Kind, Recommendation, Record, RecordField as _, Trainee, Withdrawal, for_each_nested,
+};
 use serde::{Serialize, Serializer};
 
 use super::Change;
@@ -81,7 +83,8 @@ pub enum FieldChangeKind {
         before: &'static str,
         /// The name of the text now.
         after: &'static str,
-        /// Whether the separator or the number of parts changes, so that one version refuses the texts of the other.
+        /// Whether the separator or the number of parts changes, so that one version refuses the
+        /// texts of the other.
         refused: bool,
     },
     /// It is left out while it has no value.
@@ -129,12 +132,15 @@ impl<R: Record> Named<R> {
     fn has_value_of(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
             (ValueSource::Field(one), ValueSource::Field(other)) => one == other,
-            (ValueSource::Own { meaning, kind }, ValueSource::Own { meaning: other_meaning, kind: other_kind }) => {
-                (meaning, kind) == (other_meaning, other_kind)
-            }
-            (ValueSource::Field(_), ValueSource::Own { .. }) | (ValueSource::Own { .. }, ValueSource::Field(_)) => {
-                false
-            }
+            (
+                ValueSource::Own { meaning, kind },
+                ValueSource::Own {
+                    meaning: other_meaning,
+                    kind: other_kind,
+                },
+            ) => (meaning, kind) == (other_meaning, other_kind),
+            (ValueSource::Field(_), ValueSource::Own { .. })
+            | (ValueSource::Own { .. }, ValueSource::Field(_)) => false,
         }
     }
 
@@ -146,11 +152,35 @@ impl<R: Record> Named<R> {
     fn becomes(&self, after: &Self) -> FieldChangeKind {
         let (before, after, parts) = (self.name, after.name, (self.part, after.part));
         match parts {
-            (None, Some(Part { separator, index, .. })) => FieldChangeKind::Joined { before, after, separator, index },
-            (Some(Part { separator, index, .. }), None) => FieldChangeKind::Split { before, after, separator, index },
+            (
+                None,
+                Some(Part {
+                    separator, index, ..
+                }),
+            ) => FieldChangeKind::Joined {
+                before,
+                after,
+                separator,
+                index,
+            },
+            (
+                Some(Part {
+                    separator, index, ..
+                }),
+                None,
+            ) => FieldChangeKind::Split {
+                before,
+                after,
+                separator,
+                index,
+            },
             (Some(part), Some(now)) if part != now => {
                 let refused = (part.separator, part.count) != (now.separator, now.count);
-                FieldChangeKind::Rejoined { before, after, refused }
+                FieldChangeKind::Rejoined {
+                    before,
+                    after,
+                    refused,
+                }
             }
             (None, None) | (Some(_), Some(_)) => FieldChangeKind::Renamed { before, after },
         }
@@ -172,18 +202,36 @@ fn of<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
     let requests = compared::<R>(&before, &after, false, Direction::Request);
     let (before, after) = (shown(R::shape(from.version)), shown(R::shape(to.version)));
     let responses = compared::<R>(&before, &after, false, Direction::Reply);
-    let refuses = |name: &str| R::other_names(&to.other_names).refused.iter().any(|(foreign, _)| *foreign == name);
-    requests.into_iter().chain(responses).map(|change| wording::describe(change, to.version, refuses)).collect()
+    let refuses = |name: &str| {
+        R::other_names(&to.other_names)
+            .refused
+            .iter()
+            .any(|(foreign, _)| *foreign == name)
+    };
+    requests
+        .into_iter()
+        .chain(responses)
+        .map(|change| wording::describe(change, to.version, refuses))
+        .collect()
 }
 
-/// The changes of a nested record by itself, and of what its trainee shows of it where that is something else.
+/// The changes of a nested record by itself, and of what its trainee shows of it where that is
+/// something else.
 fn of_nested<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
     let mut changes = of::<R>(from, to);
     let [before, after] = [from, to].map(|served| R::shapes(served.version));
     if before.differ() || after.differ() {
-        let nested =
-            compared::<R>(&shown(Some(&before.in_trainee)), &shown(Some(&after.in_trainee)), true, Direction::Reply);
-        changes.extend(nested.into_iter().map(|change| wording::describe(change, to.version, |_| false)));
+        let nested = compared::<R>(
+            &shown(Some(&before.in_trainee)),
+            &shown(Some(&after.in_trainee)),
+            true,
+            Direction::Reply,
+        );
+        changes.extend(
+            nested
+                .into_iter()
+                .map(|change| wording::describe(change, to.version, |_| false)),
+        );
     }
     changes
 }
@@ -202,11 +250,23 @@ fn shown<R: Record>(shape: Option<&Shape<R>>) -> Vec<Named<R>> {
     let named = |entry: &Entry<R>| {
         let source = match &entry.source {
             Source::Field(field) => ValueSource::Field(*field),
-            Source::Own(own) => ValueSource::Own { meaning: own.meaning, kind: own.kind },
+            Source::Own(own) => ValueSource::Own {
+                meaning: own.meaning,
+                kind: own.kind,
+            },
         };
-        Named { name: entry.name, source, when_set: entry.when_set, part: entry.part }
+        Named {
+            name: entry.name,
+            source,
+            when_set: entry.when_set,
+            part: entry.part,
+        }
     };
-    shape.map_or(&[][..], |shape| shape.entries).iter().map(named).collect()
+    shape
+        .map_or(&[][..], |shape| shape.entries)
+        .iter()
+        .map(named)
+        .collect()
 }
 
 /// How each field changed. A new field with the value of a removed one is a renamed field.
@@ -216,12 +276,20 @@ fn compared<R: Record>(
     nested: bool,
     direction: Direction,
 ) -> Vec<FieldChange> {
-    let change =
-        |field: &Named<R>, kind| FieldChange { record: R::NAME, nested, direction, meaning: field.meaning(), kind };
+    let change = |field: &Named<R>, kind| FieldChange {
+        record: R::NAME,
+        nested,
+        direction,
+        meaning: field.meaning(),
+        kind,
+    };
     let stays = |field: &Named<R>, others: &[Named<R>]| others.iter().any(|other| other.is(field));
     // A field can be shown twice: its name is the one that comes first.
     let with_value_of = |field: &Named<R>, others: &[Named<R>]| {
-        others.iter().find(|other| other.has_value_of(field)).map(|other| other.name)
+        others
+            .iter()
+            .find(|other| other.has_value_of(field))
+            .map(|other| other.name)
     };
     let mut added: Vec<&Named<R>> = after.iter().filter(|field| !stays(field, before)).collect();
     let mut changes = Vec::new();
@@ -235,16 +303,26 @@ fn compared<R: Record>(
         } else {
             changes.push(change(
                 field,
-                FieldChangeKind::Removed { name: field.name, same_value: with_value_of(field, after) },
+                FieldChangeKind::Removed {
+                    name: field.name,
+                    same_value: with_value_of(field, after),
+                },
             ));
         }
     }
     for field in added {
-        changes
-            .push(change(field, FieldChangeKind::Added { name: field.name, same_value: with_value_of(field, before) }));
+        changes.push(change(
+            field,
+            FieldChangeKind::Added {
+                name: field.name,
+                same_value: with_value_of(field, before),
+            },
+        ));
     }
     // The parts of a text follow each other, and one change describes the text.
-    changes.dedup_by(|next, first| matches!(next.kind, FieldChangeKind::Rejoined { .. }) && next.kind == first.kind);
+    changes.dedup_by(|next, first| {
+        matches!(next.kind, FieldChangeKind::Rejoined { .. }) && next.kind == first.kind
+    });
     changes
 }
 

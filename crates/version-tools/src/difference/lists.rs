@@ -28,7 +28,15 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
                 "Read them with a request for each trainee.",
             ),
         };
-        let detail = ChangeDetail::NestedInLists(NestedInListsChange { shown: after == NestedVisibility::Shown });
-        Change::new(effect, detail, "lists of trainees", summary.to_owned(), advice.to_owned())
+        let detail = ChangeDetail::NestedInLists(NestedInListsChange {
+            shown: after == NestedVisibility::Shown,
+        });
+        Change::new(
+            effect,
+            detail,
+            "lists of trainees",
+            summary.to_owned(),
+            advice.to_owned(),
+        )
     })
 }

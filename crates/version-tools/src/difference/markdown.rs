@@ -7,7 +7,13 @@ impl Difference {
     /// The difference in Markdown: what breaks most comes first.
     #[must_use]
     pub fn markdown(&self) -> String {
-        format!("# From {} to {}\n\n{}\n\n{}", self.from, self.to, self.counted(), self.tables("##"))
+        format!(
+            "# From {} to {}\n\n{}\n\n{}",
+            self.from,
+            self.to,
+            self.counted(),
+            self.tables("##")
+        )
     }
 
     /// How many changes there are, and how many of them break a client, in one sentence.
@@ -18,11 +24,17 @@ impl Difference {
         match (changes.len(), breaking) {
             (0, _) => format!("Nothing is different: a client of {from} can use {to} as it is."),
             (1, 0) => format!("There is one change, and a client of {from} can use {to} as it is."),
-            (all, 0) => format!("There are {all} changes, and a client of {from} can use {to} as it is."),
+            (all, 0) => {
+                format!("There are {all} changes, and a client of {from} can use {to} as it is.")
+            }
             (1, _) => format!("There is one change, and it breaks a client of {from}."),
             (all, 1) => format!("There are {all} changes; one of them breaks a client of {from}."),
-            (all, some) if all == some => format!("There are {all} changes, and each breaks a client of {from}."),
-            (all, some) => format!("There are {all} changes; {some} of them break a client of {from}."),
+            (all, some) if all == some => {
+                format!("There are {all} changes, and each breaks a client of {from}.")
+            }
+            (all, some) => {
+                format!("There are {all} changes; {some} of them break a client of {from}.")
+            }
         }
     }
 
@@ -34,12 +46,19 @@ impl Difference {
             let mut table = Table::new(["about", "what changes", "what to do"]);
             for change in changes {
                 let summary = match &change.example {
-                    Some(Example { before, after }) => format!("{} `{before}` becomes `{after}`.", change.summary),
+                    Some(Example { before, after }) => {
+                        format!("{} `{before}` becomes `{after}`.", change.summary)
+                    }
                     None => change.summary.clone(),
                 };
                 table.row([&change.of, &summary, &change.advice]);
             }
-            Some(format!("{level} {}\n\n{}\n\n{}", effect.title(), effect.meaning(), table.0))
+            Some(format!(
+                "{level} {}\n\n{}\n\n{}",
+                effect.title(),
+                effect.meaning(),
+                table.0
+            ))
         });
         tables.collect::<Vec<_>>().join("\n")
     }
@@ -63,7 +82,9 @@ impl Effect {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Refused => "A request that was accepted is refused, until you change it.",
-            Self::RecordedDifferently => "A request is accepted, and what is recorded is not what it was.",
+            Self::RecordedDifferently => {
+                "A request is accepted, and what is recorded is not what it was."
+            }
             Self::ReadDifferently => "What comes back looks otherwise.",
             Self::WorthKnowing => "All goes on as before, for now.",
             Self::NewlyPossible => "You can ignore these, and use them when you like.",

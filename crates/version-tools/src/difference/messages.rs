@@ -25,11 +25,17 @@ pub struct NestedErrorsChange {
 
 /// The changes of messages.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    [vocabulary(from, to), nested_errors(from, to)].into_iter().flatten().collect()
+    [vocabulary(from, to), nested_errors(from, to)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn vocabulary(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (from.vocabulary.training_partner, to.vocabulary.training_partner);
+    let (before, after) = (
+        from.vocabulary.training_partner,
+        to.vocabulary.training_partner,
+    );
     (before != after).then(|| {
         Change::new(
             Effect::WorthKnowing,

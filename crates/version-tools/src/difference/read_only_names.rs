@@ -1,5 +1,5 @@
-//! Read-only names of one version that another does not know: a client that sends records back as it reads them sends
-//! these too.
+//! Read-only names of one version that another does not know: a client that sends records back as
+//! it reads them sends these too.
 
 use adapter_kit::versions::Served;
 use adapter_kit::wire::{WireRecord, for_each_record};
@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
 
-/// Names that one version ignores in requests, because it only shows them, and that the other does not know.
+/// Names that one version ignores in requests, because it only shows them, and that the other does
+/// not know.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReadOnlyNamesChange {
     /// The name of the record.
@@ -19,7 +20,10 @@ pub struct ReadOnlyNamesChange {
 
 /// The names of each record, in one change.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
-    for_each_record!(of(from, to)).into_iter().flatten().collect()
+    for_each_record!(of(from, to))
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn of<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
@@ -30,7 +34,11 @@ fn of<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
             || R::shape(to.version).is_some_and(|shape| shape.shows(name))
             || refused.iter().any(|(other, _)| *other == name)
     };
-    let read_only = shown.entries.iter().map(|entry| entry.name).filter(|name| inputs.field(name).is_none());
+    let read_only = shown
+        .entries
+        .iter()
+        .map(|entry| entry.name)
+        .filter(|name| inputs.field(name).is_none());
     let names: Vec<&str> = read_only.filter(|name| !is_known(name)).collect();
     if names.is_empty() {
         return None;
@@ -42,6 +50,15 @@ fn of<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
         listed(names.iter().copied()),
     );
     let advice = "Leave them out when you send a record back. Without that preference each is named in `Warning`.";
-    let detail = ChangeDetail::ReadOnlyNames(ReadOnlyNamesChange { record: R::NAME, names });
-    Some(Change::new(Effect::Refused, detail, R::NAME, summary, advice.to_owned()))
+    let detail = ChangeDetail::ReadOnlyNames(ReadOnlyNamesChange {
+        record: R::NAME,
+        names,
+    });
+    Some(Change::new(
+        Effect::Refused,
+        detail,
+        R::NAME,
+        summary,
+        advice.to_owned(),
+    ))
 }

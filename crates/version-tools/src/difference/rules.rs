@@ -52,7 +52,8 @@ pub struct RuleSummary {
     /// What it demands or does.
     #[serde(rename = "demands")]
     pub description: &'static str,
-    /// The fields that it reads, in the names of the version that has the rule; it is about the first.
+    /// The fields that it reads, in the names of the version that has the rule; it is about the
+    /// first.
     pub reads: Vec<&'static str>,
     /// What it does.
     pub stage: RuleStage,
@@ -76,13 +77,24 @@ pub enum RuleStage {
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let changes = for_each_record!(of(from, to)).concat().into_iter();
     let gates = compared(Trainee::NAME, gates(from), gates(to));
-    changes.chain(gates).map(|change| wording::describe(change, from.label, to.label)).collect()
+    changes
+        .chain(gates)
+        .map(|change| wording::describe(change, from.label, to.label))
+        .collect()
 }
 
 fn of<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
-    let rules = |version: &ApiVersion| R::rules(version).iter().map(|rule| rule_of(rule, version)).collect();
+    let rules = |version: &ApiVersion| {
+        R::rules(version)
+            .iter()
+            .map(|rule| rule_of(rule, version))
+            .collect()
+    };
     // A record that only one of them has is told by its fields.
-    if [from, to].iter().any(|version| R::inputs(version).entries.is_empty()) {
+    if [from, to]
+        .iter()
+        .any(|version| R::inputs(version).entries.is_empty())
+    {
         return Vec::new();
     }
     compared(R::NAME, rules(from), rules(to))
@@ -98,7 +110,10 @@ struct VersionRule {
 
 impl VersionRule {
     fn is_same_as(&self, other: &Self) -> bool {
-        let named_alike = RuleSummary { reads: other.summary.reads.clone(), ..self.summary.clone() };
+        let named_alike = RuleSummary {
+            reads: other.summary.reads.clone(),
+            ..self.summary.clone()
+        };
         self.fields == other.fields && named_alike == other.summary
     }
 }
@@ -109,37 +124,88 @@ fn rule_of<R: Record>(rule: &Rule<R>, version: &ApiVersion) -> VersionRule {
         Stage::Check => RuleStage::Check,
     };
     let fields: Vec<Field> = rule.reads.iter().map(|field| (*field).into()).collect();
-    let reads = fields.iter().map(|field| names::field(version, *field)).collect();
-    let Rule { name, description, section, .. } = *rule;
-    VersionRule { fields, summary: RuleSummary { name, description, reads, stage, section } }
+    let reads = fields
+        .iter()
+        .map(|field| names::field(version, *field))
+        .collect();
+    let Rule {
+        name,
+        description,
+        section,
+        ..
+    } = *rule;
+    VersionRule {
+        fields,
+        summary: RuleSummary {
+            name,
+            description,
+            reads,
+            stage,
+            section,
+        },
+    }
 }
 
 fn gates(version: &ApiVersion) -> Vec<VersionRule> {
     let state = Field::from(TraineeField::state);
     let rule_of = |gate: &Gate| {
-        let Gate { name, description, section, .. } = *gate;
+        let Gate {
+            name,
+            description,
+            section,
+            ..
+        } = *gate;
         let reads = vec![names::field(version, state)];
-        let summary = RuleSummary { name, description, reads, stage: RuleStage::Gate, section };
-        VersionRule { fields: vec![state], summary }
+        let summary = RuleSummary {
+            name,
+            description,
+            reads,
+            stage: RuleStage::Gate,
+            section,
+        };
+        VersionRule {
+            fields: vec![state],
+            summary,
+        }
     };
     version.rules.gates.iter().map(rule_of).collect()
 }
 
 /// How each rule changed. A new rule replaces a removed one about the same field.
-fn compared(record: &'static str, before: Vec<VersionRule>, after: Vec<VersionRule>) -> Vec<RuleChange> {
-    let stays = |rule: &VersionRule, others: &[VersionRule]| others.iter().any(|other| rule.is_same_as(other));
-    let mut added: Vec<VersionRule> = after.iter().filter(|rule| !stays(rule, &before)).cloned().collect();
+fn compared(
+    record: &'static str,
+    before: Vec<VersionRule>,
+    after: Vec<VersionRule>,
+) -> Vec<RuleChange> {
+    let stays = |rule: &VersionRule, others: &[VersionRule]| {
+        others.iter().any(|other| rule.is_same_as(other))
+    };
+    let mut added: Vec<VersionRule> = after
+        .iter()
+        .filter(|rule| !stays(rule, &before))
+        .cloned()
+        .collect();
     let mut changes = Vec::new();
     for VersionRule { fields, summary } in before.into_iter().filter(|rule| !stays(rule, &after)) {
         let about = fields.first();
-        let successor = added.iter().position(|rule| about.is_some() && rule.fields.first() == about);
+        let successor = added
+            .iter()
+            .position(|rule| about.is_some() && rule.fields.first() == about);
         changes.push(match successor {
-            Some(at) => RuleChangeKind::Replaced { before: summary, after: added.remove(at).summary },
+            Some(at) => RuleChangeKind::Replaced {
+                before: summary,
+                after: added.remove(at).summary,
+            },
             None => RuleChangeKind::Dropped { before: summary },
         });
     }
-    changes.extend(added.into_iter().map(|rule| RuleChangeKind::Added { after: rule.summary }));
-    changes.into_iter().map(|kind| RuleChange { record, kind }).collect()
+    changes.extend(added.into_iter().map(|rule| RuleChangeKind::Added {
+        after: rule.summary,
+    }));
+    changes
+        .into_iter()
+        .map(|kind| RuleChange { record, kind })
+        .collect()
 }
 
 #[cfg(test)]
@@ -156,6 +222,9 @@ mod tests {
             section: "2.1",
         };
         let json = serde_json::to_string(&rule).unwrap();
-        assert_eq!(json, r#"{"name":"name","demands":"is","reads":["email"],"stage":"check","section":"2.1"}"#);
+        assert_eq!(
+            json,
+            r#"{"name":"name","demands":"is","reads":["email"],"stage":"check","section":"2.1"}"#
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! How versions write values: words in place of codes, groups, types and defaults of inputs, the JSON members around records,
-//! and the form of errors.
+//! How versions write values: words in place of codes, groups, types and defaults of inputs, the
+//! JSON members around records, and the form of errors.
 
 use adapter_kit::reference;
 use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
@@ -47,7 +47,10 @@ pub enum WirePart {
 
 /// The changes of what is written in another way.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<Change> {
-    let mut changes: Vec<Change> = List::ALL.iter().filter_map(|list| words(*list, from, to, lists)).collect();
+    let mut changes: Vec<Change> = List::ALL
+        .iter()
+        .filter_map(|list| words(*list, from, to, lists))
+        .collect();
     changes.extend(for_each_record!(of_record(from, to)).concat());
     changes.extend(page(from, to));
     changes.extend(record_links(from, to));
@@ -63,29 +66,62 @@ fn change(
     summary: String,
     advice: String,
 ) -> Change {
-    let detail = ChangeDetail::Wire(WireChange { part, subject: subject.into() });
+    let detail = ChangeDetail::Wire(WireChange {
+        part,
+        subject: subject.into(),
+    });
     Change::new(effect, detail, of, summary, advice)
 }
 
 /// The codes of a list that are written in another way.
 fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Option<Change> {
     let written = |code| [from, to].map(|version| version.wire.written(list, code));
-    let pairs: Vec<[&str; 2]> = lists.codes(list).map(written).filter(|[before, after]| before != after).collect();
+    let pairs: Vec<[&str; 2]> = lists
+        .codes(list)
+        .map(written)
+        .filter(|[before, after]| before != after)
+        .collect();
     let fields = reference::fields_of_list(to, list.name());
     let [before, after] = *pairs.first()?;
     let field = *fields.first()?;
-    let named: Vec<String> =
-        pairs.iter().take(WORDS_LISTED).map(|[before, after]| format!("`{before}` is `{after}`")).collect();
+    let named: Vec<String> = pairs
+        .iter()
+        .take(WORDS_LISTED)
+        .map(|[before, after]| format!("`{before}` is `{after}`"))
+        .collect();
     let more = pairs.len().saturating_sub(WORDS_LISTED);
-    let more =
-        if more > 0 { format!("; {more} more are on the page of the list `{}`", list.name()) } else { String::new() };
-    let summary = format!("In {}, {}{more}.", listed(fields.iter().copied()), named.join(", "));
-    let advice =
-        format!("Send and read `{after}` instead of `{before}`, and so for each value; `{before}` is refused.");
-    let earlier = reference::fields_of_list(from, list.name()).first().copied().unwrap_or(field);
-    let example = (at_path(earlier, json!(before)), at_path(field, json!(after)));
-    let change =
-        change(Effect::Refused, WirePart::Words, list.name(), format!("list {}", list.name()), summary, advice);
+    let more = if more > 0 {
+        format!(
+            "; {more} more are on the page of the list `{}`",
+            list.name()
+        )
+    } else {
+        String::new()
+    };
+    let summary = format!(
+        "In {}, {}{more}.",
+        listed(fields.iter().copied()),
+        named.join(", ")
+    );
+    let advice = format!(
+        "Send and read `{after}` instead of `{before}`, and so for each value; `{before}` is refused."
+    );
+    let earlier = reference::fields_of_list(from, list.name())
+        .first()
+        .copied()
+        .unwrap_or(field);
+    let example = (
+        at_path(earlier, json!(before)),
+        at_path(field, json!(after)),
+    );
+    let change = change(
+        Effect::Refused,
+        WirePart::Words,
+        list.name(),
+        format!("list {}", list.name()),
+        summary,
+        advice,
+    );
     Some(change.with_example(&example.0, &example.1))
 }
 
@@ -104,24 +140,51 @@ fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 /// The groups of responses that only one of two versions has.
 fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
     let mut changes = Vec::new();
-    let groups_of = |shape: &Shape<R>| distinct_groups(shape.entries.iter().map(|entry| entry.name));
-    for group in groups_of(after).into_iter().filter(|group| before.group(group).is_none()) {
-        let fields: Vec<&Entry<R>> =
-            after.entries.iter().filter(|entry| group_of(entry.name) == Some(group) && entry.is_first_part()).collect();
+    let groups_of =
+        |shape: &Shape<R>| distinct_groups(shape.entries.iter().map(|entry| entry.name));
+    for group in groups_of(after)
+        .into_iter()
+        .filter(|group| before.group(group).is_none())
+    {
+        let fields: Vec<&Entry<R>> = after
+            .entries
+            .iter()
+            .filter(|entry| group_of(entry.name) == Some(group) && entry.is_first_part())
+            .collect();
         let names: Vec<&str> = fields.iter().map(|entry| last_name(entry.name)).collect();
-        let earlier = fields.iter().filter_map(|entry| before.name_of(entry.field()?)).collect();
+        let earlier = fields
+            .iter()
+            .filter_map(|entry| before.name_of(entry.field()?))
+            .collect();
         let summary = format!(
             "In responses, `{group}` is an object with {}; it is null while none of them has a value.",
             listed(names.iter().copied())
         );
         let advice = format!("Read these fields from `{group}`.");
-        let change = change(Effect::ReadDifferently, WirePart::Group, group, R::NAME, summary, advice);
+        let change = change(
+            Effect::ReadDifferently,
+            WirePart::Group,
+            group,
+            R::NAME,
+            summary,
+            advice,
+        );
         changes.push(with_grouping(change, group, &names, earlier));
     }
-    for group in groups_of(before).into_iter().filter(|group| after.group(group).is_none()) {
+    for group in groups_of(before)
+        .into_iter()
+        .filter(|group| after.group(group).is_none())
+    {
         let summary = format!("Responses no longer have the object `{group}`.");
         let advice = format!("Read the fields of `{group}` from the record.");
-        changes.push(change(Effect::ReadDifferently, WirePart::Group, group, R::NAME, summary, advice));
+        changes.push(change(
+            Effect::ReadDifferently,
+            WirePart::Group,
+            group,
+            R::NAME,
+            summary,
+            advice,
+        ));
     }
     changes
 }
@@ -133,21 +196,38 @@ fn distinct_groups(paths: impl Iterator<Item = &'static str>) -> Vec<&'static st
     groups
 }
 
-/// The groups of requests that the first version does not have. The changes of fields describe those that are removed.
+/// The groups of requests that the first version does not have. The changes of fields describe
+/// those that are removed.
 fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let (before, after) = (R::inputs(from), R::inputs(to));
     let mut changes = Vec::new();
     let groups = distinct_groups(after.entries.iter().map(|input| input.name));
     for group in groups.into_iter().filter(|group| !before.is_group(group)) {
-        let names: Vec<&str> =
-            after.in_group(group).filter(|input| input.is_first_part()).map(|input| last_name(input.name)).collect();
-        let earlier = after.in_group(group).filter_map(|input| before.name_of(input.field)).collect();
-        let summary = format!("In requests, `{group}` is an object with {}.", listed(names.iter().copied()));
+        let names: Vec<&str> = after
+            .in_group(group)
+            .filter(|input| input.is_first_part())
+            .map(|input| last_name(input.name))
+            .collect();
+        let earlier = after
+            .in_group(group)
+            .filter_map(|input| before.name_of(input.field))
+            .collect();
+        let summary = format!(
+            "In requests, `{group}` is an object with {}.",
+            listed(names.iter().copied())
+        );
         let advice = format!(
             "Send these fields in `{group}`. A change keeps those that the object leaves out; null in place of the \
              object clears all of them."
         );
-        let change = change(Effect::Refused, WirePart::Group, group, R::NAME, summary, advice);
+        let change = change(
+            Effect::Refused,
+            WirePart::Group,
+            group,
+            R::NAME,
+            summary,
+            advice,
+        );
         changes.push(with_grouping(change, group, &names, earlier));
     }
     changes
@@ -156,7 +236,10 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
 /// The change with JSON before and after: fields by their earlier names, and in the group.
 fn with_grouping(change: Change, group: &str, names: &[&str], earlier: Vec<&str>) -> Change {
     let before = at_paths(earlier.into_iter().map(|name| (name, json!("..."))));
-    let after: Map<String, Value> = names.iter().map(|name| ((*name).to_owned(), json!("..."))).collect();
+    let after: Map<String, Value> = names
+        .iter()
+        .map(|name| ((*name).to_owned(), json!("...")))
+        .collect();
     change.with_example(&before, &json!({ group: after }))
 }
 
@@ -177,7 +260,9 @@ const fn type_name(accepts: Option<JsonType>) -> &'static str {
 fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
-        let Some(before) = R::inputs(from).of_field(after.field) else { continue };
+        let Some(before) = R::inputs(from).of_field(after.field) else {
+            continue;
+        };
         if before.accepts == after.accepts {
             continue;
         }
@@ -188,14 +273,24 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
             type_name(before.accepts)
         );
         let (effect, advice) = match after.accepts {
-            Some(accepted) => {
-                (Effect::Refused, format!("Send `{name}` as {}; another type is refused.", type_name(Some(accepted))))
-            }
-            None => (Effect::NewlyPossible, format!("Send `{name}` in either form.")),
+            Some(accepted) => (
+                Effect::Refused,
+                format!(
+                    "Send `{name}` as {}; another type is refused.",
+                    type_name(Some(accepted))
+                ),
+            ),
+            None => (
+                Effect::NewlyPossible,
+                format!("Send `{name}` in either form."),
+            ),
         };
         let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
-        let [text, number] =
-            if after.field.info().kind == Kind::Year { [json!("2021"), json!(2021)] } else { [json!("12"), json!(12)] };
+        let [text, number] = if after.field.info().kind == Kind::Year {
+            [json!("2021"), json!(2021)]
+        } else {
+            [json!("12"), json!(12)]
+        };
         let [text, number] = [text, number].map(|value| at_path(name, value));
         changes.push(match after.accepts {
             Some(JsonType::Integer) => change.with_example(&text, &number),
@@ -210,23 +305,38 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
 fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
-        let Some(before) = R::inputs(from).of_field(after.field) else { continue };
+        let Some(before) = R::inputs(from).of_field(after.field) else {
+            continue;
+        };
         if before.default == after.default {
             continue;
         }
         let (name, codes) = (after.name, after.field.info().codes);
-        let written = |default: Option<&'static str>| default.map(|value| to.wire.written_in(codes, value));
+        let written =
+            |default: Option<&'static str>| default.map(|value| to.wire.written_in(codes, value));
         let (summary, advice) = match (written(before.default), written(after.default)) {
             (_, Some(value)) => (
                 format!("A new record whose request has no `{name}` gets `{value}`."),
-                format!("Send null in `{name}` for a new record without a value, where the rules accept that."),
+                format!(
+                    "Send null in `{name}` for a new record without a value, where the rules accept that."
+                ),
             ),
             (before, None) => (
                 format!("A new record whose request has no `{name}` has no value there."),
-                format!("Send `{name}` with `{}` where you relied on it.", before.unwrap_or_default()),
+                format!(
+                    "Send `{name}` with `{}` where you relied on it.",
+                    before.unwrap_or_default()
+                ),
             ),
         };
-        let change = change(Effect::RecordedDifferently, WirePart::Default, name, R::NAME, summary, advice);
+        let change = change(
+            Effect::RecordedDifferently,
+            WirePart::Default,
+            name,
+            R::NAME,
+            summary,
+            advice,
+        );
         changes.push(match (written(before.default), written(after.default)) {
             (_, Some(value)) => change.with_example(&json!({}), &at_path(name, json!(value))),
             (Some(value), None) => change.with_example(&json!({}), &at_path(name, json!(value))),
@@ -238,16 +348,22 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 
 /// What a page says about itself.
 fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let ((before, members_before), (after, members)) = (from.wire.envelope.page, to.wire.envelope.page);
+    let ((before, members_before), (after, members)) =
+        (from.wire.envelope.page, to.wire.envelope.page);
     if (before, members_before) == (after, members) {
         return None;
     }
     let name_of = |members: &'static [(&'static str, PageMember)], member: PageMember| {
-        members.iter().find(|(_, known)| *known == member).map(|(name, _)| *name)
+        members
+            .iter()
+            .find(|(_, known)| *known == member)
+            .map(|(name, _)| *name)
     };
     let mut sentences = Vec::new();
     if before != after {
-        sentences.push(format!("A page of trainees describes itself in `{after}` instead of `{before}`."));
+        sentences.push(format!(
+            "A page of trainees describes itself in `{after}` instead of `{before}`."
+        ));
     }
     for (name, member) in members_before {
         match name_of(members, *member) {
@@ -262,15 +378,23 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
         }
     }
     let advice = format!("Read `{after}` of each page.");
-    let change =
-        change(Effect::ReadDifferently, WirePart::Page, after, "lists of trainees", sentences.join(" "), advice);
+    let change = change(
+        Effect::ReadDifferently,
+        WirePart::Page,
+        after,
+        "lists of trainees",
+        sentences.join(" "),
+        advice,
+    );
     Some(change.with_example(&sample_page(from), &sample_page(to)))
 }
 
 fn sample_page(version: &ApiVersion) -> Value {
     let (name, members) = version.wire.envelope.page;
-    let values: Map<String, Value> =
-        members.iter().map(|(name, member)| ((*name).to_owned(), sample(*member, version))).collect();
+    let values: Map<String, Value> = members
+        .iter()
+        .map(|(name, member)| ((*name).to_owned(), sample(*member, version)))
+        .collect();
     json!({ "data": ["..."], name: values })
 }
 
@@ -280,7 +404,9 @@ const fn meaning(member: PageMember) -> &'static str {
         PageMember::Pages => "how many pages there are.",
         PageMember::Total => "how many records there are.",
         PageMember::PerPage => "the most records on a page.",
-        PageMember::Next => "the path and query of the next page, with a cursor; null on the last page.",
+        PageMember::Next => {
+            "the path and query of the next page, with a cursor; null on the last page."
+        }
     }
 }
 
@@ -296,7 +422,10 @@ fn sample(member: PageMember, version: &ApiVersion) -> Value {
 
 /// Whether the response with a record has its address.
 fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (from.wire.envelope.record_links, to.wire.envelope.record_links);
+    let (before, after) = (
+        from.wire.envelope.record_links,
+        to.wire.envelope.record_links,
+    );
     if before == after {
         return None;
     }
@@ -313,9 +442,23 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             "Make the address from the identifier of the record.",
         )
     };
-    let change = change(effect, WirePart::RecordLinks, "links", "records", summary.to_owned(), advice.to_owned());
-    let (without, with) = (json!({ "data": {} }), json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } }));
-    Some(if after { change.with_example(&without, &with) } else { change.with_example(&with, &without) })
+    let change = change(
+        effect,
+        WirePart::RecordLinks,
+        "links",
+        "records",
+        summary.to_owned(),
+        advice.to_owned(),
+    );
+    let (without, with) = (
+        json!({ "data": {} }),
+        json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } }),
+    );
+    Some(if after {
+        change.with_example(&without, &with)
+    } else {
+        change.with_example(&with, &without)
+    })
 }
 
 /// The form of errors.
@@ -337,8 +480,14 @@ fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
             "Read an entry of `errors` for each problem, with `error`, `message`, `code` and `field`.",
         ),
     };
-    let change =
-        change(Effect::ReadDifferently, WirePart::Problems, "errors", "errors", summary.to_owned(), advice.to_owned());
+    let change = change(
+        Effect::ReadDifferently,
+        WirePart::Problems,
+        "errors",
+        "errors",
+        summary.to_owned(),
+        advice.to_owned(),
+    );
     let example = |form: ProblemForm| match form {
         ProblemForm::Errors => json!({ "errors": [{
             "error": "UnprocessableEntity", "message": "email cannot be blank", "code": "blank", "field": "email",

@@ -27,8 +27,14 @@ pub struct Document {
 #[must_use]
 pub fn all(versions: &Versions) -> Vec<Document> {
     let mut documents = vec![
-        Document { file: "errors.md".to_owned(), text: errors() },
-        Document { file: "rules.md".to_owned(), text: rules(versions) },
+        Document {
+            file: "errors.md".to_owned(),
+            text: errors(),
+        },
+        Document {
+            file: "rules.md".to_owned(),
+            text: rules(versions),
+        },
     ];
     documents.extend(about_versions(versions, Lists::embedded()));
     documents
@@ -40,16 +46,24 @@ fn about_versions(versions: &Versions, lists: &Lists) -> Vec<Document> {
         let label = served.version.label;
         [label.to_string(), format!("{GUIDE}{label}")]
     });
-    let document =
-        |name: String| Some(Document { text: about_version(&name, versions, lists)?, file: file_about(&name) });
+    let document = |name: String| {
+        Some(Document {
+            text: about_version(&name, versions, lists)?,
+            file: file_about(&name),
+        })
+    };
     names.filter_map(document).collect()
 }
 
-/// What is written about a version under a name, which is that of the version for its release notes; nothing where no
-/// document has the name.
+/// What is written about a version under a name, which is that of the version for its release
+/// notes; nothing where no document has the name.
 #[must_use]
 pub fn about_version(name: &str, versions: &Versions, lists: &Lists) -> Option<String> {
-    let find = |label: &str| versions.iter().find(|served| served.version.label.to_string() == label);
+    let find = |label: &str| {
+        versions
+            .iter()
+            .find(|served| served.version.label.to_string() == label)
+    };
     match name.strip_prefix(GUIDE) {
         Some(label) => migration_guide(find(label)?, versions, lists),
         None => Some(release_notes(find(name)?, versions, lists)),
@@ -64,7 +78,15 @@ fn file_about(name: &str) -> String {
 /// Files about versions that are not served any more. All files in their folder are generated.
 #[must_use]
 pub fn outdated(folder: &Path, versions: &Versions) -> Vec<PathBuf> {
-    let current: Vec<PathBuf> = all(versions).into_iter().map(|document| folder.join(document.file)).collect();
-    let files = std::fs::read_dir(folder.join(ABOUT_VERSIONS)).into_iter().flatten();
-    files.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !current.contains(path)).collect()
+    let current: Vec<PathBuf> = all(versions)
+        .into_iter()
+        .map(|document| folder.join(document.file))
+        .collect();
+    let files = std::fs::read_dir(folder.join(ABOUT_VERSIONS))
+        .into_iter()
+        .flatten();
+    files
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| !current.contains(path))
+        .collect()
 }

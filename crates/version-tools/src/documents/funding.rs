@@ -1,4 +1,5 @@
-//! The funding rules as tables: which bursary, scholarship or grant exists for which start, route and subject.
+//! The funding rules as tables: which bursary, scholarship or grant exists for which start, route
+//! and subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +12,26 @@ use super::escaped;
 use super::lists::table;
 
 /// The fields that are about funding.
-const FIELDS: [F; 4] = [F::fund_code, F::funding_method, F::training_initiative, F::additional_training_initiative];
+const FIELDS: [F; 4] = [
+    F::fund_code,
+    F::funding_method,
+    F::training_initiative,
+    F::additional_training_initiative,
+];
 
 /// The document about funding, in the names of a version.
 #[must_use]
 pub fn funding(version: &ApiVersion, lists: &Lists) -> String {
     let years: BTreeSet<i32> = lists.funding().map(|(year, ..)| year).collect();
-    let tables: Vec<String> = years.iter().rev().map(|year| year_section(*year, lists)).collect();
+    let tables: Vec<String> = years
+        .iter()
+        .rev()
+        .map(|year| year_section(*year, lists))
+        .collect();
     let span = match (years.first(), years.last()) {
-        (Some(first), Some(last)) => format!("There is funding for starts in {first} to {last}, and for no other."),
+        (Some(first), Some(last)) => {
+            format!("There is funding for starts in {first} to {last}, and for no other.")
+        }
         (_, _) => "There is no funding for any start.".to_owned(),
     };
     let subject = named(version, F::course_subject_1);
@@ -43,10 +55,18 @@ fn named(version: &ApiVersion, field: F) -> &'static str {
 fn rules(version: &ApiVersion) -> String {
     let about = version.rules.trainee.iter().filter_map(|rule| {
         let field = rule.reads.first().filter(|field| FIELDS.contains(field))?;
-        let reads = rule.reads.iter().map(|field| format!("`{}`", named(version, *field)));
+        let reads = rule
+            .reads
+            .iter()
+            .map(|field| format!("`{}`", named(version, *field)));
         let reads = reads.collect::<Vec<_>>().join(", ");
         let words = version.vocabulary.apply(rule.description).into_owned();
-        Some(vec![format!("`{}`", rule.name), format!("`{}`", named(version, *field)), words, reads])
+        Some(vec![
+            format!("`{}`", rule.name),
+            format!("`{}`", named(version, *field)),
+            words,
+            reads,
+        ])
     });
     table(&["rule", "field", "demands", "reads"], about)
 }
@@ -72,31 +92,52 @@ fn exceptions(version: &ApiVersion) -> String {
 fn year_section(year: i32, lists: &Lists) -> String {
     let mut subjects: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (_, funding_type, route, subject) in lists.funding().filter(|(of, ..)| *of == year) {
-        subjects.entry((funding_type, route)).or_default().insert(subject);
+        subjects
+            .entry((funding_type, route))
+            .or_default()
+            .insert(subject);
     }
     let rows = subjects.iter().map(|((funding_type, route), subjects)| {
         let subjects: Vec<String> = subjects.iter().map(|subject| escaped(subject)).collect();
-        vec![escaped(funding_type), methods(funding_type, lists), route_name(route, lists), subjects.join(", ")]
+        vec![
+            escaped(funding_type),
+            methods(funding_type, lists),
+            route_name(route, lists),
+            subjects.join(", "),
+        ]
     });
     let funded: BTreeSet<&str> = subjects.keys().map(|(_, route)| *route).collect();
-    let funded: Vec<String> = funded.into_iter().map(|route| format!("`{route}`")).collect();
+    let funded: Vec<String> = funded
+        .into_iter()
+        .map(|route| format!("`{route}`"))
+        .collect();
     format!(
         "## Starts in {year}\n\nStudent finance (`{ELIGIBLE}`) is open on the routes {}.\n\n{}",
         funded.join(", "),
-        table(&["type", "funding methods", "route", "funding subjects"], rows)
+        table(
+            &["type", "funding methods", "route", "funding subjects"],
+            rows
+        )
     )
 }
 
 /// The funding methods of a type.
 fn methods(funding_type: &str, lists: &Lists) -> String {
     let of_type = lists.entries(List::FundingMethod).iter().filter(|entry| {
-        lists.funding_method(&entry.code).is_some_and(|method| method.funding_type.as_deref() == Some(funding_type))
+        lists
+            .funding_method(&entry.code)
+            .is_some_and(|method| method.funding_type.as_deref() == Some(funding_type))
     });
-    of_type.map(|entry| format!("`{}` {}", entry.code, escaped(&entry.name))).collect::<Vec<_>>().join(", ")
+    of_type
+        .map(|entry| format!("`{}` {}", entry.code, escaped(&entry.name)))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn route_name(code: &str, lists: &Lists) -> String {
-    let name = lists.entry(List::TrainingRoute, code).map_or("", |entry| entry.name.as_str());
+    let name = lists
+        .entry(List::TrainingRoute, code)
+        .map_or("", |entry| entry.name.as_str());
     format!("`{code}` {}", escaped(name))
 }
 
@@ -105,10 +146,16 @@ fn subjects(lists: &Lists) -> String {
     let mut courses: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for entry in lists.entries(List::CourseSubject) {
         for subject in lists.funding_subjects(&entry.code) {
-            courses.entry(subject).or_default().push(format!("`{}` {}", entry.code, escaped(&entry.name)));
+            courses.entry(subject).or_default().push(format!(
+                "`{}` {}",
+                entry.code,
+                escaped(&entry.name)
+            ));
         }
     }
-    let rows = courses.into_iter().map(|(subject, courses)| vec![escaped(subject), courses.join(", ")]);
+    let rows = courses
+        .into_iter()
+        .map(|(subject, courses)| vec![escaped(subject), courses.join(", ")]);
     table(&["funding subject", "course subjects"], rows)
 }
 
@@ -127,12 +174,18 @@ mod tests {
             .map(|year| year_section(year, lists))
             .collect();
         for (year, funding_type, route, subject) in lists.funding() {
-            let (_, section) = tables.split_once(&format!("## Starts in {year}\n")).unwrap();
+            let (_, section) = tables
+                .split_once(&format!("## Starts in {year}\n"))
+                .unwrap();
             let section = section.split("\n## ").next().unwrap();
-            let row = section
-                .lines()
-                .find(|line| line.starts_with(&format!("| {funding_type} |")) && line.contains(&format!("`{route}`")));
-            assert!(row.unwrap().contains(&escaped(subject)), "{year} {funding_type} {route} {subject}");
+            let row = section.lines().find(|line| {
+                line.starts_with(&format!("| {funding_type} |"))
+                    && line.contains(&format!("`{route}`"))
+            });
+            assert!(
+                row.unwrap().contains(&escaped(subject)),
+                "{year} {funding_type} {route} {subject}"
+            );
         }
     }
 }

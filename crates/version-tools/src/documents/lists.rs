@@ -1,4 +1,5 @@
-//! The code lists, for people: each code with its name, what follows from it, and which versions accept it.
+//! The code lists, for people: each code with its name, what follows from it, and which versions
+//! accept it.
 
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
@@ -15,9 +16,16 @@ use super::{escaped, listed};
 #[must_use]
 pub fn index(version: &ApiVersion, lists: &Lists) -> String {
     let rows = listed_here().map(|name| {
-        let count = list_called(name).map_or(lists.withdrawal_reasons().len(), |list| lists.entries(list).len());
+        let count = list_called(name).map_or(lists.withdrawal_reasons().len(), |list| {
+            lists.entries(list).len()
+        });
         let used = listed(reference::fields_of_list(version, name));
-        vec![format!("[`{name}`](reference-data/{name})"), meaning(name).to_owned(), count.to_string(), used]
+        vec![
+            format!("[`{name}`](reference-data/{name})"),
+            meaning(name).to_owned(),
+            count.to_string(),
+            used,
+        ]
     });
     let table = table(&["list", "what it has", "codes", "used in"], rows);
     format!(
@@ -28,15 +36,27 @@ pub fn index(version: &ApiVersion, lists: &Lists) -> String {
 
 /// One list, in the names of a version; nothing where no list has the name.
 #[must_use]
-pub fn list(name: &str, version: &ApiVersion, versions: &Versions, lists: &Lists) -> Option<String> {
+pub fn list(
+    name: &str,
+    version: &ApiVersion,
+    versions: &Versions,
+    lists: &Lists,
+) -> Option<String> {
     let known = listed_here().find(|known| *known == name)?;
     let table = match list_called(known) {
         Some(list) => codes(list, version, versions, lists),
         None => withdrawal_reasons(lists),
     };
     let used = reference::fields_of_list(version, known);
-    let used = if used.is_empty() { String::new() } else { format!(" Used in {}.", listed(used)) };
-    Some(format!("# Code list {known}\n\n{}{used}\n\n{table}", meaning(known)))
+    let used = if used.is_empty() {
+        String::new()
+    } else {
+        format!(" Used in {}.", listed(used))
+    };
+    Some(format!(
+        "# Code list {known}\n\n{}{used}\n\n{table}",
+        meaning(known)
+    ))
 }
 
 /// The lists with a page of their own. The funding rules are on the page about funding.
@@ -52,13 +72,18 @@ fn meaning(name: &str) -> &'static str {
     list_called(name).map_or("Reasons of a withdrawal, by who decides it.", List::meaning)
 }
 
-/// The codes of a list as a version writes them. A column that says the same of every code is left out.
+/// The codes of a list as a version writes them. A column that says the same of every code is left
+/// out.
 fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -> String {
     let entries = lists.entries(list);
-    let has_years = entries.iter().any(|entry| entry.start_year.is_some() || entry.end_year.is_some());
-    let is_narrowed = versions
+    let has_years = entries
         .iter()
-        .any(|served| entries.iter().any(|entry| !served.version.accepted_codes.accepts(list, &entry.code)));
+        .any(|entry| entry.start_year.is_some() || entry.end_year.is_some());
+    let is_narrowed = versions.iter().any(|served| {
+        entries
+            .iter()
+            .any(|entry| !served.version.accepted_codes.accepts(list, &entry.code))
+    });
     let facts = facts(list);
     let mut columns = vec!["code", "name"];
     columns.extend(facts.iter().map(|(name, _)| *name));
@@ -69,7 +94,10 @@ fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -
         columns.push("accepted in");
     }
     let rows = entries.iter().map(|entry| {
-        let mut row = vec![format!("`{}`", version.wire.written(list, &entry.code)), escaped(&entry.name)];
+        let mut row = vec![
+            format!("`{}`", version.wire.written(list, &entry.code)),
+            escaped(&entry.name),
+        ];
         row.extend(facts.iter().map(|(_, fact)| escaped(&fact(lists, entry))));
         if has_years {
             row.push(years(entry));
@@ -79,7 +107,11 @@ fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -
         }
         row
     });
-    let all = if is_narrowed { "" } else { "Every version accepts every code.\n\n" };
+    let all = if is_narrowed {
+        ""
+    } else {
+        "Every version accepts every code.\n\n"
+    };
     format!("{all}{}", table(&columns, rows))
 }
 
@@ -89,10 +121,16 @@ fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
     if versions.iter().all(|served| accepts(served.version)) {
         return "all".to_owned();
     }
-    let labels =
-        versions.iter().filter(|served| accepts(served.version)).map(|served| served.version.label.to_string());
+    let labels = versions
+        .iter()
+        .filter(|served| accepts(served.version))
+        .map(|served| served.version.label.to_string());
     let labels = labels.collect::<Vec<_>>().join(", ");
-    let labels = if labels.is_empty() { "none".to_owned() } else { labels };
+    let labels = if labels.is_empty() {
+        "none".to_owned()
+    } else {
+        labels
+    };
     match successor(list, &entry.code) {
         Some(successor) => format!("{labels}; {successor}"),
         None => labels,
@@ -114,41 +152,73 @@ type Fact = (&'static str, fn(&Lists, &Entry) -> String);
 fn facts(list: List) -> &'static [Fact] {
     match list {
         List::TrainingRoute => &[
-            ("level", |lists, entry| of(lists.route(&entry.code), |route| route.level.to_owned())),
-            ("award", |lists, entry| of(lists.route(&entry.code), |route| route.qualification.to_owned())),
+            ("level", |lists, entry| {
+                of(lists.route(&entry.code), |route| route.level.to_owned())
+            }),
+            ("award", |lists, entry| {
+                of(lists.route(&entry.code), |route| {
+                    route.qualification.to_owned()
+                })
+            }),
             ("placements for the award", |lists, entry| {
-                of(lists.route(&entry.code), |route| route.min_placements.to_string())
+                of(lists.route(&entry.code), |route| {
+                    route.min_placements.to_string()
+                })
             }),
             ("degree for the award", |lists, entry| {
-                of(lists.route(&entry.code), |route| yes_or_no(route.degree_required))
+                of(lists.route(&entry.code), |route| {
+                    yes_or_no(route.degree_required)
+                })
             }),
             ("employing school for the award", |lists, entry| {
-                of(lists.route(&entry.code), |route| yes_or_no(route.employing_school_required_for_award))
+                of(lists.route(&entry.code), |route| {
+                    yes_or_no(route.employing_school_required_for_award)
+                })
             }),
         ],
         List::CourseAgeRange => &[("ages", |lists, entry| {
-            of(lists.age_range(&entry.code), |ages| format!("{} to {}", ages.min_age, ages.max_age))
+            of(lists.age_range(&entry.code), |ages| {
+                format!("{} to {}", ages.min_age, ages.max_age)
+            })
         })],
-        List::CourseSubject => &[("funding subjects", |lists, entry| lists.funding_subjects(&entry.code).join(", "))],
+        List::CourseSubject => &[("funding subjects", |lists, entry| {
+            lists.funding_subjects(&entry.code).join(", ")
+        })],
         List::Ethnicity => &[
-            ("group", |lists, entry| of(lists.ethnicity(&entry.code), |ethnicity| ethnicity.group.clone())),
-            ("background", |lists, entry| of(lists.ethnicity(&entry.code), |ethnicity| ethnicity.background.clone())),
+            ("group", |lists, entry| {
+                of(lists.ethnicity(&entry.code), |ethnicity| {
+                    ethnicity.group.clone()
+                })
+            }),
+            ("background", |lists, entry| {
+                of(lists.ethnicity(&entry.code), |ethnicity| {
+                    ethnicity.background.clone()
+                })
+            }),
         ],
-        List::Disability => {
-            &[("discloses", |lists, entry| of(lists.disclosure(&entry.code), |disclosure| disclosure.to_owned()))]
-        }
+        List::Disability => &[("discloses", |lists, entry| {
+            of(lists.disclosure(&entry.code), |disclosure| {
+                disclosure.to_owned()
+            })
+        })],
         List::FundingMethod => &[
             ("type", |lists, entry| {
-                of(lists.funding_method(&entry.code), |method| method.funding_type.clone().unwrap_or_default())
+                of(lists.funding_method(&entry.code), |method| {
+                    method.funding_type.clone().unwrap_or_default()
+                })
             }),
             ("tier", |lists, entry| {
-                of(lists.funding_method(&entry.code), |method| method.bursary_tier.clone().unwrap_or_default())
+                of(lists.funding_method(&entry.code), |method| {
+                    method.bursary_tier.clone().unwrap_or_default()
+                })
             }),
         ],
-        List::Country => &[("part of the United Kingdom", |lists, entry| yes_or_no(lists.is_uk(&entry.code)))],
-        List::IttAim => {
-            &[("needs an academic award", |lists, entry| yes_or_no(lists.aim_needs_qualification(&entry.code)))]
-        }
+        List::Country => &[("part of the United Kingdom", |lists, entry| {
+            yes_or_no(lists.is_uk(&entry.code))
+        })],
+        List::IttAim => &[("needs an academic award", |lists, entry| {
+            yes_or_no(lists.aim_needs_qualification(&entry.code))
+        })],
         List::DegreeGrade | List::DegreeSubject | List::DegreeType | List::Institution => {
             &[("UUID", |_, entry| entry.uuid.to_string())]
         }
@@ -171,12 +241,20 @@ fn yes_or_no(is_so: bool) -> String {
 
 fn withdrawal_reasons(lists: &Lists) -> String {
     let rows = lists.withdrawal_reasons().iter().map(|reason| {
-        let needs = match (reason.requires_another_reason, reason.requires_safeguarding_concern_reasons) {
+        let needs = match (
+            reason.requires_another_reason,
+            reason.requires_safeguarding_concern_reasons,
+        ) {
             (true, _) => "`another_reason`",
             (false, true) => "`safeguarding_concern_reasons`",
             (false, false) => "",
         };
-        vec![format!("`{}`", reason.code), escaped(&reason.name), format!("`{}`", reason.trigger), needs.to_owned()]
+        vec![
+            format!("`{}`", reason.code),
+            escaped(&reason.name),
+            format!("`{}`", reason.trigger),
+            needs.to_owned(),
+        ]
     });
     format!(
         "A trigger is one of {}; `future_interest` is one of {}. A reason that goes with both triggers has a row for each.\n\n{}",
@@ -205,7 +283,10 @@ pub(super) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -
     };
     let names: Vec<String> = columns.iter().map(|&name| name.to_owned()).collect();
     let rule = format!("|{}\n", "---|".repeat(columns.len()));
-    [line(&names), rule].into_iter().chain(rows.map(|row| line(&row))).collect()
+    [line(&names), rule]
+        .into_iter()
+        .chain(rows.map(|row| line(&row)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -214,8 +295,14 @@ mod tests {
 
     #[test]
     fn names_are_shown_as_they_are() {
-        assert_eq!(escaped("*A* | <b>`c`</b> [d](e)"), r"\*A\* | \<b\>\`c\`\<\/b\> \[d\]\(e\)");
-        let row = table(&["code", "name"], [vec!["`1`".to_owned(), escaped("a | b")]].into_iter());
+        assert_eq!(
+            escaped("*A* | <b>`c`</b> [d](e)"),
+            r"\*A\* | \<b\>\`c\`\<\/b\> \[d\]\(e\)"
+        );
+        let row = table(
+            &["code", "name"],
+            [vec!["`1`".to_owned(), escaped("a | b")]].into_iter(),
+        );
         assert_eq!(row, "| code | name |\n|---|---|\n| `1` | a \\| b |\n");
     }
 
@@ -224,7 +311,13 @@ mod tests {
         let lists = Lists::embedded();
         for list in List::ALL {
             for (column, fact) in facts(*list) {
-                assert!(lists.entries(*list).iter().any(|entry| !fact(lists, entry).is_empty()), "{list:?} {column}");
+                assert!(
+                    lists
+                        .entries(*list)
+                        .iter()
+                        .any(|entry| !fact(lists, entry).is_empty()),
+                    "{list:?} {column}"
+                );
             }
         }
     }

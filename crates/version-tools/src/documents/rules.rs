@@ -56,8 +56,20 @@ impl<'a> Row<'a> {
 
     fn of_gate(gate: &'a Gate) -> Self {
         let reads = listed([TraineeField::state.info().name]);
-        let Gate { name, description, section, .. } = *gate;
-        Self { name, description, reads, stage: "gate", section, versions: Vec::new() }
+        let Gate {
+            name,
+            description,
+            section,
+            ..
+        } = *gate;
+        Self {
+            name,
+            description,
+            reads,
+            stage: "gate",
+            section,
+            versions: Vec::new(),
+        }
     }
 
     /// Whether the two are the same rule, which versions share.
@@ -76,8 +88,12 @@ fn gates(versions: &Versions) -> String {
     written("Gates", versions, &merged(versions, of))
 }
 
-/// The rules of all versions, each once. One that only an older version has stands after its predecessor there.
-fn merged<'a>(versions: &'a Versions, rows: impl Fn(&'static ApiVersion) -> Vec<Row<'a>>) -> Vec<Row<'a>> {
+/// The rules of all versions, each once. One that only an older version has stands after its
+/// predecessor there.
+fn merged<'a>(
+    versions: &'a Versions,
+    rows: impl Fn(&'static ApiVersion) -> Vec<Row<'a>>,
+) -> Vec<Row<'a>> {
     let mut all: Vec<Row<'a>> = Vec::new();
     for served in versions.iter().rev() {
         let mut next = 0;
@@ -99,19 +115,35 @@ fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
     let mut table = Table::new(["rule", "demands", "reads", "stage", "versions", "section"]);
     for row in rows {
         let binds = bound(versions, &row.versions);
-        table.row([&format!("`{}`", row.name), row.description, &row.reads, row.stage, &binds, row.section]);
+        table.row([
+            &format!("`{}`", row.name),
+            row.description,
+            &row.reads,
+            row.stage,
+            &binds,
+            row.section,
+        ]);
     }
     format!("## {title}\n\n{}", table.0)
 }
 
 /// The versions in words, oldest first.
 fn bound(versions: &Versions, bound: &[&ApiVersion]) -> String {
-    let all: Vec<String> = versions.iter().map(|served| served.version.label.to_string()).collect();
+    let all: Vec<String> = versions
+        .iter()
+        .map(|served| served.version.label.to_string())
+        .collect();
     if bound.len() == all.len() {
         return "all".to_owned();
     }
-    let labels: Vec<String> = bound.iter().map(|version| version.label.to_string()).collect();
-    all.into_iter().filter(|label| labels.contains(label)).collect::<Vec<_>>().join(", ")
+    let labels: Vec<String> = bound
+        .iter()
+        .map(|version| version.label.to_string())
+        .collect();
+    all.into_iter()
+        .filter(|label| labels.contains(label))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// What the rules find in the terms of each version.
@@ -120,11 +152,23 @@ fn accepted_codes(versions: &Versions) -> String {
     for version in versions.iter().map(|served| served.version) {
         let label = version.label.to_string();
         for (list, codes) in version.accepted_codes.accepted {
-            table.row([&label, &format!("codes of `{}`", list.name()), &listed(codes.iter().copied())]);
+            table.row([
+                &label,
+                &format!("codes of `{}`", list.name()),
+                &listed(codes.iter().copied()),
+            ]);
         }
-        let years: Vec<String> =
-            version.accepted_codes.funding_exception_years.iter().map(ToString::to_string).collect();
-        table.row([&label, "exception years of `funding_with_student_finance`", &years.join(", ")]);
+        let years: Vec<String> = version
+            .accepted_codes
+            .funding_exception_years
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        table.row([
+            &label,
+            "exception years of `funding_with_student_finance`",
+            &years.join(", "),
+        ]);
     }
     format!(
         "## Terms\n\nWhere versions differ in a list or a number, and not in a rule. A list that is not named is accepted whole.\n\n{}",
@@ -137,26 +181,54 @@ fn checks() -> String {
     let mut table = Table::new(["check", "demands", "code"]);
     for (check, description, code) in [
         ("type", "the value is of the field's type", Code::WrongType),
-        ("text", "a text has no control characters but tab and line breaks", Code::ControlCharacter),
-        ("length", "a text has no more characters than the field holds", Code::TooLong),
-        ("code", "a coded value is in the field's list, as far as the version accepts it", Code::UnknownCode),
-        ("items", "a nested list is no longer than a request may have it", Code::TooMany),
+        (
+            "text",
+            "a text has no control characters but tab and line breaks",
+            Code::ControlCharacter,
+        ),
+        (
+            "length",
+            "a text has no more characters than the field holds",
+            Code::TooLong,
+        ),
+        (
+            "code",
+            "a coded value is in the field's list, as far as the version accepts it",
+            Code::UnknownCode,
+        ),
+        (
+            "items",
+            "a nested list is no longer than a request may have it",
+            Code::TooMany,
+        ),
     ] {
         table.row([check, description, &format!("`{}`", code.name())]);
     }
-    format!("## Checks of every input\n\nThese follow from what a field is, and hold in every version.\n\n{}", table.0)
+    format!(
+        "## Checks of every input\n\nThese follow from what a field is, and hold in every version.\n\n{}",
+        table.0
+    )
 }
 
 fn inputs<R: WireRecord>() -> String {
     let mut table = Table::new(["field", "type", "longest", "codes"]);
-    for info in R::Field::ALL.iter().map(|field| field.info()).filter(|info| info.input) {
+    for info in R::Field::ALL
+        .iter()
+        .map(|field| field.info())
+        .filter(|info| info.input)
+    {
         let longest = info.max.map(|max| max.to_string()).unwrap_or_default();
         let codes = match info.codes {
             Some(Codes::Listed(list)) => format!("list `{}`", list.name()),
             Some(Codes::OneOf(words)) => listed(words.iter().copied()),
             None => String::new(),
         };
-        table.row([&format!("`{}`", info.name), kind(info.kind), &longest, &codes]);
+        table.row([
+            &format!("`{}`", info.name),
+            kind(info.kind),
+            &longest,
+            &codes,
+        ]);
     }
     format!("### Inputs of a {}\n\n{}", R::NAME, table.0)
 }

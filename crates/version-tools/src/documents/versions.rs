@@ -1,4 +1,5 @@
-//! What is written about a version for those who use it: its release notes, and the guide away from it.
+//! What is written about a version for those who use it: its release notes, and the guide away from
+//! it.
 
 use adapter_kit::version::{ApiVersion, Status};
 use adapter_kit::versions::{Served, Versions};
@@ -11,7 +12,10 @@ use crate::difference::Difference;
 #[must_use]
 pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> String {
     let label = version.version.label;
-    let before = versions.iter().rev().find(|served| served.version.label < label);
+    let before = versions
+        .iter()
+        .rev()
+        .find(|served| served.version.label < label);
     let changes = match before {
         Some(before) => {
             let difference = Difference::between(before, version, lists);
@@ -24,7 +28,10 @@ pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> St
         }
         None => "It is the oldest version that is served.\n".to_owned(),
     };
-    let newest = versions.newest().map(|newest| newest.version.label).filter(|newest| *newest != label);
+    let newest = versions
+        .newest()
+        .map(|newest| newest.version.label)
+        .filter(|newest| *newest != label);
     let onward = newest.map_or_else(String::new, |newest| {
         format!("\n## Moving on\n\nThe way to {newest} is in [migrating-from-{label}](migrating-from-{label}.md).\n")
     });
@@ -35,7 +42,9 @@ pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> St
 /// The guide from a version to the newest one; `None` for the newest one itself.
 #[must_use]
 pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> Option<String> {
-    let newest = versions.newest().filter(|newest| newest.version.label != version.version.label)?;
+    let newest = versions
+        .newest()
+        .filter(|newest| newest.version.label != version.version.label)?;
     let (from, to) = (version.version.label, newest.version.label);
     let difference = Difference::between(version, newest, lists);
     Some(format!(
@@ -64,26 +73,38 @@ fn where_usable(version: &ApiVersion) -> String {
     match version.publication.status {
         Status::Released => String::new(),
         Status::SandboxOnly => {
-            format!("\nSo far {} can be used in the sandbox only: move there first.", version.label)
+            format!(
+                "\nSo far {} can be used in the sandbox only: move there first.",
+                version.label
+            )
         }
     }
 }
 
 /// The same way one version at a time, where there are versions between.
 fn steps(version: &Served, versions: &Versions) -> String {
-    let newer = versions.iter().filter(|served| served.version.label > version.version.label);
-    let links: Vec<String> = newer.map(|served| format!("[{0}]({0}.md)", served.version.label)).collect();
+    let newer = versions
+        .iter()
+        .filter(|served| served.version.label > version.version.label);
+    let links: Vec<String> = newer
+        .map(|served| format!("[{0}]({0}.md)", served.version.label))
+        .collect();
     if links.len() < 2 {
         return String::new();
     }
-    format!("\n## In steps\n\nWhat came with each version on the way is in its release notes: {}.\n", links.join(", "))
+    format!(
+        "\n## In steps\n\nWhat came with each version on the way is in its release notes: {}.\n",
+        links.join(", ")
+    )
 }
 
 fn state(version: &ApiVersion) -> String {
     let publication = &version.publication;
     let mut state = match (publication.since, publication.status) {
         (None, _) => "Not released; no date is set.".to_owned(),
-        (Some(since), Status::Released) => format!("Released on {since}, in the sandbox and in production."),
+        (Some(since), Status::Released) => {
+            format!("Released on {since}, in the sandbox and in production.")
+        }
         (Some(since), Status::SandboxOnly) => format!("In the sandbox since {since}."),
     };
     if let Some(day) = publication.deprecated_on {
@@ -96,5 +117,9 @@ fn state(version: &ApiVersion) -> String {
 }
 
 fn notes(version: &ApiVersion) -> String {
-    version.notes.iter().map(|note| format!("- {note}\n")).collect()
+    version
+        .notes
+        .iter()
+        .map(|note| format!("- {note}\n"))
+        .collect()
 }

@@ -1,7 +1,7 @@
 //! A written document in the words of one version: what its fields, its path and its terms are.
 //!
-//! The documents are written once, with canonical names and with the path of one version. Knows neither their form nor
-//! where they are shown.
+//! The documents are written once, with canonical names and with the path of one version. Knows
+//! neither their form nor where they are shown.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,9 +40,18 @@ impl Wording {
                 renamed.entry(canonical).or_insert(name);
             }
         }
-        let labels = versions.iter().map(|other| other.version.label).filter(|label| *label != version.label);
+        let labels = versions
+            .iter()
+            .map(|other| other.version.label)
+            .filter(|label| *label != version.label);
         let others = labels.map(|label| label.to_string()).collect();
-        Self { version, renamed, missing, written_base: written.base_path(), others }
+        Self {
+            version,
+            renamed,
+            missing,
+            written_base: written.base_path(),
+            others,
+        }
     }
 
     /// The version.
@@ -57,13 +66,24 @@ impl Wording {
         let mut words = String::with_capacity(code.len());
         let mut rest = code;
         while let Some(first) = rest.chars().next() {
-            let length = rest.find(|c| !is_part(c)).unwrap_or(rest.len()).max(first.len_utf8());
+            let length = rest
+                .find(|c| !is_part(c))
+                .unwrap_or(rest.len())
+                .max(first.len_utf8());
             let (word, after) = rest.split_at(length);
             words.push_str(self.renamed.get(word).copied().unwrap_or(word));
             rest = after;
         }
-        let code = if words == code { Cow::Borrowed(code) } else { Cow::Owned(words) };
-        if code.contains(&self.written_base) { Cow::Owned(self.with_own_base(&code)) } else { code }
+        let code = if words == code {
+            Cow::Borrowed(code)
+        } else {
+            Cow::Owned(words)
+        };
+        if code.contains(&self.written_base) {
+            Cow::Owned(self.with_own_base(&code))
+        } else {
+            code
+        }
     }
 
     /// Text of sentences.
@@ -81,16 +101,23 @@ impl Wording {
     /// Whether a text is about other versions alone.
     #[must_use]
     pub fn is_about_others(&self, text: &str) -> bool {
-        !text.contains(&self.version.label.to_string()) && self.others.iter().any(|label| text.contains(label.as_str()))
+        !text.contains(&self.version.label.to_string())
+            && self
+                .others
+                .iter()
+                .any(|label| text.contains(label.as_str()))
     }
 
-    /// What to say below a heading that names an endpoint which the version does not have, in Markdown.
+    /// What to say below a heading that names an endpoint which the version does not have, in
+    /// Markdown.
     #[must_use]
     pub fn missing_endpoint(&self, heading: &str) -> Option<String> {
-        let endpoint = endpoint_in(heading).filter(|endpoint| !self.version.endpoints.has(*endpoint))?;
+        let endpoint =
+            endpoint_in(heading).filter(|endpoint| !self.version.endpoints.has(*endpoint))?;
         let label = self.version.label;
         let instead = self.version.endpoints.counterpart(endpoint);
-        let instead = instead.map_or_else(String::new, |other| format!(" It has `{other}` instead."));
+        let instead =
+            instead.map_or_else(String::new, |other| format!(" It has `{other}` instead."));
         Some(format!("{label} does not have this endpoint.{instead}"))
     }
 
@@ -100,16 +127,25 @@ impl Wording {
         let mut parts = code.split(self.written_base.as_str());
         let mut text = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            text.push_str(if self.has_path(part) { &own } else { &self.written_base });
+            text.push_str(if self.has_path(part) {
+                &own
+            } else {
+                &self.written_base
+            });
             text.push_str(part);
         }
         text
     }
 
-    /// Whether an endpoint of the version has a path that begins as this one does, or no endpoint of any version.
+    /// Whether an endpoint of the version has a path that begins as this one does, or no endpoint
+    /// of any version.
     fn has_path(&self, path: &str) -> bool {
-        let first =
-            |path: &str| path.trim_start_matches('/').chars().take_while(|c| is_part(*c) || *c == '-').collect();
+        let first = |path: &str| {
+            path.trim_start_matches('/')
+                .chars()
+                .take_while(|c| is_part(*c) || *c == '-')
+                .collect()
+        };
         let wanted: String = first(path);
         let begins = |endpoint: Endpoint| first(endpoint.path()) == wanted;
         self.version.endpoints.all().any(begins) || !Endpoint::ALL.iter().copied().any(begins)
@@ -119,12 +155,18 @@ impl Wording {
 /// The endpoint that a heading ends with.
 #[must_use]
 pub fn endpoint_in(heading: &str) -> Option<Endpoint> {
-    Endpoint::ALL.iter().copied().find(|endpoint| heading.ends_with(&format!(" {endpoint}")))
+    Endpoint::ALL
+        .iter()
+        .copied()
+        .find(|endpoint| heading.ends_with(&format!(" {endpoint}")))
 }
 
 /// The canonical name of each field of a record, with its name in the version.
 fn fields<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
-    R::Field::ALL.iter().map(|field| (field.info().name, names::field(version, (*field).into()))).collect()
+    R::Field::ALL
+        .iter()
+        .map(|field| (field.info().name, names::field(version, (*field).into())))
+        .collect()
 }
 
 fn is_part(c: char) -> bool {

@@ -1,5 +1,5 @@
-//! The replies of the endpoints that this service adds: their schemas, and an example of each. They are the same in every
-//! version, except for the names of endpoints and versions in the examples.
+//! The replies of the endpoints that this service adds: their schemas, and an example of each. They
+//! are the same in every version, except for the names of endpoints and versions in the examples.
 
 use adapter_kit::endpoint::Endpoint;
 use adapter_kit::label::Label;
@@ -7,7 +7,8 @@ use adapter_kit::version::ApiVersion;
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat, Type,
+    AnyOfBuilder, ArrayBuilder, ArrayItems, ObjectBuilder, OneOfBuilder, Ref, Schema, SchemaFormat,
+    Type,
 };
 
 use super::Profile;
@@ -39,12 +40,21 @@ pub(super) fn schemas(profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
 type Property = (&'static str, RefOr<Schema>);
 
 fn object(description: &str, properties: Vec<Property>) -> ObjectBuilder {
-    let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
-    properties.into_iter().fold(object, |object, (name, schema)| object.property(name, schema).required(name))
+    let object = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some(description));
+    properties
+        .into_iter()
+        .fold(object, |object, (name, schema)| {
+            object.property(name, schema).required(name)
+        })
 }
 
 fn list(description: &str, items: impl Into<ArrayItems>) -> RefOr<Schema> {
-    ArrayBuilder::new().description(Some(description)).items(items).into()
+    ArrayBuilder::new()
+        .description(Some(description))
+        .items(items)
+        .into()
 }
 
 fn formatted(description: &str, format: &str) -> ObjectBuilder {
@@ -70,7 +80,10 @@ fn words(name: &'static str, description: &str) -> Property {
 /// The last request of several.
 fn last() -> Vec<Property> {
     vec![
-        ("last_seen", timestamp("When the last of them was received.")),
+        (
+            "last_seen",
+            timestamp("When the last of them was received."),
+        ),
         words("last_request_id", "The `X-Request-Id` of the last of them."),
     ]
 }
@@ -78,19 +91,36 @@ fn last() -> Vec<Property> {
 fn account_schema() -> RefOr<Schema> {
     let provider = vec![
         words("ukprn", "UKPRN of the provider."),
-        words("name", "Name of the provider, as the operator registered it."),
+        words(
+            "name",
+            "Name of the provider, as the operator registered it.",
+        ),
     ];
     let token = vec![
         number("id", "The number by which the operator knows the token."),
         words("name", "What the token is for, as it was issued."),
         ("created_at", timestamp("When it was issued.")),
-        ("expires_on", date("The first day, in UTC, on which it is refused.")),
+        (
+            "expires_on",
+            date("The first day, in UTC, on which it is refused."),
+        ),
     ];
-    let environment = text("Whether the records are real.").enum_values(Some(["sandbox", "production"]));
+    let environment =
+        text("Whether the records are real.").enum_values(Some(["sandbox", "production"]));
     let properties = vec![
-        ("provider", object("The provider to which the token belongs.", provider).into()),
+        (
+            "provider",
+            object("The provider to which the token belongs.", provider).into(),
+        ),
         ("environment", environment.into()),
-        ("token", object("The token that was sent. Its text is kept nowhere, and not shown.", token).into()),
+        (
+            "token",
+            object(
+                "The token that was sent. Its text is kept nowhere, and not shown.",
+                token,
+            )
+            .into(),
+        ),
         words("version", "The version in the path."),
     ];
     object("To whom the token belongs.", properties).into()
@@ -107,11 +137,27 @@ fn usage_schema() -> RefOr<Schema> {
         words("token_name", "What the token is for."),
         words("version", "The version that was requested."),
         words("endpoint", "The endpoint."),
-        ("kind", kind.enum_values(Some(["request", "deprecated_endpoint", "foreign_name"])).into()),
-        ("name", or_null(text("The name of other versions that was sent."), Type::String)),
+        (
+            "kind",
+            kind.enum_values(Some(["request", "deprecated_endpoint", "foreign_name"]))
+                .into(),
+        ),
+        (
+            "name",
+            or_null(
+                text("The name of other versions that was sent."),
+                Type::String,
+            ),
+        ),
         number("requests", "How many requests there were."),
-        ("first_seen", timestamp("When the first of them was received.")),
-        words("first_request_id", "The `X-Request-Id` of the first of them."),
+        (
+            "first_seen",
+            timestamp("When the first of them was received."),
+        ),
+        words(
+            "first_request_id",
+            "The `X-Request-Id` of the first of them.",
+        ),
     ];
     line.extend(last());
     let total = vec![
@@ -122,28 +168,54 @@ fn usage_schema() -> RefOr<Schema> {
     ];
     let properties = vec![
         ("since", date("The first day that is looked at.")),
-        ("lines", list("By token, version and endpoint.", object("Requests of one kind.", line))),
+        (
+            "lines",
+            list(
+                "By token, version and endpoint.",
+                object("Requests of one kind.", line),
+            ),
+        ),
         ("total", object("The sums.", total).into()),
     ];
-    object("What the provider's tokens requested. A request is counted within some seconds.", properties).into()
+    object(
+        "What the provider's tokens requested. A request is counted within some seconds.",
+        properties,
+    )
+    .into()
 }
 
 fn readiness_schema() -> RefOr<Schema> {
     let none = ObjectBuilder::new().schema_type(Type::Null);
-    let usage = AnyOfBuilder::new().item(Ref::from_schema_name(VERSION_USAGE)).item(none);
-    let counted = formatted("The first day of which any request of the provider is counted.", "date");
+    let usage = AnyOfBuilder::new()
+        .item(Ref::from_schema_name(VERSION_USAGE))
+        .item(none);
+    let counted = formatted(
+        "The first day of which any request of the provider is counted.",
+        "date",
+    );
     let properties = vec![
         words("version", "The version in the path."),
-        words("newest", "The newest version, in which accepted writes are tried."),
+        words(
+            "newest",
+            "The newest version, in which accepted writes are tried.",
+        ),
         ("since", date("The first day that is looked at.")),
         ("until", date("The last one.")),
         ("counted_since", or_null(counted, Type::String)),
         (
             "usage",
-            usage.description(Some("How the provider uses the version; null when it did not in those days.")).into(),
+            usage
+                .description(Some(
+                    "How the provider uses the version; null when it did not in those days.",
+                ))
+                .into(),
         ),
     ];
-    object("What of the provider's requests the newest version would refuse or lose.", properties).into()
+    object(
+        "What of the provider's requests the newest version would refuse or lose.",
+        properties,
+    )
+    .into()
 }
 
 fn version_usage_schema() -> RefOr<Schema> {
@@ -155,29 +227,57 @@ fn version_usage_schema() -> RefOr<Schema> {
     token.extend(last());
     let endpoint = vec![
         words("endpoint", "The endpoint."),
-        ("replaced_by", or_null(text("What to use instead."), Type::String)),
-        ("removed_in", or_null(text("The version in which it is gone, where that is known."), Type::String)),
+        (
+            "replaced_by",
+            or_null(text("What to use instead."), Type::String),
+        ),
+        (
+            "removed_in",
+            or_null(
+                text("The version in which it is gone, where that is known."),
+                Type::String,
+            ),
+        ),
         number("requests", "Requests for it."),
     ];
-    let name = vec![words("name", "The name."), number("requests", "Requests with it.")];
-    let percent = ObjectBuilder::new().description(Some("The same in percent; null when none was tried."));
+    let name = vec![
+        words("name", "The name."),
+        number("requests", "Requests with it."),
+    ];
+    let percent =
+        ObjectBuilder::new().description(Some("The same in percent; null when none was tried."));
     let writes = vec![
-        number("checked", "Accepted writes that were tried in the newest version."),
+        number(
+            "checked",
+            "Accepted writes that were tried in the newest version.",
+        ),
         number("valid", "Those that it would accept without a loss."),
         ("percent", or_null(percent, Type::Number)),
-        ("few", boolean("Whether there are too few for the share to say much.")),
+        (
+            "few",
+            boolean("Whether there are too few for the share to say much."),
+        ),
     ];
     let problem = vec![
         words("field", "The field, as the newest version calls it."),
-        words("code", "The code of the problem; `not_set` for a value that the newest version cannot hold."),
+        words(
+            "code",
+            "The code of the problem; `not_set` for a value that the newest version cannot hold.",
+        ),
         words("meaning", "What the code means."),
         (
             "rules",
-            list("What rules of the newest version, new to this one, demand of the field.", text("A rule in words.")),
+            list(
+                "What rules of the newest version, new to this one, demand of the field.",
+                text("A rule in words."),
+            ),
         ),
         number("writes", "Writes that have the problem."),
     ];
-    let newer = vec![words("version", "The version."), number("requests", "Requests.")];
+    let newer = vec![
+        words("version", "The version."),
+        number("requests", "Requests."),
+    ];
     let mut properties = vec![
         words("provider", "UKPRN of the provider."),
         words("name", "Its name."),
@@ -185,15 +285,49 @@ fn version_usage_schema() -> RefOr<Schema> {
     ];
     properties.extend(last());
     properties.extend([
-        ("tokens", list("The tokens with which they were sent.", object("A token.", token))),
+        (
+            "tokens",
+            list(
+                "The tokens with which they were sent.",
+                object("A token.", token),
+            ),
+        ),
         (
             "endpoints",
-            list("Endpoints that end, or that the newest version does not have.", object("An endpoint.", endpoint)),
+            list(
+                "Endpoints that end, or that the newest version does not have.",
+                object("An endpoint.", endpoint),
+            ),
         ),
-        ("names", list("Names of other versions that are sent.", object("A name.", name))),
-        ("writes", object("How accepted writes would fare in the newest version.", writes).into()),
-        ("problems", list("What stands against them, most frequent first.", object("A problem.", problem))),
-        ("newer", list("What is sent to newer versions already.", object("A newer version.", newer))),
+        (
+            "names",
+            list(
+                "Names of other versions that are sent.",
+                object("A name.", name),
+            ),
+        ),
+        (
+            "writes",
+            object(
+                "How accepted writes would fare in the newest version.",
+                writes,
+            )
+            .into(),
+        ),
+        (
+            "problems",
+            list(
+                "What stands against them, most frequent first.",
+                object("A problem.", problem),
+            ),
+        ),
+        (
+            "newer",
+            list(
+                "What is sent to newer versions already.",
+                object("A newer version.", newer),
+            ),
+        ),
     ]);
     object("How the provider uses a version.", properties).into()
 }
@@ -201,7 +335,10 @@ fn version_usage_schema() -> RefOr<Schema> {
 fn reset_schema() -> RefOr<Schema> {
     let properties = vec![
         number("discarded", "Trainees that this request discarded."),
-        number("remaining", "Trainees that are still there: send the request again until there is none."),
+        number(
+            "remaining",
+            "Trainees that are still there: send the request again until there is none.",
+        ),
     ];
     object("What became of the provider's trainees.", properties).into()
 }
@@ -237,7 +374,8 @@ pub(super) fn usage(version: &ApiVersion) -> Value {
         "last_seen": "2026-11-03T16:20:00.250Z",
         "last_request_id": "order-4711",
     });
-    let total = json!({ "requests": 120, "to_deprecated_endpoints": 0, "providers": 1, "tokens": 1 });
+    let total =
+        json!({ "requests": 120, "to_deprecated_endpoints": 0, "providers": 1, "tokens": 1 });
     json!({ "since": "2026-10-05", "lines": [line], "total": total })
 }
 
@@ -289,23 +427,46 @@ fn change_schema(profile: Profile) -> RefOr<Schema> {
     let meaning = "The trainee as it is now; null for one who was removed.";
     let null = ObjectBuilder::new().schema_type(Type::Null);
     let trainee: RefOr<Schema> = match profile {
-        Profile::Complete => OneOfBuilder::new().description(Some(meaning)).item(named(TRAINEE)).item(null).into(),
-        Profile::Client => AnyOfBuilder::new().description(Some(meaning)).item(named(TRAINEE)).item(null).into(),
+        Profile::Complete => OneOfBuilder::new()
+            .description(Some(meaning))
+            .item(named(TRAINEE))
+            .item(null)
+            .into(),
+        Profile::Client => AnyOfBuilder::new()
+            .description(Some(meaning))
+            .item(named(TRAINEE))
+            .item(null)
+            .into(),
     };
-    let removed_at = formatted("When the trainee was removed; null for one who is there.", "date-time");
+    let removed_at = formatted(
+        "When the trainee was removed; null for one who is there.",
+        "date-time",
+    );
     let properties = vec![
         ("trainee_id", text("The identifier of the trainee.").into()),
         ("removed_at", or_null(removed_at, Type::String)),
         ("trainee", trainee),
     ];
-    object("A trainee who was registered, changed or removed.", properties).into()
+    object(
+        "A trainee who was registered, changed or removed.",
+        properties,
+    )
+    .into()
 }
 
 fn changes_meta_schema() -> RefOr<Schema> {
     let has_more = ObjectBuilder::new().schema_type(Type::Boolean);
     let properties = vec![
-        ("after", text("What to send as `after` next; opaque.").into()),
-        ("has_more", has_more.description(Some("Whether there are more changes already.")).into()),
+        (
+            "after",
+            text("What to send as `after` next; opaque.").into(),
+        ),
+        (
+            "has_more",
+            has_more
+                .description(Some("Whether there are more changes already."))
+                .into(),
+        ),
     ];
     object("How to go on.", properties).into()
 }

@@ -12,17 +12,27 @@ use super::errors::refuses_duplicates;
 pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
     let row = endpoint.row();
     let mut sentences: Vec<String> = Vec::new();
-    if let Some(Deprecation { since, removed_in, .. }) = version.endpoints.deprecation(endpoint) {
+    if let Some(Deprecation {
+        since, removed_in, ..
+    }) = version.endpoints.deprecation(endpoint)
+    {
         let instead = version
             .endpoints
             .replacement(endpoint)
-            .map_or_else(String::new, |other| format!("; use `{}` instead", other.path()));
-        sentences.push(format!("Deprecated since {since}{instead}. Removed in {removed_in}."));
+            .map_or_else(String::new, |other| {
+                format!("; use `{}` instead", other.path())
+            });
+        sentences.push(format!(
+            "Deprecated since {since}{instead}. Removed in {removed_in}."
+        ));
     }
     sentences.push(what_it_does(row).to_owned());
     sentences.extend(row.note.map(str::to_owned));
     if let Some(record) = duplicate_record(row) {
-        sentences.push(format!("A {} that the trainee has already is a 409 that shows it.", record.name()));
+        sentences.push(format!(
+            "A {} that the trainee has already is a 409 that shows it.",
+            record.name()
+        ));
     }
     sentences.extend(states(row));
     if row.takes_if_match() {
@@ -32,7 +42,10 @@ pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
         );
     }
     if row.method == Method::Post && !row.is_batch() {
-        sentences.push("With an `Idempotency-Key`, a request that is sent again has no second effect.".to_owned());
+        sentences.push(
+            "With an `Idempotency-Key`, a request that is sent again has no second effect."
+                .to_owned(),
+        );
     }
     if row.sandbox_only {
         sentences.push("In production there is no such endpoint.".to_owned());
@@ -42,7 +55,9 @@ pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
 
 /// The nested record that an endpoint adds, where a trainee cannot have the same one twice.
 fn duplicate_record(row: &Row) -> Option<RecordKind> {
-    let request = row.request.filter(|request| request.purpose == Some(Purpose::Create))?;
+    let request = row
+        .request
+        .filter(|request| request.purpose == Some(Purpose::Create))?;
     let is_nested = request.record != RecordKind::Trainee;
     (is_nested && refuses_duplicates(request.record)).then_some(request.record)
 }
@@ -61,7 +76,9 @@ fn what_it_does(row: &Row) -> &'static str {
         (ReplyBody::CodeLists, _) => {
             "The codes that fields can have, with their names and the years in which they are used."
         }
-        (ReplyBody::Account, _) => "Whom the token belongs to, in which environment, and when it expires.",
+        (ReplyBody::Account, _) => {
+            "Whom the token belongs to, in which environment, and when it expires."
+        }
         (ReplyBody::Usage, _) => {
             "The numbers of requests by token, endpoint and name of other versions, for so many days."
         }
@@ -86,13 +103,17 @@ fn what_it_does(row: &Row) -> &'static str {
         (_, Method::Get) => {
             "With the `ETag` of an earlier reply in `If-None-Match`, what has not changed is answered with 304 and no body."
         }
-        (ReplyBody::Trainee, Method::Post) if row.sandbox_only => "Does what the national registry does in production.",
+        (ReplyBody::Trainee, Method::Post) if row.sandbox_only => {
+            "Does what the national registry does in production."
+        }
         (ReplyBody::Trainee, Method::Post) => match row.request {
             Some(request) if request.purpose == Some(Purpose::Create) => {
                 "Registers a trainee, with placements and degrees if they are sent. A person who is registered already is a \
                  409 that shows the existing record. All problems of a request are reported together."
             }
-            Some(_) | None => "Changes the state of the trainee. All problems of a request are reported together.",
+            Some(_) | None => {
+                "Changes the state of the trainee. All problems of a request are reported together."
+            }
         },
         (ReplyBody::Nested(_) | ReplyBody::NestedList(_), Method::Post) => "Adds the record.",
     }
@@ -107,6 +128,8 @@ fn states(row: &Row) -> Option<String> {
     ];
     let record = row.request?.record;
     let (_, action) = ACTIONS.into_iter().find(|(known, _)| *known == record)?;
-    let names: Vec<String> = states_before(action).map(|state| format!("`{state}`")).collect();
+    let names: Vec<String> = states_before(action)
+        .map(|state| format!("`{state}`"))
+        .collect();
     Some(format!("The trainee must be {}.", names.join(", or ")))
 }

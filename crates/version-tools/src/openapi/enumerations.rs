@@ -1,4 +1,5 @@
-//! The code lists as components of the document for generated clients: each list once, by a name of its own.
+//! The code lists as components of the document for generated clients: each list once, by a name of
+//! its own.
 
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::for_each_record;
@@ -27,8 +28,8 @@ pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     }
 }
 
-/// The enumeration of the codes that a reply of the version can show in a field: one of its own where records can have codes that
-/// the version does not accept.
+/// The enumeration of the codes that a reply of the version can show in a field: one of its own
+/// where records can have codes that the version does not accept.
 pub(super) fn shown(info: &FieldInfo, lists: &Lists, version: &ApiVersion) -> Option<String> {
     let accepted = accepted(info, lists)?;
     match info.codes? {
@@ -45,21 +46,38 @@ pub(super) fn withdrawal_reasons() -> String {
 /// Every enumeration by its name. A document may need some of them only.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Schema>)> {
     let mut all = Vec::new();
-    for list in List::ALL.iter().filter(|list| is_written_out(**list, lists)) {
+    for list in List::ALL
+        .iter()
+        .filter(|list| is_written_out(**list, lists))
+    {
         let entries = || lists.entries(*list).iter();
         let accepted = entries().filter(|entry| accepts(version, *list, entry));
-        all.push((of_list(*list), listed(list.meaning(), *list, version, accepted)));
+        all.push((
+            of_list(*list),
+            listed(list.meaning(), *list, version, accepted),
+        ));
         if !accepts_all(*list, lists, version) {
-            let meaning = format!("{} Also those that this version only shows.", list.meaning());
-            all.push((recorded_of_list(*list), listed(&meaning, *list, version, entries())));
+            let meaning = format!(
+                "{} Also those that this version only shows.",
+                list.meaning()
+            );
+            all.push((
+                recorded_of_list(*list),
+                listed(&meaning, *list, version, entries()),
+            ));
         }
     }
     for (name, meaning, words) in vocabularies() {
-        let object = ObjectBuilder::new().schema_type(Type::String).description(Some(meaning));
+        let object = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some(meaning));
         all.push((name, object.enum_values(Some(words.iter().copied())).into()));
     }
-    let mut reasons: Vec<(&str, &str)> =
-        lists.withdrawal_reasons().iter().map(|reason| (reason.code.as_str(), reason.name.as_str())).collect();
+    let mut reasons: Vec<(&str, &str)> = lists
+        .withdrawal_reasons()
+        .iter()
+        .map(|reason| (reason.code.as_str(), reason.name.as_str()))
+        .collect();
     reasons.sort_unstable();
     reasons.dedup_by_key(|(code, _)| *code);
     let meaning = "Why a trainee leaves. Which reasons there are depends on the trigger.";
@@ -77,7 +95,10 @@ fn accepts(version: &ApiVersion, list: List, entry: &Entry) -> bool {
 }
 
 fn accepts_all(list: List, lists: &Lists, version: &ApiVersion) -> bool {
-    lists.entries(list).iter().all(|entry| accepts(version, list, entry))
+    lists
+        .entries(list)
+        .iter()
+        .all(|entry| accepts(version, list, entry))
 }
 
 fn of_list(list: List) -> String {
@@ -90,10 +111,14 @@ fn recorded_of_list(list: List) -> String {
 
 /// The enumeration that has these words, named after the first field that has them.
 fn of_words(words: &[&str]) -> Option<String> {
-    vocabularies().into_iter().find(|(_, _, others)| *others == words).map(|(name, ..)| name)
+    vocabularies()
+        .into_iter()
+        .find(|(_, _, others)| *others == words)
+        .map(|(name, ..)| name)
 }
 
-/// The words that are in no list: the name of each enumeration, the meaning of its first field, and the words.
+/// The words that are in no list: the name of each enumeration, the meaning of its first field, and
+/// the words.
 fn vocabularies() -> Vec<(String, &'static str, &'static [&'static str])> {
     fn fields<R: Record>() -> Vec<&'static FieldInfo> {
         R::Field::ALL.iter().map(|field| field.info()).collect()
@@ -101,7 +126,9 @@ fn vocabularies() -> Vec<(String, &'static str, &'static [&'static str])> {
     let fields = for_each_record!(fields()).concat();
     let mut all: Vec<(String, &str, &[&str])> = Vec::new();
     for info in fields {
-        let Some(Codes::OneOf(words)) = info.codes else { continue };
+        let Some(Codes::OneOf(words)) = info.codes else {
+            continue;
+        };
         if all.iter().all(|(_, _, known)| *known != words) {
             all.push((in_pascal_case(info.name), info.meaning, words));
         }
@@ -122,26 +149,54 @@ fn listed<'a>(
 
 /// An enumeration of codes with their names.
 fn enumeration(meaning: &str, codes: &[(&str, &str)]) -> RefOr<Schema> {
-    let meanings: String = codes.iter().map(|(code, name)| format!("\n- `{code}`: {name}")).collect();
-    let constants: Vec<String> = codes.iter().map(|(code, name)| constant_name(code, name, codes)).collect();
+    let meanings: String = codes
+        .iter()
+        .map(|(code, name)| format!("\n- `{code}`: {name}"))
+        .collect();
+    let constants: Vec<String> = codes
+        .iter()
+        .map(|(code, name)| constant_name(code, name, codes))
+        .collect();
     ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(format!("{meaning}\n{meanings}")))
         .enum_values(Some(codes.iter().map(|(code, _)| *code)))
-        .extensions(Some(ExtensionsBuilder::new().add(CONSTANT_NAMES, json!(constants)).build()))
+        .extensions(Some(
+            ExtensionsBuilder::new()
+                .add(CONSTANT_NAMES, json!(constants))
+                .build(),
+        ))
         .into()
 }
 
-/// The name of a code in upper case, as programs write constants. Codes of the same name are told apart by the code.
+/// The name of a code in upper case, as programs write constants. Codes of the same name are told
+/// apart by the code.
 fn constant_name(code: &str, name: &str, all: &[(&str, &str)]) -> String {
-    let is_unique = all.iter().filter(|(_, other)| constant(other) == constant(name)).count() == 1;
-    let constant = if is_unique { constant(name) } else { format!("{}_{}", constant(name), constant(code)) };
-    if constant.starts_with(|first: char| first.is_ascii_digit()) { format!("N_{constant}") } else { constant }
+    let is_unique = all
+        .iter()
+        .filter(|(_, other)| constant(other) == constant(name))
+        .count()
+        == 1;
+    let constant = if is_unique {
+        constant(name)
+    } else {
+        format!("{}_{}", constant(name), constant(code))
+    };
+    if constant.starts_with(|first: char| first.is_ascii_digit()) {
+        format!("N_{constant}")
+    } else {
+        constant
+    }
 }
 
 fn constant(text: &str) -> String {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(str::to_ascii_uppercase).collect::<Vec<_>>().join("_")
+    let words = text
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty());
+    words
+        .map(str::to_ascii_uppercase)
+        .collect::<Vec<_>>()
+        .join("_")
 }
 
 #[cfg(test)]
@@ -156,14 +211,36 @@ mod tests {
     #[test]
     fn every_enumeration_has_a_name_of_its_own_and_every_code_a_constant_of_its_own() {
         let all = all(&SAMPLE_VERSION, Lists::embedded());
-        assert_eq!(all.iter().map(|(name, _)| name).collect::<BTreeSet<_>>().len(), all.len());
+        assert_eq!(
+            all.iter()
+                .map(|(name, _)| name)
+                .collect::<BTreeSet<_>>()
+                .len(),
+            all.len()
+        );
         for (name, schema) in &all {
             let schema = serde_json::to_value(schema).unwrap();
             let codes = schema["enum"].as_array().unwrap();
-            let Some(constants) = schema.get(CONSTANT_NAMES) else { continue };
-            let constants: Vec<&str> = constants.as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
-            assert_eq!(constants.iter().collect::<BTreeSet<_>>().len(), codes.len(), "{name}: {constants:?}");
-            assert!(constants.iter().all(|constant| constant.starts_with(|c: char| c.is_ascii_uppercase())), "{name}");
+            let Some(constants) = schema.get(CONSTANT_NAMES) else {
+                continue;
+            };
+            let constants: Vec<&str> = constants
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter_map(|name| name.as_str())
+                .collect();
+            assert_eq!(
+                constants.iter().collect::<BTreeSet<_>>().len(),
+                codes.len(),
+                "{name}: {constants:?}"
+            );
+            assert!(
+                constants
+                    .iter()
+                    .all(|constant| constant.starts_with(|c: char| c.is_ascii_uppercase())),
+                "{name}"
+            );
         }
     }
 
@@ -171,8 +248,14 @@ mod tests {
     fn the_same_words_are_one_enumeration() {
         let lists = Lists::embedded();
         let shown = |field: TraineeField| shown(field.info(), lists, &SAMPLE_VERSION);
-        assert_eq!(shown(TraineeField::withdrawal_trigger), accepted(WithdrawalField::trigger.info(), lists));
-        assert_eq!(shown(TraineeField::study_mode).as_deref(), Some("StudyMode"));
+        assert_eq!(
+            shown(TraineeField::withdrawal_trigger),
+            accepted(WithdrawalField::trigger.info(), lists)
+        );
+        assert_eq!(
+            shown(TraineeField::study_mode).as_deref(),
+            Some("StudyMode")
+        );
         assert_eq!(shown(TraineeField::nationality), None);
     }
 }

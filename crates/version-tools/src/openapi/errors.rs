@@ -6,7 +6,9 @@ use adapter_kit::version::NestedErrors;
 use domain::Code;
 use domain::records::record::NestedKind;
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, AnyOfBuilder, ArrayBuilder, ObjectBuilder, Schema, Type,
+};
 
 use super::Profile;
 use super::properties::{count, list_of, named, schema_name, text, texts};
@@ -31,8 +33,8 @@ pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
     record == RecordKind::Trainee || for_nested_kind!(record, refuses()).unwrap_or(false)
 }
 
-/// The name of the schema of errors. Generators name an object after its type, so that one of clients has another name than
-/// its only member.
+/// The name of the schema of errors. Generators name an object after its type, so that one of
+/// clients has another name than its only member.
 pub(super) const fn errors_name(profile: Profile) -> &'static str {
     match profile {
         Profile::Complete => ERRORS,
@@ -50,14 +52,33 @@ pub(super) fn details_schemas() -> Vec<(String, RefOr<Schema>)> {
     let problem = ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some("One problem of a request."))
-        .property("pointer", text("Where in the body the problem is, as a JSON pointer."))
-        .property("parameter", text("The parameter of the query that is wrong."))
-        .property("code", code.enum_values(Some(Code::ALL.iter().map(|code| code.name()))))
+        .property(
+            "pointer",
+            text("Where in the body the problem is, as a JSON pointer."),
+        )
+        .property(
+            "parameter",
+            text("The parameter of the query that is wrong."),
+        )
+        .property(
+            "code",
+            code.enum_values(Some(Code::ALL.iter().map(|code| code.name()))),
+        )
         .property("detail", text("What is wrong, in words."))
         .required("detail");
-    let mut all = vec![(PROBLEM.to_owned(), problem.into()), (PROBLEM_DETAILS.to_owned(), details().into())];
-    let refused = RecordKind::ALL.iter().copied().filter(|record| refuses_duplicates(*record));
-    let duplicate = |record| details().property("data", existing(&schema_name(record))).required("data");
+    let mut all = vec![
+        (PROBLEM.to_owned(), problem.into()),
+        (PROBLEM_DETAILS.to_owned(), details().into()),
+    ];
+    let refused = RecordKind::ALL
+        .iter()
+        .copied()
+        .filter(|record| refuses_duplicates(*record));
+    let duplicate = |record| {
+        details()
+            .property("data", existing(&schema_name(record)))
+            .required("data")
+    };
     all.extend(refused.map(|record| (duplicate_name(record), duplicate(record).into())));
     all
 }
@@ -66,11 +87,19 @@ fn details() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some("What is wrong (RFC 9457)."))
-        .property("type", text("Always `about:blank`: the status says what kind of error it is."))
+        .property(
+            "type",
+            text("Always `about:blank`: the status says what kind of error it is."),
+        )
         .property("title", text("The name of the error."))
         .property("status", count("The status of the response."))
         .property("detail", text("What is wrong, in words."))
-        .property("errors", ArrayBuilder::new().items(named(PROBLEM)).description(Some("One entry for each problem.")))
+        .property(
+            "errors",
+            ArrayBuilder::new()
+                .items(named(PROBLEM))
+                .description(Some("One entry for each problem.")),
+        )
         .required("type")
         .required("title")
         .required("status")
@@ -85,19 +114,32 @@ fn existing(record: &str) -> ArrayBuilder {
 pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(String, RefOr<Schema>)> {
     let by_field = match nested {
         NestedErrors::Flat => texts().into(),
-        NestedErrors::Nested => {
-            AnyOfBuilder::new().item(texts()).item(texts_by_name("In the items of a list, by field.")).into()
-        }
+        NestedErrors::Nested => AnyOfBuilder::new()
+            .item(texts())
+            .item(texts_by_name("In the items of a list, by field."))
+            .into(),
     };
-    let by_field = by_name("What is wrong, by field: the form that `Enhanced-Errors: true` asks for.", by_field);
+    let by_field = by_name(
+        "What is wrong, by field: the form that `Enhanced-Errors: true` asks for.",
+        by_field,
+    );
     let mut all = vec![
         (ERROR.to_owned(), error()),
         (errors_name(profile).to_owned(), errors().into()),
         (ERRORS_BY_FIELD.to_owned(), by_field),
-        (FILTER_ERRORS.to_owned(), by_name("Which filters or other names of a query are wrong.", texts().into())),
+        (
+            FILTER_ERRORS.to_owned(),
+            by_name(
+                "Which filters or other names of a query are wrong.",
+                texts().into(),
+            ),
+        ),
         (UNAUTHORIZED.to_owned(), unauthorized()),
     ];
-    let refused = RecordKind::ALL.iter().copied().filter(|record| refuses_duplicates(*record));
+    let refused = RecordKind::ALL
+        .iter()
+        .copied()
+        .filter(|record| refuses_duplicates(*record));
     all.extend(refused.map(|record| (duplicate_name(record), duplicate(&schema_name(record)))));
     all
 }
@@ -108,9 +150,18 @@ fn error() -> RefOr<Schema> {
         .schema_type(Type::Object)
         .description(Some("What is wrong."))
         .property("error", text("The name of the error."))
-        .property("message", text("What is wrong, in words; in a problem of a field, its name comes first."))
-        .property("code", code.enum_values(Some(Code::ALL.iter().map(|code| code.name()))))
-        .property("field", text("Where the problem is, as a path in the names of this version."))
+        .property(
+            "message",
+            text("What is wrong, in words; in a problem of a field, its name comes first."),
+        )
+        .property(
+            "code",
+            code.enum_values(Some(Code::ALL.iter().map(|code| code.name()))),
+        )
+        .property(
+            "field",
+            text("Where the problem is, as a path in the names of this version."),
+        )
         .required("error")
         .required("message")
         .into()
@@ -120,7 +171,10 @@ fn errors() -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some("What is wrong, one entry for each problem."))
-        .property("errors", ArrayBuilder::new().items(named(ERROR)).min_items(Some(1)))
+        .property(
+            "errors",
+            ArrayBuilder::new().items(named(ERROR)).min_items(Some(1)),
+        )
         .required("errors")
 }
 
@@ -130,18 +184,25 @@ fn duplicate(record: &str) -> RefOr<Schema> {
 }
 
 fn texts_by_name(description: &str) -> ObjectBuilder {
-    let object = ObjectBuilder::new().schema_type(Type::Object).description(Some(description));
+    let object = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some(description));
     object.additional_properties(Some(AdditionalProperties::RefOr(texts().into())))
 }
 
 fn by_name(description: &str, each: RefOr<Schema>) -> RefOr<Schema> {
-    let by_name = ObjectBuilder::new().schema_type(Type::Object).min_properties(Some(1));
+    let by_name = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .min_properties(Some(1));
     let by_name = by_name.additional_properties(Some(AdditionalProperties::RefOr(each)));
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some(description))
         .property("message", text("How many problems there are."))
-        .property("errors", by_name.description(Some("What is wrong, by name.")))
+        .property(
+            "errors",
+            by_name.description(Some("What is wrong, by name.")),
+        )
         .required("message")
         .required("errors")
         .into()
@@ -151,7 +212,10 @@ fn unauthorized() -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some("There is no valid token."))
-        .property("error", text("Always the same.").enum_values(Some(["Unauthorized"])))
+        .property(
+            "error",
+            text("Always the same.").enum_values(Some(["Unauthorized"])),
+        )
         .required("error")
         .into()
 }

@@ -22,18 +22,34 @@ const EXAMPLE_KEY: &str = "5f0e0c1d-example";
 /// The body of a request to an endpoint that reads one.
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
-    let RequestBody { record, purpose, batch_of } = endpoint.row().request?;
+    let RequestBody {
+        record,
+        purpose,
+        batch_of,
+    } = endpoint.row().request?;
     if let Some(example) = for_nested_kind!(record, nested_request(version, purpose)) {
         return example;
     }
     if batch_of.is_some() {
-        let Value::Object(record) = body(version, &example::trainee())? else { return None };
+        let Value::Object(record) = body(version, &example::trainee())? else {
+            return None;
+        };
         let key = (IDEMPOTENCY_KEY.to_owned(), EXAMPLE_KEY.into());
         return Some(json!([Map::from_iter([key].into_iter().chain(record))]));
     }
     if purpose == Some(Purpose::Update) {
-        let (email, course_year) = (Some("t.example@example.com".to_owned()), Some("2".to_owned()));
-        return body(version, &Trainee { email, course_year, ..Trainee::default() });
+        let (email, course_year) = (
+            Some("t.example@example.com".to_owned()),
+            Some("2".to_owned()),
+        );
+        return body(
+            version,
+            &Trainee {
+                email,
+                course_year,
+                ..Trainee::default()
+            },
+        );
     }
     if record == RecordKind::Withdrawal {
         body(version, &example::withdrawal())
@@ -47,19 +63,40 @@ pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
 }
 
 /// The request for a nested record.
-fn nested_request<R: WireNested + NestedExample>(version: &ApiVersion, purpose: Option<Purpose>) -> Option<Value> {
-    body(version, &if purpose == Some(Purpose::Update) { R::change() } else { R::another() })
+fn nested_request<R: WireNested + NestedExample>(
+    version: &ApiVersion,
+    purpose: Option<Purpose>,
+) -> Option<Value> {
+    body(
+        version,
+        &if purpose == Some(Purpose::Update) {
+            R::change()
+        } else {
+            R::another()
+        },
+    )
 }
 
 /// A record as a request, without what only follows from the rest of it.
 fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
-    let request = Request { version, record, lists: Lists::embedded() };
+    let request = Request {
+        version,
+        record,
+        lists: Lists::embedded(),
+    };
     let mut body = serde_json::to_value(Data { data: request }).ok()?;
     let data = body.get_mut("data")?.as_object_mut()?;
-    for input in R::inputs(version).entries.iter().filter(|input| input.is_first_part()) {
+    for input in R::inputs(version)
+        .entries
+        .iter()
+        .filter(|input| input.is_first_part())
+    {
         let mut parts = R::inputs(version).parts(input).iter();
         let is_stored = parts.any(|part| record.stored(part.field) != Stored::Null);
-        let has_records = data.get(input.name).and_then(Value::as_array).is_some_and(|records| !records.is_empty());
+        let has_records = data
+            .get(input.name)
+            .and_then(Value::as_array)
+            .is_some_and(|records| !records.is_empty());
         if !is_stored && !has_records {
             remove(data, input.name);
         }
@@ -73,7 +110,9 @@ fn remove(data: &mut Map<String, Value>, path: &str) {
         data.shift_remove(path);
         return;
     };
-    let Some(members) = data.get_mut(group).and_then(Value::as_object_mut) else { return };
+    let Some(members) = data.get_mut(group).and_then(Value::as_object_mut) else {
+        return;
+    };
     members.shift_remove(name);
     if members.is_empty() {
         data.shift_remove(group);
@@ -81,12 +120,21 @@ fn remove(data: &mut Map<String, Value>, path: &str) {
 }
 
 /// The reply with one record, with its address where the version shows that.
-fn record(version: &ApiVersion, endpoint: Endpoint, ids: &[(&str, Option<&str>)], view: Value) -> Option<Value> {
+fn record(
+    version: &ApiVersion,
+    endpoint: Endpoint,
+    ids: &[(&str, Option<&str>)],
+    view: Value,
+) -> Option<Value> {
     let mut reply = json!({ "data": view });
     if version.wire.envelope.record_links {
         let path = version.label.base_path() + endpoint.path();
-        let path = ids.iter().try_fold(path, |path, (name, id)| Some(path.replace(&format!("{{{name}}}"), (*id)?)))?;
-        reply.as_object_mut()?.insert("links".to_owned(), json!({ "self": path }));
+        let path = ids.iter().try_fold(path, |path, (name, id)| {
+            Some(path.replace(&format!("{{{name}}}"), (*id)?))
+        })?;
+        reply
+            .as_object_mut()?
+            .insert("links".to_owned(), json!({ "self": path }));
     }
     Some(reply)
 }
@@ -97,11 +145,19 @@ fn nested<R: WireNested + NestedExample>(version: &ApiVersion, lists: &Lists) ->
 }
 
 /// The reply with one nested record.
-fn nested_reply<R: WireNested + NestedExample>(version: &ApiVersion, lists: &Lists) -> Option<Value> {
+fn nested_reply<R: WireNested + NestedExample>(
+    version: &ApiVersion,
+    lists: &Lists,
+) -> Option<Value> {
     let view = nested::<R>(version, lists)?;
-    let Some(endpoint) = version.endpoints.that_shows(R::KIND) else { return Some(json!({ "data": view })) };
+    let Some(endpoint) = version.endpoints.that_shows(R::KIND) else {
+        return Some(json!({ "data": view }));
+    };
     let (trainee, example) = (example::trainee(), R::example());
-    let ids = [("trainee_id", trainee.trainee_id.as_deref()), (R::ID.info().name, example.id())];
+    let ids = [
+        ("trainee_id", trainee.trainee_id.as_deref()),
+        (R::ID.info().name, example.id()),
+    ];
     record(version, endpoint, &ids, view)
 }
 
@@ -112,7 +168,12 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         ReplyBody::Trainee => {
             let trainee = example::trainee();
             let view = serde_json::to_value(View::trainee(version, &trainee, lists)).ok()?;
-            record(version, Endpoint::ShowTrainee, &[("trainee_id", trainee.trainee_id.as_deref())], view)
+            record(
+                version,
+                Endpoint::ShowTrainee,
+                &[("trainee_id", trainee.trainee_id.as_deref())],
+                view,
+            )
         }
         ReplyBody::TraineePage => {
             let (name, members) = version.wire.envelope.page;
@@ -125,17 +186,25 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
                 ((*name).to_owned(), value)
             };
             let page: Map<String, Value> = members.iter().map(member).collect();
-            let trainee =
-                serde_json::to_value(View::in_list(version, &example::trainee(), lists, FieldSet::new())).ok()?;
+            let trainee = serde_json::to_value(View::in_list(
+                version,
+                &example::trainee(),
+                lists,
+                FieldSet::new(),
+            ))
+            .ok()?;
             Some(json!({ "data": [trainee], name: page }))
         }
         ReplyBody::Changes => {
-            let trainee = serde_json::to_value(View::trainee(version, &example::trainee(), lists)).ok()?;
+            let trainee =
+                serde_json::to_value(View::trainee(version, &example::trainee(), lists)).ok()?;
             let changed = json!({ "trainee_id": trainee.get("trainee_id"), "removed_at": null, "trainee": trainee });
             let removed = json!({
                 "trainee_id": "3Rc8XUqXw4hJk2vNm7tYpZbA", "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null
             });
-            Some(json!({ "data": [changed, removed], "meta": { "after": "hR4zEw2JYg", "has_more": false } }))
+            Some(
+                json!({ "data": [changed, removed], "meta": { "after": "hR4zEw2JYg", "has_more": false } }),
+            )
         }
         ReplyBody::Nested(kind) => for_nested_kind!(kind, nested_reply(version, lists))?,
         ReplyBody::NestedList(kind) => data([for_nested_kind!(kind, nested(version, lists))??]),
@@ -152,9 +221,15 @@ pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Op
         }
         ReplyBody::Entries(properties) => {
             let property = |property: &EntryProperty| {
-                Some((property.name.to_owned(), serde_json::from_str(property.example).ok()?))
+                Some((
+                    property.name.to_owned(),
+                    serde_json::from_str(property.example).ok()?,
+                ))
             };
-            data([properties.iter().map(property).collect::<Option<Map<String, Value>>>()?])
+            data([properties
+                .iter()
+                .map(property)
+                .collect::<Option<Map<String, Value>>>()?])
         }
     }
 }

@@ -8,7 +8,8 @@ use domain::{Kind, Lists, NestedRecord, RecordField as _, TraineeField, for_each
 use serde_json::{Value, json};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AllOfBuilder, AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat, SchemaType, Type,
+    AllOfBuilder, AnyOfBuilder, ArrayBuilder, Object, ObjectBuilder, Ref, Schema, SchemaFormat,
+    SchemaType, Type,
 };
 
 use super::enumerations::is_written_out;
@@ -37,15 +38,28 @@ pub(super) enum Presence {
 }
 
 /// A field of a reply. `nested` is the schema of the records of a list.
-pub(super) fn shown(info: &FieldInfo, kind: Kind, context: Context<'_>, nested: Option<Ref>) -> RefOr<Schema> {
-    let Context { version: ApiVersion { vocabulary, .. }, lists, profile } = context;
+pub(super) fn shown(
+    info: &FieldInfo,
+    kind: Kind,
+    context: Context<'_>,
+    nested: Option<Ref>,
+) -> RefOr<Schema> {
+    let Context {
+        version: ApiVersion { vocabulary, .. },
+        lists,
+        profile,
+    } = context;
     let is_client = profile == Profile::Client;
     let never_null = info.never_null || is_client && is_identifier(info);
     if let Some(name) = enumerations::shown(info, lists, context.version).filter(|_| is_client) {
         return enumerated(&name, &meaning(info, lists, vocabulary), !never_null);
     }
     let nullable = |object: ObjectBuilder, one: Type| {
-        object.schema_type(if never_null { SchemaType::Type(one) } else { SchemaType::Array(vec![one, Type::Null]) })
+        object.schema_type(if never_null {
+            SchemaType::Type(one)
+        } else {
+            SchemaType::Array(vec![one, Type::Null])
+        })
     };
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     match kind {
@@ -59,12 +73,16 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, context: Context<'_>, nested: 
         }
         Kind::Integer | Kind::Year => nullable(object, Type::Integer).into(),
         Kind::Boolean => nullable(object, Type::Boolean).into(),
-        Kind::Date => nullable(object, Type::String).format(Some(SchemaFormat::Custom("date".to_owned()))).into(),
+        Kind::Date => nullable(object, Type::String)
+            .format(Some(SchemaFormat::Custom("date".to_owned())))
+            .into(),
         Kind::Timestamp => nullable(object, Type::String)
             .format(Some(SchemaFormat::Custom("date-time".to_owned())))
             .pattern(Some(TIMESTAMP))
             .into(),
-        Kind::Uuid => nullable(object, Type::String).format(Some(SchemaFormat::Custom("uuid".to_owned()))).into(),
+        Kind::Uuid => nullable(object, Type::String)
+            .format(Some(SchemaFormat::Custom("uuid".to_owned())))
+            .into(),
         Kind::Document => nullable(object, Type::Object).into(),
         Kind::TextList => ArrayBuilder::new()
             .description(Some(meaning(info, lists, vocabulary)))
@@ -74,8 +92,8 @@ pub(super) fn shown(info: &FieldInfo, kind: Kind, context: Context<'_>, nested: 
     }
 }
 
-/// A field of a request: all that the server reads, or the one form that a generated client sends. `nested` is the schema of
-/// the records of a list.
+/// A field of a request: all that the server reads, or the one form that a generated client sends.
+/// `nested` is the schema of the records of a list.
 pub(super) fn sent(
     info: &FieldInfo,
     presence: Presence,
@@ -90,9 +108,19 @@ pub(super) fn sent(
 }
 
 /// A text that joins several fields, of which these are the meanings.
-pub(super) fn joined(meanings: impl Iterator<Item = &'static str>, part: Part, presence: Presence) -> RefOr<Schema> {
-    let meanings: Vec<&str> = meanings.map(|meaning| meaning.trim_end_matches('.')).collect();
-    let meaning = format!("{}, with `{}` between them.", meanings.join("; "), part.separator);
+pub(super) fn joined(
+    meanings: impl Iterator<Item = &'static str>,
+    part: Part,
+    presence: Presence,
+) -> RefOr<Schema> {
+    let meanings: Vec<&str> = meanings
+        .map(|meaning| meaning.trim_end_matches('.'))
+        .collect();
+    let meaning = format!(
+        "{}, with `{}` between them.",
+        meanings.join("; "),
+        part.separator
+    );
     let object = ObjectBuilder::new().description(Some(meaning));
     let types = match presence {
         Presence::Required => SchemaType::Type(Type::String),
@@ -133,7 +161,11 @@ fn sent_by_client(
     let is_optional = presence == Presence::Optional;
     let typed = |one: Type| {
         let object = ObjectBuilder::new().description(Some(&meaning));
-        object.schema_type(if is_optional { SchemaType::Array(vec![one, Type::Null]) } else { SchemaType::Type(one) })
+        object.schema_type(if is_optional {
+            SchemaType::Array(vec![one, Type::Null])
+        } else {
+            SchemaType::Type(one)
+        })
     };
     if accepts == Some(JsonType::Integer) {
         return typed(Type::Integer).into();
@@ -141,9 +173,14 @@ fn sent_by_client(
     match info.kind {
         Kind::Text => match enumerations::accepted(info, lists) {
             Some(name) => enumerated(&name, &meaning, is_optional),
-            None => typed(Type::String).max_length(info.max).min_length((!is_optional).then_some(1)).into(),
+            None => typed(Type::String)
+                .max_length(info.max)
+                .min_length((!is_optional).then_some(1))
+                .into(),
         },
-        Kind::Date => typed(Type::String).format(Some(SchemaFormat::Custom("date".to_owned()))).into(),
+        Kind::Date => typed(Type::String)
+            .format(Some(SchemaFormat::Custom("date".to_owned())))
+            .into(),
         Kind::Year => typed(Type::String).pattern(Some(YEAR_ALONE)).into(),
         // The only texts of which a request has several are the reasons of a withdrawal.
         Kind::TextList => ArrayBuilder::new()
@@ -153,7 +190,9 @@ fn sent_by_client(
             .into(),
         Kind::Records => records(info, nested).max_items(Some(MAX_RECORDS)).into(),
         // No request sets these.
-        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => typed(Type::String).into(),
+        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
+            typed(Type::String).into()
+        }
     }
 }
 
@@ -161,9 +200,16 @@ fn sent_by_client(
 fn enumerated(name: &str, meaning: &str, is_nullable: bool) -> RefOr<Schema> {
     if is_nullable {
         let null = ObjectBuilder::new().schema_type(Type::Null);
-        return AnyOfBuilder::new().description(Some(meaning)).item(named(name)).item(null).into();
+        return AnyOfBuilder::new()
+            .description(Some(meaning))
+            .item(named(name))
+            .item(null)
+            .into();
     }
-    AllOfBuilder::new().description(Some(meaning)).item(named(name)).into()
+    AllOfBuilder::new()
+        .description(Some(meaning))
+        .item(named(name))
+        .into()
 }
 
 /// Whether the field is the identifier of its record: null in the reply to a dry run alone.
@@ -171,7 +217,8 @@ fn is_identifier(info: &FieldInfo) -> bool {
     fn name<R: NestedRecord>() -> &'static str {
         R::ID.info().name
     }
-    info.name == TraineeField::trainee_id.info().name || for_each_nested!(name()).contains(&info.name)
+    info.name == TraineeField::trainee_id.info().name
+        || for_each_nested!(name()).contains(&info.name)
 }
 
 fn accepted(
@@ -181,13 +228,29 @@ fn accepted(
     context: Context<'_>,
     nested: Option<Ref>,
 ) -> RefOr<Schema> {
-    let Context { version: ApiVersion { accepted_codes, vocabulary, wire, .. }, lists, .. } = context;
+    let Context {
+        version:
+            ApiVersion {
+                accepted_codes,
+                vocabulary,
+                wire,
+                ..
+            },
+        lists,
+        ..
+    } = context;
     let object = ObjectBuilder::new().description(Some(meaning(info, lists, vocabulary)));
     let types = |mut types: Vec<Type>| {
         types.extend((presence == Presence::Optional).then_some(Type::Null));
         SchemaType::Array(types)
     };
-    let either = |must: &'static str, may: &'static str| Some(if presence == Presence::Required { must } else { may });
+    let either = |must: &'static str, may: &'static str| {
+        Some(if presence == Presence::Required {
+            must
+        } else {
+            may
+        })
+    };
     // A word is not written as a number.
     let has_words = wire.words_of(info.codes).is_some();
     let scalars = match accepts {
@@ -200,14 +263,26 @@ fn accepted(
         Kind::Text => {
             let takes_numbers = scalars.contains(&Type::Integer);
             let object = object.schema_type(types(scalars)).max_length(info.max);
-            match codes(info, context, &|list, code| accepted_codes.accepts(list, code)) {
-                Some(codes) => object.enum_values(Some(as_sent(codes, presence, takes_numbers))).into(),
-                None if presence == Presence::Required => object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into(),
+            match codes(info, context, &|list, code| {
+                accepted_codes.accepts(list, code)
+            }) {
+                Some(codes) => object
+                    .enum_values(Some(as_sent(codes, presence, takes_numbers)))
+                    .into(),
+                None if presence == Presence::Required => {
+                    object.min_length(Some(1)).pattern(Some(NOT_BLANK)).into()
+                }
                 None => object.into(),
             }
         }
-        Kind::Date => object.schema_type(types(vec![Type::String])).pattern(either(DATE, DATE_OR_BLANK)).into(),
-        Kind::Year => object.schema_type(types(scalars)).pattern(either(YEAR, YEAR_OR_BLANK)).into(),
+        Kind::Date => object
+            .schema_type(types(vec![Type::String]))
+            .pattern(either(DATE, DATE_OR_BLANK))
+            .into(),
+        Kind::Year => object
+            .schema_type(types(scalars))
+            .pattern(either(YEAR, YEAR_OR_BLANK))
+            .into(),
         Kind::TextList => {
             let array = ArrayBuilder::new()
                 .description(Some(meaning(info, lists, vocabulary)))
@@ -217,16 +292,24 @@ fn accepted(
                     types(vec![Type::Array])
                 })
                 .items(Object::with_type(Type::String));
-            array.min_items((presence == Presence::Required).then_some(1)).into()
+            array
+                .min_items((presence == Presence::Required).then_some(1))
+                .into()
         }
         // Null and blank text stand for an empty list.
         Kind::Records => AnyOfBuilder::new()
             .description(Some(info.meaning))
             .item(records(info, nested).max_items(Some(MAX_RECORDS)))
-            .item(ObjectBuilder::new().schema_type(types(vec![Type::String])).pattern(Some(BLANK)))
+            .item(
+                ObjectBuilder::new()
+                    .schema_type(types(vec![Type::String]))
+                    .pattern(Some(BLANK)),
+            )
             .into(),
         // No request sets these.
-        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => object.into(),
+        Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
+            object.into()
+        }
     }
 }
 
@@ -243,7 +326,10 @@ fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
     let mut meaning = vocabulary.apply(info.meaning).into_owned();
     if let Some(Codes::Listed(list)) = info.codes {
         let count = lists.entries(list).len();
-        meaning.push_str(&format!(" A code of the list `{}`, which has {count}.", list.name()));
+        meaning.push_str(&format!(
+            " A code of the list `{}`, which has {count}.",
+            list.name()
+        ));
     }
     if info.kind == Kind::Date && info.input {
         meaning.push_str(" `YYYY-MM-DD`; the time of a full date-time is cut off.");
@@ -255,13 +341,21 @@ fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
 }
 
 /// The codes that a field can have, where they are few enough to be written out.
-fn codes(info: &FieldInfo, context: Context<'_>, accepts: &dyn Fn(domain::List, &str) -> bool) -> Option<Vec<Value>> {
+fn codes(
+    info: &FieldInfo,
+    context: Context<'_>,
+    accepts: &dyn Fn(domain::List, &str) -> bool,
+) -> Option<Vec<Value>> {
     let Context { version, lists, .. } = context;
     match info.codes? {
         Codes::OneOf(words) => Some(words.iter().map(|word| json!(word)).collect()),
         Codes::Listed(list) if is_written_out(list, lists) => {
             let codes = lists.codes(list).filter(|code| accepts(list, code));
-            Some(codes.map(|code| json!(version.wire.written(list, code))).collect())
+            Some(
+                codes
+                    .map(|code| json!(version.wire.written(list, code)))
+                    .collect(),
+            )
         }
         Codes::Listed(_) => None,
     }
@@ -271,9 +365,24 @@ fn codes(info: &FieldInfo, context: Context<'_>, accepts: &dyn Fn(domain::List, 
 fn as_sent(codes: Vec<Value>, presence: Presence, takes_numbers: bool) -> Vec<Value> {
     let number = |code: &Value| {
         let text = code.as_str()?;
-        text.parse::<u32>().ok().filter(|number| number.to_string() == text).map(|number| json!(number))
+        text.parse::<u32>()
+            .ok()
+            .filter(|number| number.to_string() == text)
+            .map(|number| json!(number))
     };
-    let numbers: Vec<Value> = codes.iter().filter(|_| takes_numbers).filter_map(number).collect();
+    let numbers: Vec<Value> = codes
+        .iter()
+        .filter(|_| takes_numbers)
+        .filter_map(number)
+        .collect();
     let nothing = [json!(""), Value::Null];
-    codes.into_iter().chain(numbers).chain(nothing.into_iter().filter(|_| presence == Presence::Optional)).collect()
+    codes
+        .into_iter()
+        .chain(numbers)
+        .chain(
+            nothing
+                .into_iter()
+                .filter(|_| presence == Presence::Optional),
+        )
+        .collect()
 }

@@ -22,14 +22,19 @@ pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod, O
             let put = operation(context, endpoint, format!("{name}_by_put"));
             // Both mean the same, and a generated client has one function for it.
             let put = (context.profile == Profile::Complete).then_some((HttpMethod::Put, put));
-            put.into_iter().chain([(HttpMethod::Patch, operation(context, endpoint, name))]).collect()
+            put.into_iter()
+                .chain([(HttpMethod::Patch, operation(context, endpoint, name))])
+                .collect()
         }
     }
 }
 
 fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operation {
     let deprecation = context.version.endpoints.deprecation(endpoint);
-    let tag = Tag::ALL.iter().find(|(tag, ..)| *tag == endpoint.row().tag).map_or("", |(_, name, _)| name);
+    let tag = Tag::ALL
+        .iter()
+        .find(|(tag, ..)| *tag == endpoint.row().tag)
+        .map_or("", |(_, name, _)| name);
     OperationBuilder::new()
         .operation_id(Some(name))
         .tag(tag)
@@ -57,5 +62,8 @@ fn body(context: Context<'_>, endpoint: Endpoint) -> Option<RequestBody> {
         });
     }
     let schema = schemas::in_data(schemas::named(&schemas::request(request)));
-    Some(body.content(JSON, content.schema(Some(schema)).build()).build())
+    Some(
+        body.content(JSON, content.schema(Some(schema)).build())
+            .build(),
+    )
 }

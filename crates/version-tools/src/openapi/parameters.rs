@@ -19,22 +19,35 @@ const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 /// The parameters of an endpoint.
 pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
     let is_client = context.profile == Profile::Client;
-    let mut parameters: Vec<Parameter> = identifiers(endpoint.path()).map(|name| identifier(name, is_client)).collect();
+    let mut parameters: Vec<Parameter> = identifiers(endpoint.path())
+        .map(|name| identifier(name, is_client))
+        .collect();
     let row = endpoint.row();
-    parameters.extend(row.query_parameters.iter().map(|name| query_parameter(context, name)));
+    parameters.extend(
+        row.query_parameters
+            .iter()
+            .map(|name| query_parameter(context, name)),
+    );
     if row.has_errors_by_field() && !is_client {
-        parameters.push(header("Enhanced-Errors", "`true` asks for the problems of a 422 by field."));
+        parameters.push(header(
+            "Enhanced-Errors",
+            "`true` asks for the problems of a 422 by field.",
+        ));
     }
     if row.method == Method::Get && row.shows_one() {
-        parameters.push(header("If-None-Match", "The entity tag of what the client has already."));
+        parameters.push(header(
+            "If-None-Match",
+            "The entity tag of what the client has already.",
+        ));
     }
     if row.takes_if_match() {
-        parameters
-            .push(header("If-Match", "The entity tag of the record as the client knows it; another one is a 412."));
+        parameters.push(header(
+            "If-Match",
+            "The entity tag of the record as the client knows it; another one is a 412.",
+        ));
     }
     if row.method == Method::Post && !row.is_batch() {
-        let meaning =
-            "A key of the client's for this request: sent again with it within a day, it gets the same reply.";
+        let meaning = "A key of the client's for this request: sent again with it within a day, it gets the same reply.";
         parameters.push(header("Idempotency-Key", meaning));
     }
     parameters.push(if row.reply == ReplyBody::Changes {
@@ -56,7 +69,8 @@ pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
 
 /// The identifiers that a path names.
 pub(super) fn identifiers(path: &'static str) -> impl Iterator<Item = &'static str> {
-    path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
+    path.split('/')
+        .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
 }
 
 /// An identifier in a path. Generated clients take it as the text that a reply shows.
@@ -68,39 +82,75 @@ fn identifier(name: &'static str, is_client: bool) -> Parameter {
         .parameter_in(ParameterIn::Path)
         .required(Required::True)
         .description(Some(format!("Identifier of the {record}.")))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(pattern)))
+        .schema(Some(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .pattern(pattern),
+        ))
         .build()
 }
 
-/// A parameter of a query. In the filters of a list (contract, section 4.2), blank counts as absent.
+/// A parameter of a query. In the filters of a list (contract, section 4.2), blank counts as
+/// absent.
 fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
-    let Context { version, profile, .. } = context;
+    let Context {
+        version, profile, ..
+    } = context;
     // Blank text, other spellings and parts of a date are for people who write an address.
     let is_client = profile == Profile::Client;
     let text = || ObjectBuilder::new().schema_type(Type::String);
     let pattern = |pattern: &str| text().pattern(Some(pattern));
-    let number = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1));
+    let number = || {
+        ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .minimum(Some(1))
+    };
     let one_of = |values: &[&str]| {
-        let values: Vec<Value> =
-            values.iter().map(|value| json!(value)).chain((!is_client).then_some(json!(""))).collect();
+        let values: Vec<Value> = values
+            .iter()
+            .map(|value| json!(value))
+            .chain((!is_client).then_some(json!("")))
+            .collect();
         text().enum_values(Some(values))
     };
-    let lists: Vec<_> = version.shapes.trainee.nested_lists().map(|(name, _)| format!("`{name}`")).collect();
-    let include = format!("Nested records to show: {}, or both with a comma between them.", lists.join(" or "));
+    let lists: Vec<_> = version
+        .shapes
+        .trainee
+        .nested_lists()
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    let include = format!(
+        "Nested records to show: {}, or both with a comma between them.",
+        lists.join(" or ")
+    );
     let limit = format!("The most changes; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
-    let page_size = format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
+    let page_size =
+        format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
     let (description, schema) = match name {
         "academic_cycle" => (
             "The year in which the academic cycle begins; the current cycle without.",
-            pattern(if is_client { r"^20\d\d$" } else { r"^(20\d\d|\s*)$" }),
+            pattern(if is_client {
+                r"^20\d\d$"
+            } else {
+                r"^(20\d\d|\s*)$"
+            }),
         ),
         "status" => (
             "Only trainees of that status.",
-            one_of(&Status::ALL.iter().map(|status| status.name()).collect::<Vec<_>>()),
+            one_of(
+                &Status::ALL
+                    .iter()
+                    .map(|status| status.name())
+                    .collect::<Vec<_>>(),
+            ),
         ),
         "since" => (
             "Only trainees changed at or after that moment: an ISO 8601 date, or date and time.",
-            pattern(if is_client { SINCE } else { r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$" }),
+            pattern(if is_client {
+                SINCE
+            } else {
+                r"^(\d{4}-\d{2}-\d{2}([T ].+)?|\s*)$"
+            }),
         ),
         "has_trn" => (
             "Only trainees with (`true`) or without (`false`) a TRN.",
@@ -111,16 +161,19 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
         ),
         "page" => ("The page, from 1.", number()),
         "per_page" => (page_size.as_str(), number()),
-        "sort_order" => {
-            ("By the time of the last change: `desc`, the newest first, or `asc`.", one_of(&["asc", "desc"]))
-        }
+        "sort_order" => (
+            "By the time of the last change: `desc`, the newest first, or `asc`.",
+            one_of(&["asc", "desc"]),
+        ),
         "include" => (include.as_str(), text()),
-        "cursor" => {
-            ("Where the page begins, from a link to it; in place of `page`, and with the filters of that link.", text())
-        }
-        "after" => {
-            ("Behind which changes to begin: `meta.after` of the reply before; without it, with every trainee.", text())
-        }
+        "cursor" => (
+            "Where the page begins, from a link to it; in place of `page`, and with the filters of that link.",
+            text(),
+        ),
+        "after" => (
+            "Behind which changes to begin: `meta.after` of the reply before; without it, with every trainee.",
+            text(),
+        ),
         "limit" => (limit.as_str(), number()),
         "field" => (
             "The one list to give, by its name or by that of a field that holds its codes; all of them without.",
@@ -128,7 +181,10 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
         ),
         "days" => (
             "How many days to look back, today among them; 30 without.",
-            ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1)).maximum(Some(400)),
+            ObjectBuilder::new()
+                .schema_type(Type::Integer)
+                .minimum(Some(1))
+                .maximum(Some(400)),
         ),
         other => (other, text()),
     };
@@ -136,10 +192,20 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
 }
 
 fn header(name: &str, description: &str) -> Parameter {
-    parameter(name, ParameterIn::Header, description, ObjectBuilder::new().schema_type(Type::String))
+    parameter(
+        name,
+        ParameterIn::Header,
+        description,
+        ObjectBuilder::new().schema_type(Type::String),
+    )
 }
 
-fn parameter(name: &str, location: ParameterIn, description: &str, schema: ObjectBuilder) -> Parameter {
+fn parameter(
+    name: &str,
+    location: ParameterIn,
+    description: &str,
+    schema: ObjectBuilder,
+) -> Parameter {
     ParameterBuilder::new()
         .name(name)
         .parameter_in(location)
@@ -159,7 +225,11 @@ mod tests {
     #[test]
     fn document_has_the_query_parameters_of_the_row() {
         for endpoint in Endpoint::ALL {
-            let context = Context { version: &SAMPLE_VERSION, lists: Lists::embedded(), profile: Profile::Complete };
+            let context = Context {
+                version: &SAMPLE_VERSION,
+                lists: Lists::embedded(),
+                profile: Profile::Complete,
+            };
             let documented: Vec<String> = of(context, *endpoint)
                 .into_iter()
                 .filter(|parameter| parameter.parameter_in == ParameterIn::Query)

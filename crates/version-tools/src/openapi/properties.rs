@@ -24,22 +24,32 @@ pub(super) fn named(name: &str) -> Ref {
 
 /// Text, which is never null.
 pub(super) fn text(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::String).description(Some(description))
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .description(Some(description))
 }
 
 /// A number of things.
 pub(super) fn count(description: &str) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).description(Some(description))
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(0))
+        .description(Some(description))
 }
 
 /// The same, which may be null.
 pub(super) fn or_null(object: ObjectBuilder, one: Type) -> RefOr<Schema> {
-    object.schema_type(SchemaType::Array(vec![one, Type::Null])).into()
+    object
+        .schema_type(SchemaType::Array(vec![one, Type::Null]))
+        .into()
 }
 
 /// True or false, and never null.
 pub(super) fn boolean(description: &str) -> RefOr<Schema> {
-    ObjectBuilder::new().schema_type(Type::Boolean).description(Some(description)).into()
+    ObjectBuilder::new()
+        .schema_type(Type::Boolean)
+        .description(Some(description))
+        .into()
 }
 
 /// Several texts, none of which is null.
@@ -51,13 +61,22 @@ pub(super) fn texts() -> ArrayBuilder {
 pub(super) fn in_pascal_case(name: &str) -> String {
     let capitalised = |word: &str| {
         let mut letters = word.chars();
-        letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect::<String>()
+        letters
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .chain(letters)
+            .collect::<String>()
     };
     name.split('_').map(capitalised).collect()
 }
 
 /// A noun with its article.
 pub(super) fn with_article(noun: &str) -> String {
-    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
     format!("{article} {noun}")
 }

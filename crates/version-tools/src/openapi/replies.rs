@@ -34,7 +34,9 @@ pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Responses {
     for (name, link) in links(version, row) {
         success = success.link(name, link);
     }
-    let replies = [(row.status.to_string(), success)].into_iter().chain(failures(context, row));
+    let replies = [(row.status.to_string(), success)]
+        .into_iter()
+        .chain(failures(context, row));
     let builder = replies.fold(ResponsesBuilder::new(), |replies, (status, reply)| {
         replies.response(status, deprecation(version, endpoint, reply).build())
     });
@@ -43,22 +45,31 @@ pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Responses {
 
 fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
     let schema = schemas::reply_body(context, row.reply);
-    let mut reply = json_of(row.description, schema, examples::reply(context.version, context.lists, row.reply));
+    let mut reply = json_of(
+        row.description,
+        schema,
+        examples::reply(context.version, context.lists, row.reply),
+    );
     if row.shows_one() {
-        reply = reply.header("ETag", header("Tag of what is shown, for `If-None-Match` and `If-Match`."));
+        reply = reply.header(
+            "ETag",
+            header("Tag of what is shown, for `If-None-Match` and `If-Match`."),
+        );
     } else if let (true, ReplyBody::NestedList(record)) = (row.writes(), row.reply) {
         let tag = format!("Tag of the {}, as a `GET` of it has it.", record.name());
         reply = reply.header("ETag", header(&tag));
     }
     if row.reply == ReplyBody::TraineePage {
-        let links =
-            "Links to other pages: `next`, `first` and `prev`. Who follows `next` to the end misses no trainee.";
+        let links = "Links to other pages: `next`, `first` and `prev`. Who follows `next` to the end misses no trainee.";
         reply = reply.header("Link", header(links));
     }
     if row.reply == ReplyBody::Changes {
         reply = reply
             .header("Link", header("A link to what changes next (`next`)."))
-            .header("Preference-Applied", header("`wait=N`: the request could wait up to so many seconds."));
+            .header(
+                "Preference-Applied",
+                header("`wait=N`: the request could wait up to so many seconds."),
+            );
     }
     if row.reply == ReplyBody::CodeLists {
         reply = reply.header("Cache-Control", header("How long the lists can be kept."));
@@ -76,13 +87,24 @@ fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
 /// The reply has the remaining quota of the token, where there is a rate limit.
 fn limited(reply: ResponseBuilder) -> ResponseBuilder {
     reply
-        .header("RateLimit", header("What is left: requests `r`, and the seconds `t` until all of them are back."))
-        .header("RateLimit-Policy", header("What a token can send: requests `q` in a window of `w` seconds."))
+        .header(
+            "RateLimit",
+            header("What is left: requests `r`, and the seconds `t` until all of them are back."),
+        )
+        .header(
+            "RateLimit-Policy",
+            header("What a token can send: requests `q` in a window of `w` seconds."),
+        )
 }
 
 /// The reply can have warnings.
 fn warned(reply: ResponseBuilder) -> ResponseBuilder {
-    reply.header("Warning", header(&format!("What was accepted but not used, such as unknown names. {TOKEN_EXPIRES}")))
+    reply.header(
+        "Warning",
+        header(&format!(
+            "What was accepted but not used, such as unknown names. {TOKEN_EXPIRES}"
+        )),
+    )
 }
 
 /// Every reply to a request that fails, by status.
@@ -91,7 +113,10 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     let mut failures = Vec::new();
     if row.method == Method::Get && row.shows_one() {
         let unchanged = ResponseBuilder::new().description("The client has it already.");
-        failures.push((304, unchanged.header("ETag", header("Tag of what the client has."))));
+        failures.push((
+            304,
+            unchanged.header("ETag", header("Tag of what the client has.")),
+        ));
     }
     if has_body {
         failures.push((400, refused(context, "The body is not JSON.")));
@@ -113,20 +138,41 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
         failures.push((409, conflict(context, row)));
     }
     if row.takes_if_match() {
-        failures.push((412, refused(context, "The record is not what the client takes it for.")));
+        failures.push((
+            412,
+            refused(context, "The record is not what the client takes it for."),
+        ));
     }
     if has_body {
         failures.push((413, refused(context, "The body is too large.")));
-        failures.push((415, refused(context, "The body is said to be something else than JSON.")));
+        failures.push((
+            415,
+            refused(context, "The body is said to be something else than JSON."),
+        ));
     }
     failures.push((422, invalid(context, row)));
-    let retry = |reply: ResponseBuilder| reply.header("Retry-After", header("When to try again, in seconds."));
-    let too_many =
-        refused(context, "Too many requests with this token, or too many without a valid one from this address.");
+    let retry = |reply: ResponseBuilder| {
+        reply.header("Retry-After", header("When to try again, in seconds."))
+    };
+    let too_many = refused(
+        context,
+        "Too many requests with this token, or too many without a valid one from this address.",
+    );
     failures.push((429, retry(limited(too_many))));
-    failures.push((500, refused(context, "Something went wrong in the service.")));
-    failures.push((503, retry(refused(context, "The service is busy, or not available; try again later."))));
-    let failures = failures.into_iter().map(|(status, reply)| (status.to_string(), warned(reply)));
+    failures.push((
+        500,
+        refused(context, "Something went wrong in the service."),
+    ));
+    failures.push((
+        503,
+        retry(refused(
+            context,
+            "The service is busy, or not available; try again later.",
+        )),
+    ));
+    let failures = failures
+        .into_iter()
+        .map(|(status, reply)| (status.to_string(), warned(reply)));
     // Without a valid token there is none that could expire.
     let form = context.version.wire.problems;
     let example = serde_json::from_slice(&ErrorBody::Unauthorized.to_json(form, 401)).ok();
@@ -134,10 +180,19 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
         ProblemForm::Errors => errors::UNAUTHORIZED,
         ProblemForm::Details => errors::PROBLEM_DETAILS,
     };
-    let unauthorized = error_of(context, "There is no valid token.", schemas::named(name), example);
-    let challenge = "`Bearer`, and unless no token was sent `error` and `error_description` (RFC 6750).";
+    let unauthorized = error_of(
+        context,
+        "There is no valid token.",
+        schemas::named(name),
+        example,
+    );
+    let challenge =
+        "`Bearer`, and unless no token was sent `error` and `error_description` (RFC 6750).";
     let unauthorized = unauthorized.header("WWW-Authenticate", header(challenge));
-    [("401".to_owned(), unauthorized)].into_iter().chain(failures).collect()
+    [("401".to_owned(), unauthorized)]
+        .into_iter()
+        .chain(failures)
+        .collect()
 }
 
 /// What an endpoint may not find.
@@ -151,7 +206,9 @@ fn missing(row: &Row) -> Option<String> {
 }
 
 fn missing_record(row: &Row) -> Option<String> {
-    let record = parameters::identifiers(row.path).last().map(|name| name.trim_end_matches("_id"));
+    let record = parameters::identifiers(row.path)
+        .last()
+        .map(|name| name.trim_end_matches("_id"));
     Some(match (row.reply, record) {
         (ReplyBody::TraineePage, _) => "There are no such trainees.".to_owned(),
         (ReplyBody::CodeLists, _) => "There is no such list.".to_owned(),
@@ -160,7 +217,9 @@ fn missing_record(row: &Row) -> Option<String> {
             format!("There is no such trainee, or the trainee has no {list}.")
         }
         (_, Some("trainee")) => "There is no such trainee.".to_owned(),
-        (_, Some(nested)) => format!("There is no such trainee, or the trainee has no such {nested}."),
+        (_, Some(nested)) => {
+            format!("There is no such trainee, or the trainee has no such {nested}.")
+        }
         (_, None) => return None,
     })
 }
@@ -168,65 +227,115 @@ fn missing_record(row: &Row) -> Option<String> {
 /// A duplicate, with the existing records, or a concurrent change.
 fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
     let existing = |record: RecordKind| {
-        let existing = schemas::list_of(&schema_name(record)).description(Some("The existing records."));
+        let existing =
+            schemas::list_of(&schema_name(record)).description(Some("The existing records."));
         let schema: RefOr<Schema> = match (context.version.wire.problems, context.profile) {
             (ProblemForm::Errors, Profile::Complete) => AllOfBuilder::new()
                 .item(schemas::named(errors::ERRORS))
-                .item(ObjectBuilder::new().schema_type(Type::Object).property("data", existing))
+                .item(
+                    ObjectBuilder::new()
+                        .schema_type(Type::Object)
+                        .property("data", existing),
+                )
                 .into(),
             (ProblemForm::Errors, Profile::Client) | (ProblemForm::Details, _) => {
                 schemas::named(&errors::duplicate_name(record)).into()
             }
         };
-        error_of(context, &format!("The {} is there already.", record.name()), schema, None)
+        error_of(
+            context,
+            &format!("The {} is there already.", record.name()),
+            schema,
+            None,
+        )
     };
     match row.request {
-        Some(RequestBody { record, purpose, .. })
-            if errors::refuses_duplicates(record)
-                && (record != RecordKind::Trainee || purpose == Some(Purpose::Create)) =>
+        Some(RequestBody {
+            record, purpose, ..
+        }) if errors::refuses_duplicates(record)
+            && (record != RecordKind::Trainee || purpose == Some(Purpose::Create)) =>
         {
             existing(record)
         }
-        Some(_) | None => refused(context, "The record was changed by another request at the same time."),
+        Some(_) | None => refused(
+            context,
+            "The record was changed by another request at the same time.",
+        ),
     }
 }
 
-/// The reply to a request whose content is wrong, or which the state of the record refuses; and to unknown names in the
-/// query, when the client wants them refused.
+/// The reply to a request whose content is wrong, or which the state of the record refuses; and to
+/// unknown names in the query, when the client wants them refused.
 fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
     if context.version.wire.problems == ProblemForm::Details {
         let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
-        let reply = refused(context, if is_list { "Filters are wrong." } else { INVALID });
-        return if row.writes() { reply.header("Preference-Applied", header(VALIDATE_ONLY)) } else { reply };
+        let reply = refused(
+            context,
+            if is_list {
+                "Filters are wrong."
+            } else {
+                INVALID
+            },
+        );
+        return if row.writes() {
+            reply.header("Preference-Applied", header(VALIDATE_ONLY))
+        } else {
+            reply
+        };
     }
     let filters = || schemas::named(errors::FILTER_ERRORS);
     if [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply) {
         return json_of("Filters are wrong.", filters(), None);
     }
     if row.query_parameters == ["days"] {
-        return json_of("`days` is wrong, or the query has names that the endpoint does not have.", filters(), None);
+        return json_of(
+            "`days` is wrong, or the query has names that the endpoint does not have.",
+            filters(),
+            None,
+        );
     }
-    let refuses_content = row.method == Method::Post || row.writes() && !context.version.rules.gates.is_empty();
+    let refuses_content =
+        row.method == Method::Post || row.writes() && !context.version.rules.gates.is_empty();
     if row.request.is_none() && !refuses_content {
-        return json_of("The query has names that the endpoint does not have.", filters(), None);
+        return json_of(
+            "The query has names that the endpoint does not have.",
+            filters(),
+            None,
+        );
     }
     // A generated client asks for no other form, and sends no unknown names in a query.
     if context.profile == Profile::Client {
-        let reply = refused(context, if row.is_batch() { TOO_MANY_ITEMS } else { INVALID });
+        let reply = refused(
+            context,
+            if row.is_batch() {
+                TOO_MANY_ITEMS
+            } else {
+                INVALID
+            },
+        );
         return reply.header("Preference-Applied", header(VALIDATE_ONLY));
     }
     if row.is_batch() {
-        let either = AnyOfBuilder::new().item(schemas::named(errors::ERRORS)).item(filters());
-        return json_of(TOO_MANY_ITEMS, either, None).header("Preference-Applied", header(VALIDATE_ONLY));
+        let either = AnyOfBuilder::new()
+            .item(schemas::named(errors::ERRORS))
+            .item(filters());
+        return json_of(TOO_MANY_ITEMS, either, None)
+            .header("Preference-Applied", header(VALIDATE_ONLY));
     }
     // Where problems can be requested by field, those of the query have that form too.
-    let by_field = if row.has_errors_by_field() { schemas::named(errors::ERRORS_BY_FIELD) } else { filters() };
+    let by_field = if row.has_errors_by_field() {
+        schemas::named(errors::ERRORS_BY_FIELD)
+    } else {
+        filters()
+    };
     let description = if row.reply == ReplyBody::Reset {
         "The idempotency key is malformed or was used before, or the query has names that the endpoint does not have."
     } else {
         INVALID
     };
-    let either = AnyOfBuilder::new().item(schemas::named(errors::ERRORS)).item(by_field);
+    let either = AnyOfBuilder::new()
+        .item(schemas::named(errors::ERRORS))
+        .item(by_field);
     json_of(description, either, None).header("Preference-Applied", header(VALIDATE_ONLY))
 }
 
@@ -245,13 +354,27 @@ fn error_of(
     schema: impl Into<RefOr<Schema>>,
     example: Option<Value>,
 ) -> ResponseBuilder {
-    let content = ContentBuilder::new().schema(Some(schema)).example(example).build();
-    ResponseBuilder::new().description(description).content(context.version.wire.problems.media_type(), content)
+    let content = ContentBuilder::new()
+        .schema(Some(schema))
+        .example(example)
+        .build();
+    ResponseBuilder::new()
+        .description(description)
+        .content(context.version.wire.problems.media_type(), content)
 }
 
-fn json_of(description: &str, schema: impl Into<RefOr<Schema>>, example: Option<Value>) -> ResponseBuilder {
-    let content = ContentBuilder::new().schema(Some(schema)).example(example).build();
-    ResponseBuilder::new().description(description).content(JSON, content)
+fn json_of(
+    description: &str,
+    schema: impl Into<RefOr<Schema>>,
+    example: Option<Value>,
+) -> ResponseBuilder {
+    let content = ContentBuilder::new()
+        .schema(Some(schema))
+        .example(example)
+        .build();
+    ResponseBuilder::new()
+        .description(description)
+        .content(JSON, content)
 }
 
 fn header(description: &str) -> Header {
@@ -262,26 +385,45 @@ fn header(description: &str) -> Header {
 }
 
 /// The headers of what should no longer be used.
-fn deprecation(version: &ApiVersion, endpoint: Endpoint, reply: ResponseBuilder) -> ResponseBuilder {
-    let deprecated = version.publication.deprecated_on.is_some() || version.endpoints.deprecation(endpoint).is_some();
+fn deprecation(
+    version: &ApiVersion,
+    endpoint: Endpoint,
+    reply: ResponseBuilder,
+) -> ResponseBuilder {
+    let deprecated = version.publication.deprecated_on.is_some()
+        || version.endpoints.deprecation(endpoint).is_some();
     if !deprecated {
         return reply;
     }
     reply
-        .header("Deprecation", header("Since when this should no longer be used (RFC 9745)."))
-        .header("Sunset", header("When this is removed, where the day is known (RFC 8594)."))
-        .header("Link", header("What to use instead, and how to move there."))
+        .header(
+            "Deprecation",
+            header("Since when this should no longer be used (RFC 9745)."),
+        )
+        .header(
+            "Sunset",
+            header("When this is removed, where the day is known (RFC 8594)."),
+        )
+        .header(
+            "Link",
+            header("What to use instead, and how to move there."),
+        )
 }
 
 fn id_name<R: NestedRecord>() -> &'static str {
     R::ID.info().name
 }
 
-/// Links from a reply to the endpoints for the record that was created, or the trainee that was changed.
+/// Links from a reply to the endpoints for the record that was created, or the trainee that was
+/// changed.
 fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
     let nested = match row.reply {
-        ReplyBody::Nested(record) => for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/{id}"))),
-        ReplyBody::NestedList(record) => for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/0/{id}"))),
+        ReplyBody::Nested(record) => {
+            for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/{id}")))
+        }
+        ReplyBody::NestedList(record) => {
+            for_nested_kind!(record, id_name()).map(|id| (id, format!("/data/0/{id}")))
+        }
         ReplyBody::Trainee
         | ReplyBody::TraineePage
         | ReplyBody::Changes
@@ -298,9 +440,15 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
     let next = row.next.iter().filter(|next| version.endpoints.has(**next));
     next.map(|next| {
         let operation = operation_id(*next);
-        let link = LinkBuilder::new().operation_id(&operation).parameter(id, format!("$response.body#{pointer}"));
+        let link = LinkBuilder::new()
+            .operation_id(&operation)
+            .parameter(id, format!("$response.body#{pointer}"));
         let of_trainee = id == "trainee_id";
-        let link = if of_trainee { link } else { link.parameter("trainee_id", "$request.path.trainee_id") };
+        let link = if of_trainee {
+            link
+        } else {
+            link.parameter("trainee_id", "$request.path.trainee_id")
+        };
         (operation, link.build())
     })
     .collect()
@@ -316,10 +464,22 @@ mod tests {
     #[test]
     fn endpoint_that_takes_a_cursor_can_answer_that_it_has_expired() {
         for profile in [Profile::Complete, Profile::Client] {
-            let context = Context { version: &SAMPLE_VERSION, lists: Lists::embedded(), profile };
+            let context = Context {
+                version: &SAMPLE_VERSION,
+                lists: Lists::embedded(),
+                profile,
+            };
             for endpoint in Endpoint::ALL {
-                let has_cursor = endpoint.row().query_parameters.iter().any(|name| ["after", "cursor"].contains(name));
-                assert_eq!(of(context, *endpoint).responses.contains_key("410"), has_cursor, "{endpoint}");
+                let has_cursor = endpoint
+                    .row()
+                    .query_parameters
+                    .iter()
+                    .any(|name| ["after", "cursor"].contains(name));
+                assert_eq!(
+                    of(context, *endpoint).responses.contains_key("410"),
+                    has_cursor,
+                    "{endpoint}"
+                );
             }
         }
     }

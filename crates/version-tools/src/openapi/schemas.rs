@@ -12,8 +12,8 @@ use domain::rules::Rule;
 use domain::{Field, Kind, Record, RecordField, TraineeField, for_each_nested, for_nested_list};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{
-    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, OneOfBuilder, Ref, Schema,
-    SchemaType, Type,
+    AdditionalProperties, AllOfBuilder, AnyOfBuilder, ArrayBuilder, ObjectBuilder, OneOfBuilder,
+    Ref, Schema, SchemaType, Type,
 };
 
 use super::additions::{self, ACCOUNT, READINESS, RESET, USAGE};
@@ -37,13 +37,42 @@ pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     let (request, reply) = (Request(context), Reply(context));
     let mut all: Vec<(String, RefOr<Schema>)> = Vec::new();
     let mut add = |name: &str, schema| all.push((name.to_owned(), schema));
-    add(TRAINEE, reply.schema("A trainee with placements and degrees.", &shapes.trainee, NestedVisibility::Shown));
-    add(TRAINEE_IN_LIST, reply.schema("A trainee in a list.", &shapes.trainee, shapes.nested_in_lists));
-    add(&new_name(TRAINEE), request.whole("A trainee to register.", rules.trainee));
-    add(&changes_name(TRAINEE), request.changes("What is to change on a trainee.", rules.trainee));
-    add(&schema_name(RecordKind::Withdrawal), request.whole("A trainee leaves the training.", rules.withdrawal));
-    add(&schema_name(RecordKind::Deferral), request.whole("A trainee pauses the training.", rules.deferral));
-    let recommendation = request.whole("A trainee is recommended for the award.", rules.recommendation);
+    add(
+        TRAINEE,
+        reply.schema(
+            "A trainee with placements and degrees.",
+            &shapes.trainee,
+            NestedVisibility::Shown,
+        ),
+    );
+    add(
+        TRAINEE_IN_LIST,
+        reply.schema(
+            "A trainee in a list.",
+            &shapes.trainee,
+            shapes.nested_in_lists,
+        ),
+    );
+    add(
+        &new_name(TRAINEE),
+        request.whole("A trainee to register.", rules.trainee),
+    );
+    add(
+        &changes_name(TRAINEE),
+        request.changes("What is to change on a trainee.", rules.trainee),
+    );
+    add(
+        &schema_name(RecordKind::Withdrawal),
+        request.whole("A trainee leaves the training.", rules.withdrawal),
+    );
+    add(
+        &schema_name(RecordKind::Deferral),
+        request.whole("A trainee pauses the training.", rules.deferral),
+    );
+    let recommendation = request.whole(
+        "A trainee is recommended for the award.",
+        rules.recommendation,
+    );
     add(&schema_name(RecordKind::Recommendation), recommendation);
     add(PAGE, page(context));
     add(CODE_LIST, code_list());
@@ -55,7 +84,11 @@ pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
         ProblemForm::Errors => errors::schemas(context.version.nested_errors, context.profile),
         ProblemForm::Details => errors::details_schemas(),
     });
-    all.extend(additions::schemas(context.profile).into_iter().map(|(name, schema)| (name.to_owned(), schema)));
+    all.extend(
+        additions::schemas(context.profile)
+            .into_iter()
+            .map(|(name, schema)| (name.to_owned(), schema)),
+    );
     if context.profile == Profile::Client {
         all.extend(enumerations::all(context.version, context.lists));
     }
@@ -69,10 +102,26 @@ fn nested<R: WireNested>(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     let (name, one) = (schema_name(R::KIND), with_article(R::NAME));
     let shown = format!("{}, where a trainee is shown.", capitalised(&one));
     vec![
-        (name.clone(), reply.schema(&format!("{}.", capitalised(&one)), &shapes.alone, NestedVisibility::Shown)),
-        (in_trainee_name(&name), reply.schema(&shown, &shapes.in_trainee, NestedVisibility::Shown)),
-        (new_name(&name), request.whole(&format!("{} to add.", capitalised(&one)), rules)),
-        (changes_name(&name), request.changes(&format!("What is to change on {one}."), rules)),
+        (
+            name.clone(),
+            reply.schema(
+                &format!("{}.", capitalised(&one)),
+                &shapes.alone,
+                NestedVisibility::Shown,
+            ),
+        ),
+        (
+            in_trainee_name(&name),
+            reply.schema(&shown, &shapes.in_trainee, NestedVisibility::Shown),
+        ),
+        (
+            new_name(&name),
+            request.whole(&format!("{} to add.", capitalised(&one)), rules),
+        ),
+        (
+            changes_name(&name),
+            request.changes(&format!("What is to change on {one}."), rules),
+        ),
     ]
 }
 
@@ -86,7 +135,8 @@ fn changes_name(record: &str) -> String {
     format!("{record}Changes")
 }
 
-/// The name of the schema of a nested record in its trainee, where it differs from the record alone.
+/// The name of the schema of a nested record in its trainee, where it differs from the record
+/// alone.
 fn in_trainee_name(record: &str) -> String {
     format!("{record}OfTrainee")
 }
@@ -103,7 +153,9 @@ pub(super) fn request(request: RequestBody) -> String {
 
 /// The items of a batch.
 pub(super) fn batch() -> ArrayBuilder {
-    list_of(BATCH_ITEM).min_items(Some(1)).max_items(Some(MAX_BATCH_ITEMS))
+    list_of(BATCH_ITEM)
+        .min_items(Some(1))
+        .max_items(Some(MAX_BATCH_ITEMS))
 }
 
 /// The same as text.
@@ -119,7 +171,10 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
             return in_data(named(name)).into();
         }
         let address = text("The path of the record.");
-        let links = ObjectBuilder::new().schema_type(Type::Object).property("self", address).required("self");
+        let links = ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .property("self", address)
+            .required("self");
         // A record that is only tried out has no address.
         in_data(named(name)).property("links", links).into()
     };
@@ -127,23 +182,33 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
     let object = || ObjectBuilder::new().schema_type(Type::Object);
     match reply {
         ReplyBody::ServiceStatus => {
-            let status = ObjectBuilder::new().schema_type(Type::String).enum_values(Some(["ok"]));
-            object().property("status", status).required("status").into()
+            let status = ObjectBuilder::new()
+                .schema_type(Type::String)
+                .enum_values(Some(["ok"]));
+            object()
+                .property("status", status)
+                .required("status")
+                .into()
         }
         ReplyBody::Trainee => record(TRAINEE),
         ReplyBody::TraineePage => {
             let (name, _) = context.version.wire.envelope.page;
-            in_data(list_of(TRAINEE_IN_LIST)).property(name, named(PAGE)).required(name).into()
+            in_data(list_of(TRAINEE_IN_LIST))
+                .property(name, named(PAGE))
+                .required(name)
+                .into()
         }
-        ReplyBody::Changes => {
-            in_data(list_of(additions::CHANGE)).property("meta", named(additions::CHANGES_META)).required("meta").into()
-        }
+        ReplyBody::Changes => in_data(list_of(additions::CHANGE))
+            .property("meta", named(additions::CHANGES_META))
+            .required("meta")
+            .into(),
         ReplyBody::Nested(kind) => record(&schema_name(kind)),
         ReplyBody::NestedList(kind) => list(&schema_name(kind)),
         ReplyBody::BatchResults => list(BATCH_RESULT),
         ReplyBody::CodeLists => {
             let list: RefOr<Schema> = named(CODE_LIST).into();
-            let all = object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
+            let all =
+                object().additional_properties(Some(AdditionalProperties::RefOr(list.clone())));
             either(context.profile, [list, all.into()])
         }
         ReplyBody::Account => one(ACCOUNT),
@@ -152,9 +217,20 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
         ReplyBody::Reset => one(RESET),
         ReplyBody::Entries(properties) => {
             let reply = Reply(context);
-            let entry = properties.iter().fold(object(), |entry, EntryProperty { name, meaning, kind, .. }| {
-                entry.property(*name, reply.outside_dictionary(meaning, *kind)).required(*name)
-            });
+            let entry = properties.iter().fold(
+                object(),
+                |entry,
+                 EntryProperty {
+                     name,
+                     meaning,
+                     kind,
+                     ..
+                 }| {
+                    entry
+                        .property(*name, reply.outside_dictionary(meaning, *kind))
+                        .required(*name)
+                },
+            );
             in_data(ArrayBuilder::new().items(entry)).into()
         }
     }
@@ -162,14 +238,26 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
 
 /// An object with something in `data`.
 pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
-    ObjectBuilder::new().schema_type(Type::Object).property("data", schema).required("data")
+    ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .property("data", schema)
+        .required("data")
 }
 
 /// One of several forms. Of those that a generated client knows, exactly one holds.
-pub(super) fn either(profile: Profile, forms: impl IntoIterator<Item = RefOr<Schema>>) -> RefOr<Schema> {
+pub(super) fn either(
+    profile: Profile,
+    forms: impl IntoIterator<Item = RefOr<Schema>>,
+) -> RefOr<Schema> {
     match profile {
-        Profile::Complete => forms.into_iter().fold(AnyOfBuilder::new(), AnyOfBuilder::item).into(),
-        Profile::Client => forms.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item).into(),
+        Profile::Complete => forms
+            .into_iter()
+            .fold(AnyOfBuilder::new(), AnyOfBuilder::item)
+            .into(),
+        Profile::Client => forms
+            .into_iter()
+            .fold(OneOfBuilder::new(), OneOfBuilder::item)
+            .into(),
     }
 }
 
@@ -177,50 +265,84 @@ pub(super) fn either(profile: Profile, forms: impl IntoIterator<Item = RefOr<Sch
 struct Reply<'a>(Context<'a>);
 
 impl Reply<'_> {
-    fn schema<R: WireRecord>(&self, description: &str, shape: &Shape<R>, nested: NestedVisibility) -> RefOr<Schema> {
+    fn schema<R: WireRecord>(
+        &self,
+        description: &str,
+        shape: &Shape<R>,
+        nested: NestedVisibility,
+    ) -> RefOr<Schema> {
         let mut members = Members::default();
         for entry in shape.entries.iter().filter(|entry| entry.is_first_part()) {
             // Nested records that are hidden are shown where a request asks for them.
             let is_required = !entry.when_set && nested.shows(entry.kind());
             members.add(entry.name, self.property(shape, entry), is_required);
         }
-        members.into_object(ObjectBuilder::new().description(Some(description)), Direction::Reply).into()
+        members
+            .into_object(
+                ObjectBuilder::new().description(Some(description)),
+                Direction::Reply,
+            )
+            .into()
     }
 
     fn property<R: WireRecord>(&self, shape: &Shape<R>, entry: &Entry<R>) -> RefOr<Schema> {
         if let Some(part) = entry.part {
-            let parts = shape.entries.iter().filter(|other| other.name == entry.name);
+            let parts = shape
+                .entries
+                .iter()
+                .filter(|other| other.name == entry.name);
             let meanings = parts.filter_map(|part| Some(part.field()?.info().meaning));
             return fields::joined(meanings, part, Presence::Optional);
         }
         let schema = match &entry.source {
             Source::Field(field) => {
                 let info = field.info();
-                let nested = list_of_trainee(*field).and_then(|list| for_nested_list!(list, in_trainee(self.0)));
+                let nested = list_of_trainee(*field)
+                    .and_then(|list| for_nested_list!(list, in_trainee(self.0)));
                 shown(info, info.kind, self.0, nested)
             }
-            Source::Own(VersionField { meaning, kind, .. }) => self.outside_dictionary(meaning, *kind),
+            Source::Own(VersionField { meaning, kind, .. }) => {
+                self.outside_dictionary(meaning, *kind)
+            }
         };
-        if entry.read_only { fields::read_only(schema) } else { schema }
+        if entry.read_only {
+            fields::read_only(schema)
+        } else {
+            schema
+        }
     }
 
-    /// What is no field of the dictionary, such as a field that only this version has; it may always be null.
+    /// What is no field of the dictionary, such as a field that only this version has; it may
+    /// always be null.
     fn outside_dictionary(&self, meaning: &'static str, kind: Kind) -> RefOr<Schema> {
         let info = domain::TraineeField::trn.definition();
-        let info = FieldInfo { name: "", meaning, kind, never_null: false, ..info };
+        let info = FieldInfo {
+            name: "",
+            meaning,
+            kind,
+            never_null: false,
+            ..info
+        };
         shown(&info, kind, self.0, None)
     }
 }
 
 /// The field as a list of nested records, if it is one.
 fn list_of_trainee<F: RecordField + Into<Field>>(field: F) -> Option<TraineeField> {
-    field.into().of_record().filter(|_| field.info().kind == Kind::Records)
+    field
+        .into()
+        .of_record()
+        .filter(|_| field.info().kind == Kind::Records)
 }
 
 /// The schema of a nested record in its trainee.
 fn in_trainee<R: WireNested>(context: Context<'_>) -> Ref {
     let name = schema_name(R::KIND);
-    named(&if R::shapes(context.version).differ() { in_trainee_name(&name) } else { name })
+    named(&if R::shapes(context.version).differ() {
+        in_trainee_name(&name)
+    } else {
+        name
+    })
 }
 
 /// The schema of a nested record that is made together with its trainee.
@@ -237,15 +359,19 @@ impl Members {
         self.0.push((path, schema, is_required));
     }
 
-    /// The object with these members; those of a group are in an object. It may be null in a reply, and in a request that
-    /// needs none of them.
+    /// The object with these members; those of a group are in an object. It may be null in a reply,
+    /// and in a request that needs none of them.
     fn into_object(self, object: ObjectBuilder, direction: Direction) -> ObjectBuilder {
         let mut groups: Vec<(&'static str, Self)> = Vec::new();
         let mut object = object.schema_type(Type::Object);
         for (path, schema, is_required) in self.0 {
             let Some((group, name)) = path.split_once('.') else {
                 object = object.property(path, schema);
-                object = if is_required { object.required(path) } else { object };
+                object = if is_required {
+                    object.required(path)
+                } else {
+                    object
+                };
                 continue;
             };
             match groups.iter_mut().find(|(known, _)| *known == group) {
@@ -260,7 +386,11 @@ impl Members {
                 members = members.schema_type(SchemaType::Array(vec![Type::Object, Type::Null]));
             }
             object = object.property(group, members);
-            object = if is_required { object.required(group) } else { object };
+            object = if is_required {
+                object.required(group)
+            } else {
+                object
+            };
         }
         object
     }
@@ -275,12 +405,18 @@ impl Request<'_> {
         self.inputs(description, rules, NestedLists::Read).into()
     }
 
-    /// A request that changes a record: it has what is to change. Nested records have endpoints of their own.
+    /// A request that changes a record: it has what is to change. Nested records have endpoints of
+    /// their own.
     fn changes<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         self.inputs(description, rules, NestedLists::Ignore).into()
     }
 
-    fn inputs<R: WireRecord>(&self, description: &str, rules: &[Rule<R>], nested: NestedLists) -> ObjectBuilder {
+    fn inputs<R: WireRecord>(
+        &self,
+        description: &str,
+        rules: &[Rule<R>],
+        nested: NestedLists,
+    ) -> ObjectBuilder {
         let inputs = R::inputs(self.0.version);
         let is_whole = nested == NestedLists::Read;
         let mut members = Members::default();
@@ -290,10 +426,14 @@ impl Request<'_> {
                 continue;
             }
             let presence = self.presence(rules, input.field);
-            let nested = list_of_trainee(input.field).and_then(|list| for_nested_list!(list, new_in_trainee()));
+            let nested = list_of_trainee(input.field)
+                .and_then(|list| for_nested_list!(list, new_in_trainee()));
             let schema = match input.part {
                 Some(part) => {
-                    let meanings = inputs.parts(input).iter().map(|part| part.field.info().meaning);
+                    let meanings = inputs
+                        .parts(input)
+                        .iter()
+                        .map(|part| part.field.info().meaning);
                     fields::joined(meanings, part, presence)
                 }
                 None => sent(info, presence, input.accepts, self.0, nested),
@@ -302,22 +442,32 @@ impl Request<'_> {
             let schema = default.map_or(schema.clone(), |default| {
                 fields::with_default(schema, self.0.version.wire.written_in(info.codes, default))
             });
-            members.add(input.name, schema, is_whole && presence == Presence::Required && default.is_none());
+            members.add(
+                input.name,
+                schema,
+                is_whole && presence == Presence::Required && default.is_none(),
+            );
         }
         members.into_object(
-            ObjectBuilder::new().description(Some(description)).min_properties(Some(1)),
+            ObjectBuilder::new()
+                .description(Some(description))
+                .min_properties(Some(1)),
             Direction::Request,
         )
     }
 
-    /// Whether a rule demands a value in the field, whatever else is sent. Released documents do not say it of the fields
-    /// that a rule demands among other things.
+    /// Whether a rule demands a value in the field, whatever else is sent. Released documents do
+    /// not say it of the fields that a rule demands among other things.
     fn presence<R: Record>(&self, rules: &[Rule<R>], field: R::Field) -> Presence {
         let demanded = match self.0.profile {
             Profile::Complete => Rule::required_field,
             Profile::Client => Rule::demanded_field,
         };
-        if rules.iter().any(|rule| demanded(rule) == Some(field)) { Presence::Required } else { Presence::Optional }
+        if rules.iter().any(|rule| demanded(rule) == Some(field)) {
+            Presence::Required
+        } else {
+            Presence::Optional
+        }
     }
 }
 
@@ -329,12 +479,17 @@ const fn is_of_every_page(member: PageMember) -> bool {
 /// The contract demands all members, which a page that was reached by a number has.
 fn page(context: Context<'_>) -> RefOr<Schema> {
     let (_, members) = context.version.wire.envelope.page;
-    let of_cursor_pages = members.iter().filter(|(_, member)| is_of_every_page(*member)).map(|(name, _)| *name);
+    let of_cursor_pages = members
+        .iter()
+        .filter(|(_, member)| is_of_every_page(*member))
+        .map(|(name, _)| *name);
     let meaning = format!(
         "Where in a list the page is. Of a page that was reached by a cursor, there is {} and nothing else.",
         listed(of_cursor_pages)
     );
-    let mut object = ObjectBuilder::new().schema_type(Type::Object).description(Some(meaning));
+    let mut object = ObjectBuilder::new()
+        .schema_type(Type::Object)
+        .description(Some(meaning));
     for (name, member) in members {
         let schema: RefOr<Schema> = match member {
             PageMember::Number => count("The page, from 1.").into(),
@@ -352,37 +507,80 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
 }
 
 fn code_list() -> RefOr<Schema> {
-    let metadata = ["name", "display_name", "description"]
-        .into_iter()
-        .fold(ObjectBuilder::new().schema_type(Type::Object), |object, name| {
-            object.property(name, ObjectBuilder::new().schema_type(Type::String))
-        });
-    let year = |description: &str| or_null(ObjectBuilder::new().description(Some(description)), Type::Integer);
+    let metadata = ["name", "display_name", "description"].into_iter().fold(
+        ObjectBuilder::new().schema_type(Type::Object),
+        |object, name| object.property(name, ObjectBuilder::new().schema_type(Type::String)),
+    );
+    let year = |description: &str| {
+        or_null(
+            ObjectBuilder::new().description(Some(description)),
+            Type::Integer,
+        )
+    };
     let text_or_null = |description: &str| or_null(text(description), Type::String);
     let texts = |description: &str| texts().description(Some(description));
     let entry = ObjectBuilder::new()
         .schema_type(Type::Object)
         .property("code", text("The code."))
         .property("display_name", text("What it stands for."))
-        .property("start_year", year("The first academic year in which it is used."))
-        .property("end_year", year("The last academic year in which it is used."))
-        .property("funding_subjects", texts("Of a course subject: what it counts as for the funding."))
-        .property("funding_type", text_or_null("Of a funding method or a funding rule: bursary, scholarship or grant."))
-        .property("bursary_tier", text_or_null("Of a funding method: the tier of the bursary."))
-        .property("training_route", text("Of a funding rule: the code of the route."))
-        .property("funding_subject", text("Of a funding rule: one of the `funding_subjects` of the course subject."))
-        .property("trigger", text("Of a reason of a withdrawal: whose decision it was."))
-        .property("requires_another_reason", boolean("Whether the reason must be given in words."))
-        .property("requires_safeguarding_concern_reasons", boolean("Whether the concerns must be given in words."))
+        .property(
+            "start_year",
+            year("The first academic year in which it is used."),
+        )
+        .property(
+            "end_year",
+            year("The last academic year in which it is used."),
+        )
+        .property(
+            "funding_subjects",
+            texts("Of a course subject: what it counts as for the funding."),
+        )
+        .property(
+            "funding_type",
+            text_or_null("Of a funding method or a funding rule: bursary, scholarship or grant."),
+        )
+        .property(
+            "bursary_tier",
+            text_or_null("Of a funding method: the tier of the bursary."),
+        )
+        .property(
+            "training_route",
+            text("Of a funding rule: the code of the route."),
+        )
+        .property(
+            "funding_subject",
+            text("Of a funding rule: one of the `funding_subjects` of the course subject."),
+        )
+        .property(
+            "trigger",
+            text("Of a reason of a withdrawal: whose decision it was."),
+        )
+        .property(
+            "requires_another_reason",
+            boolean("Whether the reason must be given in words."),
+        )
+        .property(
+            "requires_safeguarding_concern_reasons",
+            boolean("Whether the concerns must be given in words."),
+        )
         .required("code")
         .required("display_name");
     ObjectBuilder::new()
         .schema_type(Type::Object)
         .description(Some("A list of codes."))
-        .property("metadata", metadata.required("name").required("display_name"))
+        .property(
+            "metadata",
+            metadata.required("name").required("display_name"),
+        )
         .property("entries", ArrayBuilder::new().items(entry))
-        .property("triggers", texts("Whose decision a withdrawal can have been."))
-        .property("future_interest", texts("What is known of the interest of a withdrawn trainee."))
+        .property(
+            "triggers",
+            texts("Whose decision a withdrawal can have been."),
+        )
+        .property(
+            "future_interest",
+            texts("What is known of the interest of a withdrawn trainee."),
+        )
         .required("metadata")
         .required("entries")
         .into()
@@ -391,8 +589,13 @@ fn code_list() -> RefOr<Schema> {
 fn batch_item() -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Integer]))
-        .description(Some("A key of the client's for the item, as `Idempotency-Key` is for a request of its own."));
-    in_data(named(&new_name(TRAINEE))).property(IDEMPOTENCY_KEY, key).required(IDEMPOTENCY_KEY).into()
+        .description(Some(
+            "A key of the client's for the item, as `Idempotency-Key` is for a request of its own.",
+        ));
+    in_data(named(&new_name(TRAINEE)))
+        .property(IDEMPOTENCY_KEY, key)
+        .required(IDEMPOTENCY_KEY)
+        .into()
 }
 
 fn existing_trainees() -> ArrayBuilder {
@@ -403,13 +606,24 @@ fn existing_trainees() -> ArrayBuilder {
 fn batch_result(context: Context<'_>) -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
-        .description(Some("The key of the item; null where what was sent cannot be one."));
+        .description(Some(
+            "The key of the item; null where what was sent cannot be one.",
+        ));
     let item = ObjectBuilder::new()
         .schema_type(Type::Object)
         .property(IDEMPOTENCY_KEY, key)
-        .property("status", count("The status that a request of its own would have got."))
-        .property("warnings", texts().description(Some("What its `Warning` headers would have said.")))
-        .property("replayed", boolean("Whether it is the reply to an earlier request with the key."))
+        .property(
+            "status",
+            count("The status that a request of its own would have got."),
+        )
+        .property(
+            "warnings",
+            texts().description(Some("What its `Warning` headers would have said.")),
+        )
+        .property(
+            "replayed",
+            boolean("Whether it is the reply to an earlier request with the key."),
+        )
         .required(IDEMPOTENCY_KEY)
         .required("status");
     match (context.version.wire.problems, context.profile) {
@@ -420,27 +634,44 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
             .into(),
         (ProblemForm::Errors, Profile::Complete) => {
             let existing = existing_trainees();
-            let existing = ObjectBuilder::new().schema_type(Type::Object).property("data", existing);
-            let refused = AllOfBuilder::new().item(named(errors::ERRORS)).item(existing);
+            let existing = ObjectBuilder::new()
+                .schema_type(Type::Object)
+                .property("data", existing);
+            let refused = AllOfBuilder::new()
+                .item(named(errors::ERRORS))
+                .item(existing);
             let reply = AnyOfBuilder::new()
                 .item(in_data(named(TRAINEE)))
                 .item(refused)
                 .item(named(errors::ERRORS_BY_FIELD))
                 .item(named(errors::UNAUTHORIZED));
-            AllOfBuilder::new().description(Some(BATCH_RESULT_MEANING)).item(item).item(reply).into()
+            AllOfBuilder::new()
+                .description(Some(BATCH_RESULT_MEANING))
+                .item(item)
+                .item(reply)
+                .into()
         }
-        // The members of all replies next to each other, since generators read no object from several parts.
+        // The members of all replies next to each other, since generators read no object from
+        // several parts.
         (ProblemForm::Errors, Profile::Client) => {
-            let data = either(context.profile, [named(TRAINEE).into(), named(EXISTING_TRAINEES).into()]);
-            let problems =
-                ArrayBuilder::new().description(Some("What is wrong with the item.")).items(named(errors::ERROR));
+            let data = either(
+                context.profile,
+                [named(TRAINEE).into(), named(EXISTING_TRAINEES).into()],
+            );
+            let problems = ArrayBuilder::new()
+                .description(Some("What is wrong with the item."))
+                .items(named(errors::ERROR));
             item.description(Some(BATCH_RESULT_MEANING))
                 .property("data", data)
                 .property("errors", problems)
-                .property("error", text("`Unauthorized`, when the token was revoked meanwhile."))
+                .property(
+                    "error",
+                    text("`Unauthorized`, when the token was revoked meanwhile."),
+                )
                 .into()
         }
     }
 }
 
-const BATCH_RESULT_MEANING: &str = "The result of an item: the reply that it would have got as a request of its own.";
+const BATCH_RESULT_MEANING: &str =
+    "The result of an item: the reply that it would have got as a request of its own.";

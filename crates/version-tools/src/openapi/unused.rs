@@ -9,13 +9,21 @@ use super::version_3_0::SCHEMAS;
 
 /// The document without the schemas that are not used.
 pub(super) fn removed(mut document: OpenApi) -> OpenApi {
-    let Some(mut components) = document.components.take() else { return document };
+    let Some(mut components) = document.components.take() else {
+        return document;
+    };
     let mut used = BTreeSet::new();
-    collect(&serde_json::to_value(&document.paths).unwrap_or_default(), &mut used);
+    collect(
+        &serde_json::to_value(&document.paths).unwrap_or_default(),
+        &mut used,
+    );
     let mut open: Vec<String> = used.iter().cloned().collect();
     while let Some(schema) = open.pop().and_then(|name| components.schemas.get(&name)) {
         let mut inside = BTreeSet::new();
-        collect(&serde_json::to_value(schema).unwrap_or_default(), &mut inside);
+        collect(
+            &serde_json::to_value(schema).unwrap_or_default(),
+            &mut inside,
+        );
         open.extend(inside.into_iter().filter(|name| used.insert(name.clone())));
     }
     components.schemas.retain(|name, _| used.contains(name));
@@ -28,7 +36,11 @@ fn collect(part: &Value, names: &mut BTreeSet<String>) {
     match part {
         Value::Object(members) => {
             let reference = members.get("$ref").and_then(Value::as_str);
-            names.extend(reference.and_then(|reference| reference.strip_prefix(SCHEMAS)).map(str::to_owned));
+            names.extend(
+                reference
+                    .and_then(|reference| reference.strip_prefix(SCHEMAS))
+                    .map(str::to_owned),
+            );
             members.values().for_each(|member| collect(member, names));
         }
         Value::Array(items) => items.iter().for_each(|item| collect(item, names)),

@@ -1,7 +1,8 @@
 //! A document of OpenAPI 3.1 in OpenAPI 3.0.3, for generators that do not know the later one.
 //!
-//! What 3.0 says otherwise is rewritten: a value that may be null, the licence, a reference with something next to it. The
-//! errors of an operation become one component, since generators of that age give an operation one type of error.
+//! What 3.0 says otherwise is rewritten: a value that may be null, the licence, a reference with
+//! something next to it. The errors of an operation become one component, since generators of that
+//! age give an operation one type of error.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,10 @@ pub fn in_version_3_0(mut document: Value) -> Value {
     if let Some(version) = document.get_mut("openapi") {
         *version = json!("3.0.3");
     }
-    if let Some(licence) = document.pointer_mut("/info/license").and_then(Value::as_object_mut) {
+    if let Some(licence) = document
+        .pointer_mut("/info/license")
+        .and_then(Value::as_object_mut)
+    {
         licence.shift_remove("identifier");
         licence.insert("url".to_owned(), json!(LICENCE_URL));
     }
@@ -30,7 +34,10 @@ fn rewrite(part: &mut Value) {
     match part {
         Value::Object(members) => {
             // Examples hold values, not schemas.
-            members.iter_mut().filter(|(name, _)| *name != "example").for_each(|(_, member)| rewrite(member));
+            members
+                .iter_mut()
+                .filter(|(name, _)| *name != "example")
+                .for_each(|(_, member)| rewrite(member));
             null_in_types(members);
             null_in_forms(members);
         }
@@ -41,19 +48,28 @@ fn rewrite(part: &mut Value) {
 
 /// `type: [string, null]` becomes `type: string, nullable: true`.
 fn null_in_types(schema: &mut Map<String, Value>) {
-    let Some(types) = schema.get("type").and_then(Value::as_array) else { return };
+    let Some(types) = schema.get("type").and_then(Value::as_array) else {
+        return;
+    };
     let has_null = types.iter().any(is_null_type);
-    let Some(one) = types.iter().find(|other| !is_null_type(other)).cloned() else { return };
+    let Some(one) = types.iter().find(|other| !is_null_type(other)).cloned() else {
+        return;
+    };
     schema.insert("type".to_owned(), one);
     if has_null {
         schema.insert("nullable".to_owned(), json!(true));
     }
 }
 
-/// `anyOf: [X, {type: null}]` becomes `anyOf: [X, {enum: [null]}]`: 3.0 has no type of that name, but the value.
+/// `anyOf: [X, {type: null}]` becomes `anyOf: [X, {enum: [null]}]`: 3.0 has no type of that name,
+/// but the value.
 fn null_in_forms(schema: &mut Map<String, Value>) {
     let forms = schema.get_mut("anyOf").and_then(Value::as_array_mut);
-    for form in forms.into_iter().flatten().filter(|form| form.get("type").is_some_and(is_null_type)) {
+    for form in forms
+        .into_iter()
+        .flatten()
+        .filter(|form| form.get("type").is_some_and(is_null_type))
+    {
         *form = json!({ "enum": [null] });
     }
 }
@@ -62,17 +78,31 @@ fn is_null_type(name: &Value) -> bool {
     name == "null"
 }
 
-/// Gives all errors of an operation one schema: one of their schemas, without those that another one extends.
+/// Gives all errors of an operation one schema: one of their schemas, without those that another
+/// one extends.
 fn join_errors(document: &mut Value) {
     let mut joined = Map::new();
-    let schemas = document.pointer("/components/schemas").cloned().unwrap_or_default();
+    let schemas = document
+        .pointer("/components/schemas")
+        .cloned()
+        .unwrap_or_default();
     let is_extended = |name: &String, names: &[String]| {
-        names.iter().any(|other| other != name && extends(schemas.get(other), schemas.get(name)))
+        names
+            .iter()
+            .any(|other| other != name && extends(schemas.get(other), schemas.get(name)))
     };
     let paths = document.get_mut("paths").and_then(Value::as_object_mut);
-    let operations = paths.into_iter().flat_map(|paths| paths.values_mut()).filter_map(Value::as_object_mut);
+    let operations = paths
+        .into_iter()
+        .flat_map(|paths| paths.values_mut())
+        .filter_map(Value::as_object_mut);
     for operation in operations.flat_map(|item| item.values_mut()) {
-        let Some(replies) = operation.get_mut("responses").and_then(Value::as_object_mut) else { continue };
+        let Some(replies) = operation
+            .get_mut("responses")
+            .and_then(Value::as_object_mut)
+        else {
+            continue;
+        };
         let is_error = |status: &str| status.starts_with(['4', '5']);
         let mut names: Vec<String> = replies
             .iter()
@@ -85,9 +115,16 @@ fn join_errors(document: &mut Value) {
         if names.len() < 2 {
             continue;
         }
-        let names: Vec<String> = names.iter().filter(|name| !is_extended(name, &names)).cloned().collect();
+        let names: Vec<String> = names
+            .iter()
+            .filter(|name| !is_extended(name, &names))
+            .cloned()
+            .collect();
         let name = names.join("Or");
-        let forms: Vec<Value> = names.iter().map(|name| json!({ REFERENCE: format!("{SCHEMAS}{name}") })).collect();
+        let forms: Vec<Value> = names
+            .iter()
+            .map(|name| json!({ REFERENCE: format!("{SCHEMAS}{name}") }))
+            .collect();
         let schema = json!({ "description": "Why a request was refused; the status tells which.", "oneOf": forms });
         joined.insert(name.clone(), schema);
         for (_, reply) in replies.iter_mut().filter(|(status, _)| is_error(status)) {
@@ -96,19 +133,29 @@ fn join_errors(document: &mut Value) {
             }
         }
     }
-    if let Some(schemas) = document.pointer_mut("/components/schemas").and_then(Value::as_object_mut) {
+    if let Some(schemas) = document
+        .pointer_mut("/components/schemas")
+        .and_then(Value::as_object_mut)
+    {
         schemas.extend(joined);
     }
 }
 
 /// Whether a schema has all properties of another one, demands no others, and has more.
 fn extends(longer: Option<&Value>, shorter: Option<&Value>) -> bool {
-    let part = |schema: Option<&Value>, key: &str| schema.and_then(|schema| schema.get(key)).cloned();
-    let properties = |schema| part(schema, "properties").and_then(|all| all.as_object().cloned()).unwrap_or_default();
+    let part =
+        |schema: Option<&Value>, key: &str| schema.and_then(|schema| schema.get(key)).cloned();
+    let properties = |schema| {
+        part(schema, "properties")
+            .and_then(|all| all.as_object().cloned())
+            .unwrap_or_default()
+    };
     let (more, fewer) = (properties(longer), properties(shorter));
     part(longer, "required") == part(shorter, "required")
         && more.len() > fewer.len()
-        && fewer.iter().all(|(name, schema)| more.get(name) == Some(schema))
+        && fewer
+            .iter()
+            .all(|(name, schema)| more.get(name) == Some(schema))
 }
 
 const SCHEMA_OF_REPLY: &str = "/content/application~1json/schema";
@@ -124,7 +171,10 @@ mod tests {
             rewrite(&mut schema);
             schema
         };
-        assert_eq!(schema(json!({ "type": ["string", "null"] })), json!({ "type": "string", "nullable": true }));
+        assert_eq!(
+            schema(json!({ "type": ["string", "null"] })),
+            json!({ "type": "string", "nullable": true })
+        );
         assert_eq!(
             schema(json!({ "description": "d", "anyOf": [{ "$ref": "#/x" }, { "type": "null" }] })),
             json!({

@@ -1,5 +1,5 @@
-//! The values of a body, each by the path to it and in canonical form: groups are taken apart, joined texts are split, and
-//! words become codes. And the way back.
+//! The values of a body, each by the path to it and in canonical form: groups are taken apart,
+//! joined texts are split, and words become codes. And the way back.
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::shape::{JsonType, Part, Shape};
@@ -62,13 +62,23 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
             for path in members {
                 if is_list_of_reply(side, path) {
                     let empty = Value::Array(Vec::new());
-                    cells.push(Cell { key: path.to_owned(), part: None, value: empty, shown: Value::Null });
+                    cells.push(Cell {
+                        key: path.to_owned(),
+                        part: None,
+                        value: empty,
+                        shown: Value::Null,
+                    });
                 } else {
                     spread_value(path.to_owned(), &Value::Null, side, &mut cells);
                 }
             }
         } else {
-            cells.push(Cell { key: key.clone(), part: None, value: value.clone(), shown: value.clone() });
+            cells.push(Cell {
+                key: key.clone(),
+                part: None,
+                value: value.clone(),
+                shown: value.clone(),
+            });
         }
     }
     cells
@@ -77,44 +87,90 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
 /// Whether a path is that of a list in a reply: it is empty where the group is null.
 fn is_list_of_reply<R: WireRecord>(side: Side<'_, R>, path: &str) -> bool {
     let mut entries = side.shape.map_or(&[][..], |shape| shape.entries).iter();
-    side.direction == Direction::Reply && entries.any(|entry| entry.name == path && entry.kind() == Kind::TextList)
+    side.direction == Direction::Reply
+        && entries.any(|entry| entry.name == path && entry.kind() == Kind::TextList)
 }
 
 /// The paths of the fields in a group of that name, each once; none where there is no such group.
 fn members<R: WireRecord>(side: Side<'_, R>, group: &str) -> Vec<&'static str> {
     let inputs = R::inputs(side.version);
-    let sent = inputs.in_group(group).filter(|input| input.is_first_part()).map(|input| input.name);
-    let entries = side.shape.filter(|shape| shape.has_groups).map_or(&[][..], |shape| shape.entries).iter();
+    let sent = inputs
+        .in_group(group)
+        .filter(|input| input.is_first_part())
+        .map(|input| input.name);
+    let entries = side
+        .shape
+        .filter(|shape| shape.has_groups)
+        .map_or(&[][..], |shape| shape.entries)
+        .iter();
     let of_group = entries.filter(|entry| entry.group.is_some_and(|known| known.name == group));
-    let shown = of_group.filter(|entry| entry.is_first_part()).map(|entry| entry.name);
+    let shown = of_group
+        .filter(|entry| entry.is_first_part())
+        .map(|entry| entry.name);
     let both: Vec<&str> = match side.direction {
         Direction::Request if inputs.has_groups => sent.collect(),
         Direction::Request | Direction::Reply => Vec::new(),
     };
-    if both.is_empty() { shown.collect() } else { both }
+    if both.is_empty() {
+        shown.collect()
+    } else {
+        both
+    }
 }
 
-fn spread_value<R: WireRecord>(key: String, value: &Value, side: Side<'_, R>, cells: &mut Vec<Cell>) {
+fn spread_value<R: WireRecord>(
+    key: String,
+    value: &Value,
+    side: Side<'_, R>,
+    cells: &mut Vec<Cell>,
+) {
     let forms = forms(side, &key);
-    let Some(Form { part: Some(part), .. }) = forms.first() else {
-        let canonical = canonical(value, forms.first().copied().unwrap_or_default(), side.version);
-        return cells.push(Cell { key, part: None, value: canonical, shown: value.clone() });
+    let Some(Form {
+        part: Some(part), ..
+    }) = forms.first()
+    else {
+        let canonical = canonical(
+            value,
+            forms.first().copied().unwrap_or_default(),
+            side.version,
+        );
+        return cells.push(Cell {
+            key,
+            part: None,
+            value: canonical,
+            shown: value.clone(),
+        });
     };
     let texts: Vec<&str> = match value {
         Value::String(text) => text.split(part.separator).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Vec::new(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            Vec::new()
+        }
     };
     // What cannot be split stays whole, and the version that is translated to refuses it.
     if !value.is_null() && texts.len() != forms.len() {
-        return cells.push(Cell { key, part: None, value: value.clone(), shown: value.clone() });
+        return cells.push(Cell {
+            key,
+            part: None,
+            value: value.clone(),
+            shown: value.clone(),
+        });
     }
     for (index, form) in forms.iter().enumerate() {
         let text = texts.get(index).filter(|text| !text.is_empty());
-        let value = match text.and_then(|text| text.parse::<i64>().ok()).filter(|_| form.is_number) {
+        let value = match text
+            .and_then(|text| text.parse::<i64>().ok())
+            .filter(|_| form.is_number)
+        {
             Some(number) => Value::from(number),
             None => text.map_or(Value::Null, |text| Value::from(*text)),
         };
-        cells.push(Cell { key: key.clone(), part: Some(index), shown: value.clone(), value });
+        cells.push(Cell {
+            key: key.clone(),
+            part: Some(index),
+            shown: value.clone(),
+            value,
+        });
     }
 }
 
@@ -122,7 +178,10 @@ fn spread_value<R: WireRecord>(key: String, value: &Value, side: Side<'_, R>, ce
 pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
     let inputs = R::inputs(side.version);
     let sent = || {
-        let parts = inputs.input(path).map_or(&[][..], |input| inputs.parts(input)).iter();
+        let parts = inputs
+            .input(path)
+            .map_or(&[][..], |input| inputs.parts(input))
+            .iter();
         let form = |input: &adapter_kit::InputName<R::Field>| Form {
             codes: input.field.info().codes,
             part: input.part,
@@ -139,7 +198,10 @@ pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
             accepts: None,
             is_number: matches!(entry.kind(), Kind::Integer | Kind::Year),
         };
-        entries.filter(|entry| entry.name == path).map(form).collect::<Vec<_>>()
+        entries
+            .filter(|entry| entry.name == path)
+            .map(form)
+            .collect::<Vec<_>>()
     };
     let found = match side.direction {
         Direction::Request => sent(),
@@ -155,11 +217,14 @@ pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
     }
 }
 
-/// A value with the code in place of a word, and with text in place of a number where the version accepts numbers alone.
+/// A value with the code in place of a word, and with text in place of a number where the version
+/// accepts numbers alone.
 fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
     match (value, version.wire.words_of(form.codes), form.accepts) {
         // A code that has a word is not one of the words: it stays, and is refused.
-        (Value::String(word), Some(words), _) => code_of(words, word.trim()).map_or_else(|| value.clone(), Value::from),
+        (Value::String(word), Some(words), _) => {
+            code_of(words, word.trim()).map_or_else(|| value.clone(), Value::from)
+        }
         (Value::Number(number), None, Some(JsonType::Integer)) => Value::from(number.to_string()),
         _ => value.clone(),
     }
@@ -208,10 +273,20 @@ impl Gathered {
 
     /// The texts of which only some parts are there.
     pub(super) fn incomplete(&self) -> Vec<&'static str> {
-        let parts = |path: &str| self.values.iter().filter(|(known, ..)| *known == path).count();
-        let firsts = self.values.iter().filter_map(|(path, part, _)| Some((*path, part.as_ref()?)));
-        let mut incomplete: Vec<_> =
-            firsts.filter(|(path, part)| parts(path) < part.count).map(|(path, _)| path).collect();
+        let parts = |path: &str| {
+            self.values
+                .iter()
+                .filter(|(known, ..)| *known == path)
+                .count()
+        };
+        let firsts = self
+            .values
+            .iter()
+            .filter_map(|(path, part, _)| Some((*path, part.as_ref()?)));
+        let mut incomplete: Vec<_> = firsts
+            .filter(|(path, part)| parts(path) < part.count)
+            .map(|(path, _)| path)
+            .collect();
         incomplete.dedup();
         incomplete
     }
@@ -223,8 +298,12 @@ impl Gathered {
             let target = match path.split_once('.') {
                 None => (&mut record, path),
                 Some((group, name)) => {
-                    let object = record.entry(group).or_insert_with(|| Value::Object(Map::new()));
-                    let Value::Object(object) = object else { continue };
+                    let object = record
+                        .entry(group)
+                        .or_insert_with(|| Value::Object(Map::new()));
+                    let Value::Object(object) = object else {
+                        continue;
+                    };
                     (object, name)
                 }
             };
@@ -235,8 +314,11 @@ impl Gathered {
             }
         }
         for (_, value) in &mut record {
-            let Value::Object(object) = value else { continue };
-            if direction == Direction::Reply && !object.is_empty() && object.values().all(is_absent) {
+            let Value::Object(object) = value else {
+                continue;
+            };
+            if direction == Direction::Reply && !object.is_empty() && object.values().all(is_absent)
+            {
                 *value = Value::Null;
             }
         }
@@ -262,7 +344,11 @@ fn add_part(object: &mut Map<String, Value>, name: &str, part: Part, value: &Val
         return;
     }
     let known = text.as_str().unwrap_or_default();
-    let mut parts: Vec<&str> = if known.is_empty() { Vec::new() } else { known.split(part.separator).collect() };
+    let mut parts: Vec<&str> = if known.is_empty() {
+        Vec::new()
+    } else {
+        known.split(part.separator).collect()
+    };
     parts.resize(part.count, "");
     if let Some(place) = parts.get_mut(part.index) {
         *place = &plain;

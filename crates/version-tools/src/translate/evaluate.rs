@@ -15,8 +15,8 @@ use domain::problem::NoticeKind;
 use domain::records::organisations::{Organisations, School, is_reserved_urn, is_urn};
 use domain::records::trainee::Sent;
 use domain::{
-    Candidate, Context, Deferral, NestedRecord, NestedRecords, Notice, ParsedRecord, Path, Problem, ProblemKind,
-    Recommendation, State, Trainee, Withdrawal, for_each_nested, nested_kinds,
+    Candidate, Context, Deferral, NestedRecord, NestedRecords, Notice, ParsedRecord, Path, Problem,
+    ProblemKind, Recommendation, State, Trainee, Withdrawal, for_each_nested, nested_kinds,
 };
 use serde_json::Value;
 
@@ -68,9 +68,17 @@ fn schools_of_kind<R: NestedRecord>(nested: &NestedRecords<Sent>) -> Vec<School>
 /// A school with the URN, and the name in the request.
 fn school<R: NestedRecord>(sent: &ParsedRecord<R>) -> Option<School> {
     let fields = R::SCHOOL?;
-    let urn = sent.text(fields.urn).filter(|urn| is_urn(urn) && !is_reserved_urn(urn))?;
+    let urn = sent
+        .text(fields.urn)
+        .filter(|urn| is_urn(urn) && !is_reserved_urn(urn))?;
     let name = sent.text(fields.name).unwrap_or_else(|| urn.clone());
-    Some(School { id: 0, name, urn, postcode: sent.text(fields.postcode), open: true })
+    Some(School {
+        id: 0,
+        name,
+        urn,
+        postcode: sent.text(fields.postcode),
+        open: true,
+    })
 }
 
 /// What a version would answer to the record, which is translated from another one.
@@ -90,7 +98,10 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     let version = to.version;
     let refused = |problems: &[Problem]| Evaluation {
         problems: Errors::of(to, lists, problems).errors,
-        notices: problems.iter().filter_map(|problem| ended_code(version, problem)).collect(),
+        notices: problems
+            .iter()
+            .filter_map(|problem| ended_code(version, problem))
+            .collect(),
         ..Evaluation::default()
     };
     if direction == Direction::Request && lacks_data(&sent) {
@@ -102,7 +113,12 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         no_training_partners_loaded: true,
         ..Organisations::default()
     };
-    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
+    let context = Context {
+        today,
+        lists,
+        accepted_codes: &version.accepted_codes,
+        organisations: &organisations,
+    };
     let own_fields = || read::<R>(record, to, NestedLists::Ignore).unwrap_or_default();
     if direction == Direction::Reply {
         let sent = own_fields();
@@ -112,31 +128,59 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         return refused(Candidate::new(R::Owner::default(), None, sent, &context).problems());
     }
     // A record without a shape is the input of a transition.
-    let purpose =
-        R::shape(version).is_some().then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
+    let purpose = R::shape(version)
+        .is_some()
+        .then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
     if purpose == Some(Purpose::Update) {
         let mut found = partial_update::evaluate(own_fields(), from, version, &context);
         let mut refused = refused(&found.problems);
-        refused.notices.splice(..0, findings(version, &found.notices));
+        refused
+            .notices
+            .splice(..0, findings(version, &found.notices));
         refused.notices.append(&mut found.findings);
         return Evaluation { purpose, ..refused };
     }
     // A transition is decided on a trainee whose state allows all of them.
     let state = Some(State::TrnReceived);
-    let trainee = Trainee { state, trn: Some("0000000".to_owned()), ..Trainee::default() };
+    let trainee = Trainee {
+        state,
+        trn: Some("0000000".to_owned()),
+        ..Trainee::default()
+    };
     let now = today.and_time(chrono::NaiveTime::MIN).and_utc();
-    let target = Target { purpose, trainee: Some(&trainee), nested_id: "", now };
+    let target = Target {
+        purpose,
+        trainee: Some(&trainee),
+        nested_id: "",
+        now,
+    };
     match R::decide(sent, target, &version.rules, &context).unwrap_or_else(|| Ok(Vec::new())) {
-        Ok(notices) => Evaluation { purpose, problems: Vec::new(), notices: findings(version, &notices) },
-        Err(problems) => Evaluation { purpose, ..refused(&problems) },
+        Ok(notices) => Evaluation {
+            purpose,
+            problems: Vec::new(),
+            notices: findings(version, &notices),
+        },
+        Err(problems) => Evaluation {
+            purpose,
+            ..refused(&problems)
+        },
     }
 }
 
-fn read<R: EvaluatedRecord>(record: &Value, to: &Served, nested: NestedLists) -> Result<ParsedRecord<R>, Malformed> {
+fn read<R: EvaluatedRecord>(
+    record: &Value,
+    to: &Served,
+    nested: NestedLists,
+) -> Result<ParsedRecord<R>, Malformed> {
     // A tree of JSON is always written.
     let body = serde_json::to_vec(&Data { data: record }).unwrap_or_default();
     // The translation has reported unknown names already, as many as one translation may have.
-    Reader { served: to, unknown: UnknownNames::Ignore, nested }.read(&body)
+    Reader {
+        served: to,
+        unknown: UnknownNames::Ignore,
+        nested,
+    }
+    .read(&body)
 }
 
 /// The schools, the first of each URN.
@@ -146,8 +190,8 @@ fn distinct(mut schools: Vec<School>) -> Vec<School> {
     schools
 }
 
-/// What a client of the version would be warned about. Unknown names are found by the translation, and no school is looked
-/// up.
+/// What a client of the version would be warned about. Unknown names are found by the translation,
+/// and no school is looked up.
 fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
     let finding = |notice: &Notice| {
         let code = match &notice.kind {
@@ -162,24 +206,44 @@ fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
             NoticeKind::NoOtherGrade => "no_other_grade",
             NoticeKind::TimeLeftOut { .. } => "time_left_out",
         };
-        Some(Finding::new(path(version, &notice.at), code, warning(version, notice)?))
+        Some(Finding::new(
+            path(version, &notice.at),
+            code,
+            warning(version, notice)?,
+        ))
     };
     notices.iter().filter_map(finding).collect()
 }
 
 /// What to send in place of a code that ended, where that is the problem.
 fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
-    let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else { return None };
-    let ProblemKind::UnknownCode { value, .. } = &problem.kind else { return None };
-    let Some(Codes::Listed(list)) = field.info().codes else { return None };
+    let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else {
+        return None;
+    };
+    let ProblemKind::UnknownCode { value, .. } = &problem.kind else {
+        return None;
+    };
+    let Some(Codes::Listed(list)) = field.info().codes else {
+        return None;
+    };
     let (at, label) = (path(version, &problem.at), version.label);
-    let message = format!("{at} has the code {value}, which {label} no longer accepts: {}", successor(list, value)?);
+    let message = format!(
+        "{at} has the code {value}, which {label} no longer accepts: {}",
+        successor(list, value)?
+    );
     Some(Finding::new(at, "code_ended", message))
 }
 
 /// What is answered to a body that no version reads.
 fn unreadable(malformed: &Malformed) -> Evaluation {
     let message = format!("the body is not valid JSON: {malformed}");
-    let problem = ErrorEntry { error: "BadRequest", message, located: None };
-    Evaluation { problems: vec![problem], ..Evaluation::default() }
+    let problem = ErrorEntry {
+        error: "BadRequest",
+        message,
+        located: None,
+    };
+    Evaluation {
+        problems: vec![problem],
+        ..Evaluation::default()
+    }
 }

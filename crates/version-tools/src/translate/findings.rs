@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::BodyKind;
 
-/// A translated body, and what was done to it. Serialises as an object with the names of the fields; the kind of the first
-/// body is among them.
+/// A translated body, and what was done to it. Serialises as an object with the names of the
+/// fields; the kind of the first body is among them.
 ///
-/// A path is that of a place in the body, such as `degrees_attributes[1].subject`: positions count from 0, and begin the
-/// path in an array of bodies and in a list.
+/// A path is that of a place in the body, such as `degrees_attributes[1].subject`: positions count
+/// from 0, and begin the path in an array of bodies and in a list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Translation {
     /// The version of the body.
@@ -27,7 +27,8 @@ pub struct Translation {
     pub renames: Vec<Rename>,
     /// Every value for which the other version has no field. Null is no value.
     pub lost: Vec<Loss>,
-    /// What the other version would answer to the body, each with the code and the field in its names.
+    /// What the other version would answer to the body, each with the code and the field in its
+    /// names.
     pub problems: Vec<ErrorEntry>,
     /// What a client should know.
     pub notices: Vec<Finding>,
@@ -111,11 +112,11 @@ pub enum LossReason {
 /// Something that a client should know of a translation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The path. In the names of the version that the body comes from, except for what the other version would
-    /// answer, which is in its own.
+    /// The path. In the names of the version that the body comes from, except for what the other
+    /// version would answer, which is in its own.
     pub path: String,
-    /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`,
-    /// `may_be_refused`, `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only` or `fell_away`.
+    /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`, `may_be_refused`,
+    /// `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only` or `fell_away`.
     pub code: &'static str,
     /// The same as a sentence.
     pub message: String,
@@ -126,7 +127,12 @@ pub struct Finding {
 
 impl Finding {
     pub(super) fn new(path: impl Into<String>, code: &'static str, message: String) -> Self {
-        Self { path: path.into(), code, message, nearest: None }
+        Self {
+            path: path.into(),
+            code,
+            message,
+            nearest: None,
+        }
     }
 }
 
@@ -153,6 +159,9 @@ mod tests {
             LossReason::NameTaken,
         ];
         let words = serde_json::to_string(&reasons).unwrap();
-        assert_eq!(words, r#"["own_field","copy","not_set","not_shown","name_taken"]"#);
+        assert_eq!(
+            words,
+            r#"["own_field","copy","not_set","not_shown","name_taken"]"#
+        );
     }
 }

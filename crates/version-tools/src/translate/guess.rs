@@ -15,8 +15,9 @@ use super::BodyKind;
 /// The most keys that are looked at.
 const MAX_KEYS: usize = 200;
 
-/// The record and the direction of a body, as far as they are not given: those in which most of its keys are known. Of
-/// two with as many known keys, the one that has fewer other names; without any known key, a request for a trainee.
+/// The record and the direction of a body, as far as they are not given: those in which most of its
+/// keys are known. Of two with as many known keys, the one that has fewer other names; without any
+/// known key, a request for a trainee.
 pub(super) fn record(
     object: &Map<String, Value>,
     from: &Served,
@@ -26,18 +27,37 @@ pub(super) fn record(
     if let (Some(record), Some(direction)) = (given.record, given.direction) {
         return (record, direction);
     }
-    let records = RecordKind::ALL.iter().copied().filter(|record| given.record.is_none_or(|given| given == *record));
-    let both = |record| Direction::ALL.iter().map(move |direction| (record, *direction));
+    let records = RecordKind::ALL
+        .iter()
+        .copied()
+        .filter(|record| given.record.is_none_or(|given| given == *record));
+    let both = |record| {
+        Direction::ALL
+            .iter()
+            .map(move |direction| (record, *direction))
+    };
     let kinds = records.flat_map(both);
-    let possible = kinds.filter(|(_, direction)| given.direction.is_none_or(|given| given == *direction));
-    let scored = possible.filter_map(|kind| Some((for_record_kind!(kind.0, score(object, from, to, kind.1))?, kind)));
-    let best = scored.rev().max_by_key(|((known, others), _)| (*known, Reverse(*others)));
-    let default = (given.record.unwrap_or(RecordKind::Trainee), given.direction.unwrap_or(Direction::Request));
-    best.filter(|((known, _), _)| *known > 0).map_or(default, |(_, kind)| kind)
+    let possible =
+        kinds.filter(|(_, direction)| given.direction.is_none_or(|given| given == *direction));
+    let scored = possible.filter_map(|kind| {
+        Some((
+            for_record_kind!(kind.0, score(object, from, to, kind.1))?,
+            kind,
+        ))
+    });
+    let best = scored
+        .rev()
+        .max_by_key(|((known, others), _)| (*known, Reverse(*others)));
+    let default = (
+        given.record.unwrap_or(RecordKind::Trainee),
+        given.direction.unwrap_or(Direction::Request),
+    );
+    best.filter(|((known, _), _)| *known > 0)
+        .map_or(default, |(_, kind)| kind)
 }
 
-/// How many keys are known, and how many names there are; `None` when there is no such body. A name of the other version
-/// counts half.
+/// How many keys are known, and how many names there are; `None` when there is no such body. A name
+/// of the other version counts half.
 fn score<R: WireRecord>(
     object: &Map<String, Value>,
     from: &Served,
@@ -52,7 +72,13 @@ fn score<R: WireRecord>(
         Direction::Request => R::inputs(from.version).entries.len(),
         Direction::Reply => R::shape(from.version)?.entries.len(),
     };
-    let score = |key: &String| if has(from, key) { 2 } else { usize::from(has(to, key)) };
+    let score = |key: &String| {
+        if has(from, key) {
+            2
+        } else {
+            usize::from(has(to, key))
+        }
+    };
     Some((object.keys().take(MAX_KEYS).map(score).sum(), names))
 }
 
@@ -60,7 +86,15 @@ fn score<R: WireRecord>(
 pub(super) fn purpose<R: WireRecord>(sent: &ParsedRecord<R>, rules: &[Rule<R>]) -> Purpose {
     let required = || rules.iter().filter_map(Rule::required_field);
     let has = |field: &R::Field| {
-        sent.unread.contains(*field) || sent.changes.requested(*field).is_some_and(|value| value != Stored::Null)
+        sent.unread.contains(*field)
+            || sent
+                .changes
+                .requested(*field)
+                .is_some_and(|value| value != Stored::Null)
     };
-    if required().filter(has).count() * 2 < required().count() { Purpose::Update } else { Purpose::Create }
+    if required().filter(has).count() * 2 < required().count() {
+        Purpose::Update
+    } else {
+        Purpose::Create
+    }
 }

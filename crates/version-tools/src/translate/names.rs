@@ -1,4 +1,5 @@
-//! Translates the keys of a record: the field of a key in the one version, and the name of that field in the other.
+//! Translates the keys of a record: the field of a key in the one version, and the name of that
+//! field in the other.
 
 use std::collections::HashMap;
 
@@ -10,8 +11,8 @@ use adapter_kit::version::ApiVersion;
 use adapter_kit::versions::Served;
 use adapter_kit::wire::WireNested as _;
 use domain::{
-    Deferral, Kind, Recommendation, RecordField as _, Rule, Trainee, TraineeField, Withdrawal, for_nested_list,
-    nested_kinds,
+    Deferral, Kind, Recommendation, RecordField as _, Rule, Trainee, TraineeField, Withdrawal,
+    for_nested_list, nested_kinds,
 };
 use serde_json::{Map, Value};
 
@@ -34,7 +35,13 @@ pub(super) trait TranslatedRecord: evaluate::EvaluatedRecord {
     }
 
     /// The records of a nested list.
-    fn list(_: &mut Translator<'_>, _: Self::Field, value: &Value, _: RecordPosition, _: &str) -> Value {
+    fn list(
+        _: &mut Translator<'_>,
+        _: Self::Field,
+        value: &Value,
+        _: RecordPosition,
+        _: &str,
+    ) -> Value {
         value.clone()
     }
 }
@@ -72,16 +79,23 @@ fn each<R: TranslatedRecord>(
     place: RecordPosition,
     at: &str,
 ) -> Value {
-    let Value::Array(records) = records else { return records.clone() };
+    let Value::Array(records) = records else {
+        return records.clone();
+    };
     let translated = records.iter().enumerate().map(|(position, record)| {
-        let Value::Object(record) = record else { return record.clone() };
+        let Value::Object(record) = record else {
+            return record.clone();
+        };
         let at = format!("{at}[{position}]");
         let translated = Value::Object(translate_keys::<R>(translator, record, place, &at));
         // The nested records of a request are evaluated together with the trainee.
         if let (Direction::Reply, Some(context)) = (place.direction, translator.context) {
             let (from, to) = (translator.from.version, translator.to);
-            let evaluation = evaluate::evaluate::<R>(&translated, place.direction, None, from, to, context);
-            translator.out.add(evaluation.problems, evaluation.notices, &at);
+            let evaluation =
+                evaluate::evaluate::<R>(&translated, place.direction, None, from, to, context);
+            translator
+                .out
+                .add(evaluation.problems, evaluation.notices, &at);
         }
         translated
     });
@@ -97,15 +111,21 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
 ) -> Map<String, Value> {
     let (from, to) = (translator.from, translator.to);
     let cells = spread(record, side::<R>(from.version, place));
-    let mappings: Vec<KeyMapping<R::Field>> =
-        cells.iter().map(|cell| key_mapping::<R>(from, to, &cell.key, cell.part, place)).collect();
+    let mappings: Vec<KeyMapping<R::Field>> = cells
+        .iter()
+        .map(|cell| key_mapping::<R>(from, to, &cell.key, cell.part, place))
+        .collect();
     // The version's own name precedes another version's name for the same field, wherever it is.
     let mut owners: HashMap<(&str, Option<usize>), usize> = HashMap::with_capacity(cells.len());
     for known in [true, false] {
         for (index, (cell, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
             match key_mapping {
-                KeyMapping::Named { name, own, part, .. } if *own == known => {
-                    owners.entry((name, part.map(|part| part.index))).or_insert(index);
+                KeyMapping::Named {
+                    name, own, part, ..
+                } if *own == known => {
+                    owners
+                        .entry((name, part.map(|part| part.index)))
+                        .or_insert(index);
                 }
                 KeyMapping::Unknown if !known => {
                     owners.entry((&cell.key, None)).or_insert(index);
@@ -115,7 +135,16 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         }
     }
     let mut gathered = Gathered::default();
-    for (index, (Cell { key, value, shown, .. }, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
+    for (
+        index,
+        (
+            Cell {
+                key, value, shown, ..
+            },
+            key_mapping,
+        ),
+    ) in cells.iter().zip(&mappings).enumerate()
+    {
         let path = || join(at, key);
         let target = match key_mapping {
             KeyMapping::Lost { why, same_as } => {
@@ -125,12 +154,30 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
             KeyMapping::Unknown => (key.as_str(), None),
             KeyMapping::Named { name, part, .. } => (*name, part.map(|part| part.index)),
         };
-        if let Some(owner) = owners.get(&target).filter(|owner| **owner != index).and_then(|owner| cells.get(*owner)) {
+        if let Some(owner) = owners
+            .get(&target)
+            .filter(|owner| **owner != index)
+            .and_then(|owner| cells.get(*owner))
+        {
             if owner.value == *value {
-                let message = format!("{} says the same as {}, and is left out", truncated(key), truncated(&owner.key));
-                translator.out.notices.push(Finding::new(path(), "said_twice", message));
+                let message = format!(
+                    "{} says the same as {}, and is left out",
+                    truncated(key),
+                    truncated(&owner.key)
+                );
+                translator
+                    .out
+                    .notices
+                    .push(Finding::new(path(), "said_twice", message));
             } else {
-                add_loss(translator, path, key, shown, LossReason::NameTaken, Some(truncated(&owner.key)));
+                add_loss(
+                    translator,
+                    path,
+                    key,
+                    shown,
+                    LossReason::NameTaken,
+                    Some(truncated(&owner.key)),
+                );
             }
             continue;
         }
@@ -139,22 +186,40 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
                 report_unknown::<R>(translator, key, place, path);
                 gathered.add_unknown(key.clone(), value.clone());
             }
-            KeyMapping::Named { name, own, list, part } => {
+            KeyMapping::Named {
+                name,
+                own,
+                list,
+                part,
+            } => {
                 if *name != key {
-                    translator.out.renames.push(Rename { path: path(), from: truncated(key), to: name });
+                    translator.out.renames.push(Rename {
+                        path: path(),
+                        from: truncated(key),
+                        to: name,
+                    });
                 }
                 if !own {
                     let message = format!("{key} is the name of another version for the field");
-                    translator.out.notices.push(Finding::new(path(), "foreign_name", message));
+                    translator
+                        .out
+                        .notices
+                        .push(Finding::new(path(), "foreign_name", message));
                 }
                 let value = match list {
                     Some((list, direction)) => {
-                        let place = RecordPosition { direction: *direction, nested: true };
+                        let place = RecordPosition {
+                            direction: *direction,
+                            nested: true,
+                        };
                         R::list(translator, *list, value, place, &path())
                     }
                     None => {
                         let forms = forms(side::<R>(to.version, place), name);
-                        let form = forms.get(part.map_or(0, |part| part.index)).copied().unwrap_or_default();
+                        let form = forms
+                            .get(part.map_or(0, |part| part.index))
+                            .copied()
+                            .unwrap_or_default();
                         written(value.clone(), form, to.version)
                     }
                 };
@@ -167,44 +232,70 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         add_defaults::<R>(from, to, &cells, &mut gathered);
     }
     for name in gathered.incomplete() {
-        let message = format!("{name} needs all of its values, and some of them are not in the body");
-        translator.out.notices.push(Finding::new(join(at, name), "part_missing", message));
+        let message =
+            format!("{name} needs all of its values, and some of them are not in the body");
+        translator
+            .out
+            .notices
+            .push(Finding::new(join(at, name), "part_missing", message));
     }
     gathered.into_record(place.direction)
 }
 
 /// What a version says of the record in a place.
 fn side<R: TranslatedRecord>(version: &ApiVersion, place: RecordPosition) -> Side<'_, R> {
-    Side { version, shape: R::shape_at(version, place), direction: place.direction }
+    Side {
+        version,
+        shape: R::shape_at(version, place),
+        direction: place.direction,
+    }
 }
 
-/// Whether a request makes a record: it says so, or has half of the fields that the version demands.
-fn is_whole<R: TranslatedRecord>(translator: &Translator<'_>, gathered: &Gathered, place: RecordPosition) -> bool {
+/// Whether a request makes a record: it says so, or has half of the fields that the version
+/// demands.
+fn is_whole<R: TranslatedRecord>(
+    translator: &Translator<'_>,
+    gathered: &Gathered,
+    place: RecordPosition,
+) -> bool {
     if let Some(purpose) = translator.kind.purpose.filter(|_| !place.nested) {
         return purpose == Purpose::Create;
     }
     let to = translator.to.version;
     let required = R::rules(to).iter().filter_map(Rule::required_field);
-    let names: Vec<&str> = required.filter_map(|field| R::inputs(to).name_of(field)).collect();
+    let names: Vec<&str> = required
+        .filter_map(|field| R::inputs(to).name_of(field))
+        .collect();
     names.iter().filter(|name| gathered.has(name)).count() * 2 >= names.len()
 }
 
 /// Keeps what a body without a key means, where the two versions put different values in its place.
-fn add_defaults<R: TranslatedRecord>(from: &Served, to: &Served, cells: &[Cell], gathered: &mut Gathered) {
+fn add_defaults<R: TranslatedRecord>(
+    from: &Served,
+    to: &Served,
+    cells: &[Cell],
+    gathered: &mut Gathered,
+) {
     for after in R::inputs(to.version).entries {
         let before = R::inputs(from.version).of_field(after.field);
         let default = before.and_then(|before| before.default);
         if default == after.default || after.part.is_some() {
             continue;
         }
-        match cells.iter().find(|cell| before.is_some_and(|before| cell.key == before.name)) {
+        match cells
+            .iter()
+            .find(|cell| before.is_some_and(|before| cell.key == before.name))
+        {
             // Null says what a missing key says in the version without a default.
-            Some(cell) if cell.value.is_null() && after.default.is_none() => gathered.remove(after.name),
+            Some(cell) if cell.value.is_null() && after.default.is_none() => {
+                gathered.remove(after.name)
+            }
             Some(_) => {}
             None => {
                 let codes = after.field.info().codes;
-                let value =
-                    default.map_or(Value::Null, |default| Value::from(to.version.wire.written_in(codes, default)));
+                let value = default.map_or(Value::Null, |default| {
+                    Value::from(to.version.wire.written_in(codes, default))
+                });
                 gathered.add(after.name, None, value);
             }
         }
@@ -233,7 +324,14 @@ fn add_loss(
             format!("{to} does not show this field")
         }
     };
-    translator.out.lost.push(Loss { path: path(), name: truncated(key), value: value.clone(), why, same_as, message });
+    translator.out.lost.push(Loss {
+        path: path(),
+        name: truncated(key),
+        value: value.clone(),
+        why,
+        same_as,
+        message,
+    });
 }
 
 fn report_unknown<R: TranslatedRecord>(
@@ -250,22 +348,44 @@ fn report_unknown<R: TranslatedRecord>(
     let there = R::inputs(to.version).field(key).is_some()
         || R::shape_at(to.version, place).is_some_and(|shape| shape.shows(key));
     if there {
-        let message = format!("{key} is no field of {}, and is one of {}", translator.out.from, translator.out.to);
-        translator.out.notices.push(Finding::new(path(), "name_of_target", message));
+        let message = format!(
+            "{key} is no field of {}, and is one of {}",
+            translator.out.from, translator.out.to
+        );
+        translator
+            .out
+            .notices
+            .push(Finding::new(path(), "name_of_target", message));
         return;
     }
-    let sent = || R::inputs(from.version).entries.iter().map(|input| input.name);
-    let answered =
-        || R::shape_at(from.version, place).into_iter().flat_map(|shape| shape.entries).map(|entry| entry.name);
+    let sent = || {
+        R::inputs(from.version)
+            .entries
+            .iter()
+            .map(|input| input.name)
+    };
+    let answered = || {
+        R::shape_at(from.version, place)
+            .into_iter()
+            .flat_map(|shape| shape.entries)
+            .map(|entry| entry.name)
+    };
     let nearest = match place.direction {
         Direction::Request => nearest(key, sent()),
         Direction::Reply => nearest(key, answered()),
     };
     let message = match nearest {
-        Some(nearest) => format!("{} is no field of {}; did you mean {nearest}?", truncated(key), translator.out.from),
+        Some(nearest) => format!(
+            "{} is no field of {}; did you mean {nearest}?",
+            truncated(key),
+            translator.out.from
+        ),
         None => format!("{} is no field of {}", truncated(key), translator.out.from),
     };
-    translator.out.notices.push(Finding { nearest, ..Finding::new(path(), "unknown_name", message) });
+    translator.out.notices.push(Finding {
+        nearest,
+        ..Finding::new(path(), "unknown_name", message)
+    });
 }
 
 /// The name of a key in the other version.
@@ -283,7 +403,10 @@ enum KeyMapping<F> {
         part: Option<Part>,
     },
     /// The key of a field that the other version does not have.
-    Lost { why: LossReason, same_as: Option<&'static str> },
+    Lost {
+        why: LossReason,
+        same_as: Option<&'static str>,
+    },
     /// An unknown key; it stays.
     Unknown,
 }
@@ -303,10 +426,18 @@ fn key_mapping<R: TranslatedRecord>(
         Direction::Reply => reply_mapping().or_else(request_mapping),
     };
     let other_name = || {
-        let (_, field) = R::other_names(&from.other_names).refused.iter().find(|(name, _)| *name == key)?;
+        let (_, field) = R::other_names(&from.other_names)
+            .refused
+            .iter()
+            .find(|(name, _)| *name == key)?;
         let input = R::inputs(to.version).of_field(*field)?;
         let list = list(*field, Direction::Request);
-        Some(KeyMapping::Named { name: input.name, own: false, list, part: input.part })
+        Some(KeyMapping::Named {
+            name: input.name,
+            own: false,
+            list,
+            part: input.part,
+        })
     };
     own.or_else(other_name).unwrap_or(KeyMapping::Unknown)
 }
@@ -319,13 +450,24 @@ fn request_mapping<R: TranslatedRecord>(
     part: Option<usize>,
 ) -> Option<KeyMapping<R::Field>> {
     let inputs = R::inputs(from.version);
-    let field = inputs.parts(inputs.input(key)?).get(part.unwrap_or_default())?.field;
+    let field = inputs
+        .parts(inputs.input(key)?)
+        .get(part.unwrap_or_default())?
+        .field;
     Some(match R::inputs(to.version).of_field(field) {
         Some(input) => {
             let list = list(field, Direction::Request);
-            KeyMapping::Named { name: input.name, own: true, list, part: input.part }
+            KeyMapping::Named {
+                name: input.name,
+                own: true,
+                list,
+                part: input.part,
+            }
         }
-        None => KeyMapping::Lost { why: LossReason::NotSet, same_as: None },
+        None => KeyMapping::Lost {
+            why: LossReason::NotSet,
+            same_as: None,
+        },
     })
 }
 
@@ -338,21 +480,41 @@ fn reply_mapping<R: TranslatedRecord>(
     place: RecordPosition,
 ) -> Option<KeyMapping<R::Field>> {
     let shape = R::shape_at(from.version, place)?;
-    let entry = shape.entries.iter().filter(|entry| entry.name == key).nth(part.unwrap_or_default())?;
-    let others = || R::shape_at(to.version, place).into_iter().flat_map(|shape| shape.entries);
-    let named = |entry: &Entry<R>, list| KeyMapping::Named { name: entry.name, own: true, list, part: entry.part };
+    let entry = shape
+        .entries
+        .iter()
+        .filter(|entry| entry.name == key)
+        .nth(part.unwrap_or_default())?;
+    let others = || {
+        R::shape_at(to.version, place)
+            .into_iter()
+            .flat_map(|shape| shape.entries)
+    };
+    let named = |entry: &Entry<R>, list| KeyMapping::Named {
+        name: entry.name,
+        own: true,
+        list,
+        part: entry.part,
+    };
     Some(match &entry.source {
         Source::Field(field) if shape.name_of(*field) == Some(entry.name) => {
             match others().find(|other| other.field() == Some(*field)) {
                 Some(other) => named(other, list(*field, Direction::Reply)),
-                None => KeyMapping::Lost { why: LossReason::NotShown, same_as: None },
+                None => KeyMapping::Lost {
+                    why: LossReason::NotShown,
+                    same_as: None,
+                },
             }
         }
         Source::Field(field) => {
-            let is_the_copy = |other: &&Entry<R>| other.name == key && other.field() == Some(*field);
+            let is_the_copy =
+                |other: &&Entry<R>| other.name == key && other.field() == Some(*field);
             match others().find(is_the_copy) {
                 Some(copy) => named(copy, list(*field, Direction::Reply)),
-                None => KeyMapping::Lost { why: LossReason::Copy, same_as: shape.name_of(*field) },
+                None => KeyMapping::Lost {
+                    why: LossReason::Copy,
+                    same_as: shape.name_of(*field),
+                },
             }
         }
         Source::Own(own) => {
@@ -363,7 +525,10 @@ fn reply_mapping<R: TranslatedRecord>(
             };
             match others().find(is_the_same) {
                 Some(other) => named(other, None),
-                None => KeyMapping::Lost { why: LossReason::VersionField, same_as: None },
+                None => KeyMapping::Lost {
+                    why: LossReason::VersionField,
+                    same_as: None,
+                },
             }
         }
     })

@@ -9,7 +9,8 @@ use serde_json::json;
 
 use super::*;
 
-const OWN: VersionField<Trainee> = VersionField::new("A word.", domain::Kind::Text, |_, _| domain::Value::Null);
+const OWN: VersionField<Trainee> =
+    VersionField::new("A word.", domain::Kind::Text, |_, _| domain::Value::Null);
 const SHAPE: Shape<Trainee> = shape! { Trainee, TraineeField:
     trainee_id, forenames = first_names, last_name, email, course_subject_1, iqts_country, itt_start_date, itt_end_date,
     planned_end = itt_end_date, word => OWN, placements, degrees,
@@ -31,24 +32,49 @@ const RULES: &[Rule<Trainee>] = &[
 fn versions() -> Versions {
     let other = ApiVersion {
         label: Label::release(2002, 0),
-        shapes: Shapes { trainee: SHAPE, ..SAMPLE_VERSION.shapes },
-        inputs: AllInputs { trainee: INPUTS, ..SAMPLE_VERSION.inputs },
-        rules: Rules { trainee: RULES, ..SAMPLE_VERSION.rules },
+        shapes: Shapes {
+            trainee: SHAPE,
+            ..SAMPLE_VERSION.shapes
+        },
+        inputs: AllInputs {
+            trainee: INPUTS,
+            ..SAMPLE_VERSION.inputs
+        },
+        rules: Rules {
+            trainee: RULES,
+            ..SAMPLE_VERSION.rules
+        },
         accepted_codes: AcceptedCodes {
             accepted: &[(domain::List::CourseSubject, &["100403"])],
             funding_exception_years: &[],
         },
         ..SAMPLE_VERSION
     };
-    Versions::new(&[Box::leak(Box::new(SAMPLE_VERSION)), Box::leak(Box::new(other))])
+    Versions::new(&[
+        Box::leak(Box::new(SAMPLE_VERSION)),
+        Box::leak(Box::new(other)),
+    ])
 }
 
 fn translated(body: &Value, older_first: bool, body_kind: &BodyKind) -> Translation {
     let versions = versions();
     let mut both = versions.iter();
     let (older, newer) = (both.next().unwrap(), both.next().unwrap());
-    let (from, to) = if older_first { (older, newer) } else { (newer, older) };
-    translate(body, from, to, body_kind, TranslationContext { today: TODAY, lists: Lists::embedded() })
+    let (from, to) = if older_first {
+        (older, newer)
+    } else {
+        (newer, older)
+    };
+    translate(
+        body,
+        from,
+        to,
+        body_kind,
+        TranslationContext {
+            today: TODAY,
+            lists: Lists::embedded(),
+        },
+    )
 }
 
 fn onwards(body: &Value) -> Translation {
@@ -60,26 +86,45 @@ fn backwards(body: &Value) -> Translation {
 }
 
 fn codes(translation: &Translation) -> Vec<(&str, &str)> {
-    let located = translation.problems.iter().filter_map(|problem| problem.located.as_ref());
-    located.map(|located| (located.code, located.field.as_str())).collect()
+    let located = translation
+        .problems
+        .iter()
+        .filter_map(|problem| problem.located.as_ref());
+    located
+        .map(|located| (located.code, located.field.as_str()))
+        .collect()
 }
 
 #[test]
 fn a_field_that_the_other_version_cannot_set_is_lost_with_its_value_and_null_is_not() {
     let translation = backwards(&json!({"data": {"forenames": "A", "iqts_country": "FR"}}));
-    let [loss] = translation.lost.as_slice() else { panic!("{:?}", translation.lost) };
-    assert_eq!((loss.path.as_str(), &loss.value, loss.why), ("iqts_country", &json!("FR"), LossReason::NotSet));
+    let [loss] = translation.lost.as_slice() else {
+        panic!("{:?}", translation.lost)
+    };
+    assert_eq!(
+        (loss.path.as_str(), &loss.value, loss.why),
+        ("iqts_country", &json!("FR"), LossReason::NotSet)
+    );
     assert_eq!(translation.data, json!({"data": {"given_names": "A"}}));
     assert_eq!(backwards(&json!({"iqts_country": null})).lost, []);
 }
 
 #[test]
 fn copies_and_fields_of_one_version_alone_are_lost_with_what_they_are() {
-    let reply =
-        json!({"data": {"trainee_id": "x", "itt_end_date": "2027-07-16", "planned_end": "2027-07-16", "word": "w"}});
+    let reply = json!({"data": {"trainee_id": "x", "itt_end_date": "2027-07-16", "planned_end": "2027-07-16", "word": "w"}});
     let translation = backwards(&reply);
-    let lost: Vec<_> = translation.lost.iter().map(|loss| (loss.why, loss.same_as.as_deref())).collect();
-    assert_eq!(lost, [(LossReason::Copy, Some("itt_end_date")), (LossReason::VersionField, None)]);
+    let lost: Vec<_> = translation
+        .lost
+        .iter()
+        .map(|loss| (loss.why, loss.same_as.as_deref()))
+        .collect();
+    assert_eq!(
+        lost,
+        [
+            (LossReason::Copy, Some("itt_end_date")),
+            (LossReason::VersionField, None)
+        ]
+    );
     assert_eq!(translation.body_kind.direction, Some(Direction::Reply));
     assert_eq!(translation.problems, []);
 }
@@ -87,27 +132,43 @@ fn copies_and_fields_of_one_version_alone_are_lost_with_what_they_are() {
 #[test]
 fn a_record_is_found_inside_an_entry_of_the_changes_or_a_result_of_a_batch() {
     let changed = json!({"trainee_id": "x", "removed_at": null, "trainee": {"trainee_id": "x", "given_names": "A"}});
-    let removed = json!({"trainee_id": "y", "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null});
+    let removed =
+        json!({"trainee_id": "y", "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null});
     let meta = json!({"after": "hR4z", "has_more": false});
     let translation = onwards(&json!({"data": [changed, removed], "meta": meta}));
     let expected = json!({"trainee_id": "x", "removed_at": null, "trainee": {"trainee_id": "x", "forenames": "A"}});
-    assert_eq!(translation.data, json!({"data": [expected, removed], "meta": meta}));
+    assert_eq!(
+        translation.data,
+        json!({"data": [expected, removed], "meta": meta})
+    );
     assert_eq!(translation.notices, []);
     let result = |name: &str| json!({"idempotency_key": "k", "status": 201, "data": {"trainee_id": "x", name: "A"}});
     let translation = onwards(&json!({"data": [result("given_names")]}));
     assert_eq!(translation.data, json!({"data": [result("forenames")]}));
-    assert_eq!((translation.notices.len(), translation.renames.len()), (0, 1));
+    assert_eq!(
+        (translation.notices.len(), translation.renames.len()),
+        (0, 1)
+    );
 }
 
 #[test]
 fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_one() {
     let alone = onwards(&json!({"forenames": "A"}));
-    assert_eq!((alone.data, alone.notices[0].code), (json!({"forenames": "A"}), "foreign_name"));
+    assert_eq!(
+        (alone.data, alone.notices[0].code),
+        (json!({"forenames": "A"}), "foreign_name")
+    );
     let twice = onwards(&json!({"forenames": "A", "given_names": "A"}));
-    assert_eq!((twice.data, twice.notices[0].code), (json!({"forenames": "A"}), "said_twice"));
+    assert_eq!(
+        (twice.data, twice.notices[0].code),
+        (json!({"forenames": "A"}), "said_twice")
+    );
     let differing = onwards(&json!({"forenames": "A", "given_names": "B"}));
     assert_eq!(differing.data, json!({"forenames": "B"}));
-    assert_eq!((differing.lost[0].why, &differing.lost[0].value), (LossReason::NameTaken, &json!("A")));
+    assert_eq!(
+        (differing.lost[0].why, &differing.lost[0].value),
+        (LossReason::NameTaken, &json!("A"))
+    );
 }
 
 #[test]
@@ -115,60 +176,111 @@ fn a_request_that_has_most_of_what_it_needs_makes_a_record_and_misses_the_rest()
     let body = json!({"data": {"given_names": "A", "last_name": "B", "email": "a@b.cd", "course_subject_1": "100511"}});
     let translation = onwards(&body);
     assert_eq!(translation.body_kind.purpose, Some(Purpose::Create));
-    assert_eq!(codes(&translation), [("unknown_code", "course_subject_1"), ("blank", "itt_start_date")]);
-    let update = translated(&body, true, &BodyKind { purpose: Some(Purpose::Update), ..BodyKind::default() });
+    assert_eq!(
+        codes(&translation),
+        [
+            ("unknown_code", "course_subject_1"),
+            ("blank", "itt_start_date")
+        ]
+    );
+    let update = translated(
+        &body,
+        true,
+        &BodyKind {
+            purpose: Some(Purpose::Update),
+            ..BodyKind::default()
+        },
+    );
     assert_eq!(codes(&update), [("unknown_code", "course_subject_1")]);
 }
 
 #[test]
 fn update_is_evaluated_by_the_fields_in_it() {
-    let dates = onwards(&json!({"data": {"itt_start_date": "2026-09-01", "itt_end_date": "2026-08-01"}}));
+    let dates =
+        onwards(&json!({"data": {"itt_start_date": "2026-09-01", "itt_end_date": "2026-08-01"}}));
     assert_eq!(dates.body_kind.purpose, Some(Purpose::Update));
     assert_eq!(codes(&dates), [("not_after", "itt_end_date")]);
-    assert_eq!(codes(&onwards(&json!({"data": {"itt_end_date": "2026-08-01"}}))), []);
-    assert_eq!(codes(&onwards(&json!({"data": {"email": null}}))), [("blank", "email")]);
+    assert_eq!(
+        codes(&onwards(&json!({"data": {"itt_end_date": "2026-08-01"}}))),
+        []
+    );
+    assert_eq!(
+        codes(&onwards(&json!({"data": {"email": null}}))),
+        [("blank", "email")]
+    );
 }
 
 #[test]
-fn update_may_be_refused_by_a_rule_of_the_other_version_alone_that_reads_fields_which_are_not_sent() {
+fn update_may_be_refused_by_a_rule_of_the_other_version_alone_that_reads_fields_which_are_not_sent()
+{
     for (field, code, others) in [
-        ("course_age_range", "13914", "course_subject_1, training_route"),
-        ("course_subject_1", "100403", "course_age_range, training_route"),
+        (
+            "course_age_range",
+            "13914",
+            "course_subject_1, training_route",
+        ),
+        (
+            "course_subject_1",
+            "100403",
+            "course_age_range, training_route",
+        ),
     ] {
         let update = json!({ "data": { field: code } });
         let translation = onwards(&update);
         assert_eq!(codes(&translation), []);
-        let [notice] = translation.notices.as_slice() else { panic!("{:?}", translation.notices) };
-        assert_eq!((notice.path.as_str(), notice.code), (field, "may_be_refused"));
+        let [notice] = translation.notices.as_slice() else {
+            panic!("{:?}", translation.notices)
+        };
+        assert_eq!(
+            (notice.path.as_str(), notice.code),
+            (field, "may_be_refused")
+        );
         for part in [others, "primary_subject", "course_subject_1 is 100511"] {
             assert!(notice.message.contains(part), "{}", notice.message);
         }
         assert_eq!(backwards(&update).notices, []);
     }
     // Both versions have this rule.
-    assert_eq!(onwards(&json!({"data": {"itt_end_date": "2026-08-01"}})).notices, []);
+    assert_eq!(
+        onwards(&json!({"data": {"itt_end_date": "2026-08-01"}})).notices,
+        []
+    );
     // A field with a problem decides nothing.
     let invalid = onwards(&json!({"data": {"course_subject_1": "100511"}}));
-    assert_eq!((codes(&invalid), invalid.notices.len()), (vec![("unknown_code", "course_subject_1")], 0));
+    assert_eq!(
+        (codes(&invalid), invalid.notices.len()),
+        (vec![("unknown_code", "course_subject_1")], 0)
+    );
 }
 
 #[test]
 fn update_is_not_reported_for_a_rule_that_only_adds_an_exception() {
     let older = ApiVersion {
-        rules: Rules { trainee: &[domain::rules::course::STUDY_MODE], ..SAMPLE_VERSION.rules },
+        rules: Rules {
+            trainee: &[domain::rules::course::STUDY_MODE],
+            ..SAMPLE_VERSION.rules
+        },
         ..SAMPLE_VERSION
     };
     let newer = ApiVersion {
         label: Label::release(2002, 0),
-        rules: Rules { trainee: &[domain::rules::course::STUDY_MODE_BY_ROUTE], ..SAMPLE_VERSION.rules },
+        rules: Rules {
+            trainee: &[domain::rules::course::STUDY_MODE_BY_ROUTE],
+            ..SAMPLE_VERSION.rules
+        },
         ..SAMPLE_VERSION
     };
     let versions = Versions::new(&[Box::leak(Box::new(older)), Box::leak(Box::new(newer))]);
     let [older, newer]: [&Served; 2] = versions.iter().collect::<Vec<_>>().try_into().unwrap();
     let notices = |from, to| {
-        let context = TranslationContext { today: TODAY, lists: Lists::embedded() };
+        let context = TranslationContext {
+            today: TODAY,
+            lists: Lists::embedded(),
+        };
         let update = json!({"data": {"training_route": "11"}});
-        translate(&update, from, to, &BodyKind::default(), context).notices.len()
+        translate(&update, from, to, &BodyKind::default(), context)
+            .notices
+            .len()
     };
     assert_eq!((notices(older, newer), notices(newer, older)), (0, 1));
 }
@@ -177,26 +289,71 @@ fn update_is_not_reported_for_a_rule_that_only_adds_an_exception() {
 fn replies_of_errors_stay_as_they_are_but_for_the_records_in_them() {
     let error = json!({"errors": [{"error": "NotFound", "message": "not found"}]});
     let translation = onwards(&error);
-    assert_eq!((translation.data, translation.body_kind), (error, BodyKind::default()));
-    let conflict =
-        json!({"errors": [{"error": "Conflict", "message": "m"}], "data": [{"trainee_id": "x", "given_names": "A"}]});
-    assert_eq!(onwards(&conflict).data["data"][0], json!({"trainee_id": "x", "forenames": "A"}));
+    assert_eq!(
+        (translation.data, translation.body_kind),
+        (error, BodyKind::default())
+    );
+    let conflict = json!({"errors": [{"error": "Conflict", "message": "m"}], "data": [{"trainee_id": "x", "given_names": "A"}]});
+    assert_eq!(
+        onwards(&conflict).data["data"][0],
+        json!({"trainee_id": "x", "forenames": "A"})
+    );
 }
 
 #[test]
 fn a_record_is_known_by_its_keys() {
     for (body, kind, direction) in [
-        (json!({"left_on": "2026-01-01", "trigger": "trainee"}), RecordKind::Withdrawal, Direction::Request),
-        (json!({"left_on": "2026-01-01"}), RecordKind::Withdrawal, Direction::Request),
-        (json!({"urn": "990001"}), RecordKind::Placement, Direction::Request),
-        (json!({"degree_id": "x", "topic": "100485"}), RecordKind::Degree, Direction::Reply),
-        (json!({"topic": "100485", "grade": "02"}), RecordKind::Degree, Direction::Request),
-        (json!({"defer_date": "2026-01-01"}), RecordKind::Deferral, Direction::Request),
-        (json!({"qts_standards_met_date": "2026-01-01"}), RecordKind::Recommendation, Direction::Request),
-        (json!({"trainee_id": "x", "email": "a@b.cd"}), RecordKind::Trainee, Direction::Reply),
-        (json!({"nothing": 1}), RecordKind::Trainee, Direction::Request),
+        (
+            json!({"left_on": "2026-01-01", "trigger": "trainee"}),
+            RecordKind::Withdrawal,
+            Direction::Request,
+        ),
+        (
+            json!({"left_on": "2026-01-01"}),
+            RecordKind::Withdrawal,
+            Direction::Request,
+        ),
+        (
+            json!({"urn": "990001"}),
+            RecordKind::Placement,
+            Direction::Request,
+        ),
+        (
+            json!({"degree_id": "x", "topic": "100485"}),
+            RecordKind::Degree,
+            Direction::Reply,
+        ),
+        (
+            json!({"topic": "100485", "grade": "02"}),
+            RecordKind::Degree,
+            Direction::Request,
+        ),
+        (
+            json!({"defer_date": "2026-01-01"}),
+            RecordKind::Deferral,
+            Direction::Request,
+        ),
+        (
+            json!({"qts_standards_met_date": "2026-01-01"}),
+            RecordKind::Recommendation,
+            Direction::Request,
+        ),
+        (
+            json!({"trainee_id": "x", "email": "a@b.cd"}),
+            RecordKind::Trainee,
+            Direction::Reply,
+        ),
+        (
+            json!({"nothing": 1}),
+            RecordKind::Trainee,
+            Direction::Request,
+        ),
     ] {
         let body_kind = onwards(&body).body_kind;
-        assert_eq!((body_kind.record, body_kind.direction), (Some(kind), Some(direction)), "{body}");
+        assert_eq!(
+            (body_kind.record, body_kind.direction),
+            (Some(kind), Some(direction)),
+            "{body}"
+        );
     }
 }

@@ -23,12 +23,35 @@ fn account_shows_the_provider_and_the_token_that_was_sent() {
             };
             Ok(session.issue_token(&request)?.0.reveal().to_owned())
         };
-        let second = api.register.api_with_token(api.version, api.register.operate(issue));
+        let second = api
+            .register
+            .api_with_token(api.version, api.register.operate(issue));
         let label = api.version.label.to_string();
         for (api, ukprn, provider, id, name, end) in [
-            (api, UKPRN, "Ashdown University", 1, "Student records system", "2027-04-05"),
-            (&other, OTHER_UKPRN, "Brackwater College", 2, "Student records system", "2027-04-05"),
-            (&second, UKPRN, "Ashdown University", 3, "Test runs", "2026-12-01"),
+            (
+                api,
+                UKPRN,
+                "Ashdown University",
+                1,
+                "Student records system",
+                "2027-04-05",
+            ),
+            (
+                &other,
+                OTHER_UKPRN,
+                "Brackwater College",
+                2,
+                "Student records system",
+                "2027-04-05",
+            ),
+            (
+                &second,
+                UKPRN,
+                "Ashdown University",
+                3,
+                "Test runs",
+                "2026-12-01",
+            ),
         ] {
             let reply = api.get("/account").is(200);
             assert_eq!(
@@ -42,7 +65,10 @@ fn account_shows_the_provider_and_the_token_that_was_sent() {
             );
             let secret = api.token.split_once('_').unwrap().1;
             assert!(!reply.body.to_string().contains(secret));
-            assert_eq!(api.request("HEAD", "/account").send().is(200).body, serde_json::Value::Null);
+            assert_eq!(
+                api.request("HEAD", "/account").send().is(200).body,
+                serde_json::Value::Null
+            );
         }
     });
 }
@@ -50,8 +76,14 @@ fn account_shows_the_provider_and_the_token_that_was_sent() {
 #[test]
 fn account_names_its_environment() {
     for version in SERVED {
-        let register = Register::with(Setup { environment: Environment::Production, ..Setup::default() });
-        assert_eq!(register.api(version).get("/account").is(200).data()["environment"], "production");
+        let register = Register::with(Setup {
+            environment: Environment::Production,
+            ..Setup::default()
+        });
+        assert_eq!(
+            register.api(version).get("/account").is(200).data()["environment"],
+            "production"
+        );
     }
 }
 
@@ -59,7 +91,8 @@ fn account_names_its_environment() {
 fn account_of_a_revoked_token_is_refused() {
     every_version(|api| {
         api.get("/account").is(200);
-        api.register.operate(|session| session.revoke_token(1, Actor::operator("operator")));
+        api.register
+            .operate(|session| session.revoke_token(1, Actor::operator("operator")));
         for path in ["/account", "/account/usage", "/account/readiness"] {
             api.get(path).is(401);
         }

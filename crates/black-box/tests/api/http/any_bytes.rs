@@ -1,8 +1,9 @@
-//! Whatever comes from outside is read, or refused, as it should be: queries of lists, labels of versions, and files of
-//! comma-separated values. Bodies have a conformance check (`conformance::no_input_panics`).
+//! Whatever comes from outside is read, or refused, as it should be: queries of lists, labels of
+//! versions, and files of comma-separated values. Bodies have a conformance check
+//! (`conformance::no_input_panics`).
 //!
-//! What must hold is given any bytes by the targets in `fuzz/` as well. Here it is tried on pieces of what is meant, put
-//! together at random. `PROPERTY_CASES` sets how many are tried.
+//! What must hold is given any bytes by the targets in `fuzz/` as well. Here it is tried on pieces
+//! of what is meant, put together at random. `PROPERTY_CASES` sets how many are tried.
 
 mod csv;
 mod label;
@@ -26,7 +27,11 @@ fn try_on(pieces: &[&str], holds: impl Fn(&str)) {
     let pieces: Vec<String> = pieces.iter().map(|piece| (*piece).to_owned()).collect();
     let piece = prop_oneof![9 => select(pieces), 1 => any::<String>()];
     let texts = vec(piece, 0..12).prop_map(|pieces| pieces.concat());
-    let config = Config { cases: CHEAPER * cases(), failure_persistence: None, ..Config::default() };
+    let config = Config {
+        cases: CHEAPER * cases(),
+        failure_persistence: None,
+        ..Config::default()
+    };
     TestRunner::new(config)
         .run(&texts, |text| {
             holds(&text);
@@ -72,13 +77,20 @@ fn any_query_is_parsed_or_refused_with_a_reason() {
 
 #[test]
 fn any_label_reads_as_it_was_written_or_is_none() {
-    let pieces = ["v", ".", "-", "rc", "pre", "0", "1", "2026", "65535", "65536", " ", "+", "٣"];
+    let pieces = [
+        "v", ".", "-", "rc", "pre", "0", "1", "2026", "65535", "65536", " ", "+", "٣",
+    ];
     try_on(&pieces, label::holds);
 }
 
 #[test]
 fn any_file_is_read_to_its_end() {
-    let columns = [SchoolDetails::COLUMNS, PartnerDetails::COLUMNS, NumberRow::COLUMNS, ReturnRow::COLUMNS];
+    let columns = [
+        SchoolDetails::COLUMNS,
+        PartnerDetails::COLUMNS,
+        NumberRow::COLUMNS,
+        ReturnRow::COLUMNS,
+    ];
     let headers = columns.map(|columns| format!("{}\n", columns.join(",")));
     let cells = [
         ",",
@@ -100,10 +112,15 @@ fn any_file_is_read_to_its_end() {
         "\0",
     ];
     for (kind, header) in [0, 1, 3, 4].into_iter().zip(&headers) {
-        try_on(&cells, |rows| csv::holds(&[&[kind], header.as_bytes(), rows.as_bytes()].concat()));
+        try_on(&cells, |rows| {
+            csv::holds(&[&[kind], header.as_bytes(), rows.as_bytes()].concat())
+        });
         // Also where it is no UTF-8.
         try_on(&cells, |rows| {
-            let bytes: Vec<u8> = rows.chars().map(|letter| u8::try_from(letter).unwrap_or(0x92)).collect();
+            let bytes: Vec<u8> = rows
+                .chars()
+                .map(|letter| u8::try_from(letter).unwrap_or(0x92))
+                .collect();
             csv::holds(&[&[kind], header.as_bytes(), &bytes].concat());
         });
     }

@@ -22,7 +22,8 @@ fn is_unauthorized(reply: &Response) {
     is_unauthorized_with(reply, NOT_ACCEPTED);
 }
 
-const NOT_ACCEPTED: &str = "Bearer error=\"invalid_token\", error_description=\"the token is not accepted\"";
+const NOT_ACCEPTED: &str =
+    "Bearer error=\"invalid_token\", error_description=\"the token is not accepted\"";
 const OTHER_ENVIRONMENT: &str =
     "Bearer error=\"invalid_token\", error_description=\"the token is for another environment\"";
 const WRONG_SCHEME: &str = "Bearer error=\"invalid_request\", \
@@ -31,7 +32,8 @@ const MALFORMED: &str = "Bearer error=\"invalid_request\", \
      error_description=\"the Authorization header must be Bearer, a space, and a token as it was issued\"";
 
 fn info_with<'a>(api: &Api<'a>, authorization: &str) -> Request<'a> {
-    api.request("GET", "/info").header("Authorization", authorization)
+    api.request("GET", "/info")
+        .header("Authorization", authorization)
 }
 
 #[test]
@@ -39,13 +41,24 @@ fn replies_about_people_are_not_stored_on_the_way_and_the_server_says_nothing_of
     every_version(|api| {
         let created = api.send("POST", "/trainees", api.example()).is(201);
         let read = api.get(&api.shown(&created).path()).is(200);
-        let wrong = api.send("POST", "/trainees", api.example().with_key("email", 1)).is(422);
-        let stranger = api.request("GET", "/info").without("Authorization").send().is(401);
+        let wrong = api
+            .send("POST", "/trainees", api.example().with_key("email", 1))
+            .is(422);
+        let stranger = api
+            .request("GET", "/info")
+            .without("Authorization")
+            .send()
+            .is(401);
         for reply in [created, read, wrong, stranger] {
             assert_eq!(reply.header("cache-control"), Some("no-store"));
             assert_eq!(reply.header("x-content-type-options"), Some("nosniff"));
             assert_eq!(reply.header("referrer-policy"), Some("no-referrer"));
-            assert!(reply.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+            assert!(
+                reply
+                    .header("content-security-policy")
+                    .unwrap()
+                    .starts_with("default-src 'none'")
+            );
             assert_eq!(reply.header("server"), None);
         }
     });
@@ -55,7 +68,11 @@ fn replies_about_people_are_not_stored_on_the_way_and_the_server_says_nothing_of
 fn a_token_is_accepted_with_its_scheme_in_any_case_and_nothing_else() {
     every_version(|api| {
         let token = &api.token;
-        for header in [format!("Bearer {token}"), format!("bearer {token}"), format!("BEARER   {token} ")] {
+        for header in [
+            format!("Bearer {token}"),
+            format!("bearer {token}"),
+            format!("BEARER   {token} "),
+        ] {
             info_with(api, &header).send().is(200);
         }
         let digits = token.split_once('_').unwrap().1;
@@ -72,31 +89,49 @@ fn a_token_is_accepted_with_its_scheme_in_any_case_and_nothing_else() {
             is_unauthorized_with(&info_with(api, &header).send(), MALFORMED);
         }
         for scheme in ["Basic", "Token"] {
-            is_unauthorized_with(&info_with(api, &format!("{scheme} {token}")).send(), WRONG_SCHEME);
+            is_unauthorized_with(
+                &info_with(api, &format!("{scheme} {token}")).send(),
+                WRONG_SCHEME,
+            );
         }
-        is_unauthorized_with(&api.request("GET", "/info").without("Authorization").send(), "Bearer");
+        is_unauthorized_with(
+            &api.request("GET", "/info").without("Authorization").send(),
+            "Bearer",
+        );
     });
 }
 
 #[test]
 fn an_unknown_token_is_refused() {
-    every_version(|api| is_unauthorized(&info_with(api, &format!("Bearer sandbox_{}", "0".repeat(64))).send()));
+    every_version(|api| {
+        is_unauthorized(&info_with(api, &format!("Bearer sandbox_{}", "0".repeat(64))).send())
+    });
 }
 
 #[test]
 fn a_token_of_another_environment_is_refused() {
     every_version(|api| {
-        let production = api.register.issue_token(UKPRN, Environment::Production, None);
-        is_unauthorized_with(&info_with(api, &format!("Bearer {production}")).send(), OTHER_ENVIRONMENT);
+        let production = api
+            .register
+            .issue_token(UKPRN, Environment::Production, None);
+        is_unauthorized_with(
+            &info_with(api, &format!("Bearer {production}")).send(),
+            OTHER_ENVIRONMENT,
+        );
         let digits = api.token.split_once('_').unwrap().1;
-        is_unauthorized_with(&info_with(api, &format!("Bearer production_{digits}")).send(), OTHER_ENVIRONMENT);
+        is_unauthorized_with(
+            &info_with(api, &format!("Bearer production_{digits}")).send(),
+            OTHER_ENVIRONMENT,
+        );
     });
 }
 
 #[test]
 fn a_revoked_token_is_refused_from_the_next_request_on() {
     every_version(|api| {
-        info_with(api, &format!("Bearer {}", api.token)).send().is(200);
+        info_with(api, &format!("Bearer {}", api.token))
+            .send()
+            .is(200);
         api.register.operate(|session| {
             let token = session.list_tokens(Some(UKPRN))?.pop().unwrap();
             session.revoke_token(token.id, Actor::operator("operator"))
@@ -111,7 +146,9 @@ fn a_revoked_token_is_refused_from_the_next_request_on() {
 fn a_token_is_dead_from_the_start_of_the_day_on_which_it_expires() {
     every_version(|api| {
         let expires_on = "2026-10-07".parse().ok();
-        let token = api.register.issue_token(UKPRN, Environment::Sandbox, expires_on);
+        let token = api
+            .register
+            .issue_token(UKPRN, Environment::Sandbox, expires_on);
         let header = format!("Bearer {token}");
         api.register.clock.set("2026-10-06T23:59:59.999Z");
         info_with(api, &header).send().is(200);
@@ -125,7 +162,8 @@ fn the_tokens_of_a_closed_provider_are_refused() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         other.get("/info").is(200);
-        api.register.operate(|session| session.close_provider(OTHER_UKPRN));
+        api.register
+            .operate(|session| session.close_provider(OTHER_UKPRN));
         is_unauthorized(&other.get("/info"));
         api.get("/info").is(200);
     });
@@ -134,7 +172,10 @@ fn the_tokens_of_a_closed_provider_are_refused() {
 #[test]
 fn a_request_to_write_without_a_token_writes_nothing() {
     every_version(|api| {
-        let stranger = api.request("POST", "/trainees").json(api.example()).without("Authorization");
+        let stranger = api
+            .request("POST", "/trainees")
+            .json(api.example())
+            .without("Authorization");
         is_unauthorized_with(&stranger.send(), "Bearer");
         // The same person can still be registered, so nothing was stored.
         api.create(api.example());
@@ -145,8 +186,15 @@ fn a_request_to_write_without_a_token_writes_nothing() {
 fn the_use_of_a_token_is_recorded_also_by_requests_that_only_read() {
     every_version(|api| {
         let last_used = || {
-            let tokens = api.register.operate(|session| session.list_tokens(Some(UKPRN)));
-            tokens.into_iter().next().unwrap().last_used_on.map(|day| day.to_string())
+            let tokens = api
+                .register
+                .operate(|session| session.list_tokens(Some(UKPRN)));
+            tokens
+                .into_iter()
+                .next()
+                .unwrap()
+                .last_used_on
+                .map(|day| day.to_string())
         };
         assert_eq!(last_used(), None);
         api.create(api.example());
@@ -163,7 +211,8 @@ fn the_use_of_a_token_is_recorded_also_by_requests_that_are_refused() {
         api.get("/trainees/x").is(404);
         api.register.wait_for_token_use(TOKEN_NAME, "2026-10-05");
         api.register.clock.set("2026-10-06T09:00:00Z");
-        api.send("POST", "/trainees", api.example().with_key("email", 1)).is(422);
+        api.send("POST", "/trainees", api.example().with_key("email", 1))
+            .is(422);
         api.register.wait_for_token_use(TOKEN_NAME, "2026-10-06");
         api.register.clock.set("2026-10-07T09:00:00Z");
         api.get("/trainees?status=none").is(422);
@@ -178,7 +227,9 @@ fn two_authorization_headers_are_refused_as_an_invalid_request() {
         let token = format!("Bearer {}", api.token);
         let asking = |endpoint: adapter_kit::Endpoint| {
             let path = path_of(endpoint, &created.data);
-            crate::api::support::versions::methods(endpoint).iter().map(move |method| (*method, path.clone()))
+            crate::api::support::versions::methods(endpoint)
+                .iter()
+                .map(move |method| (*method, path.clone()))
         };
         for (method, path) in api.version.endpoints.all().flat_map(asking) {
             let request = || api.request(method, &path).header("Idempotency-Key", "two");
@@ -187,7 +238,9 @@ fn two_authorization_headers_are_refused_as_an_invalid_request() {
                 request().header_again("Authorization", &token),
                 request().header_again("Authorization", &other),
                 request().header_again("Authorization", ""),
-                request().header("Authorization", &other).header_again("Authorization", &token),
+                request()
+                    .header("Authorization", &other)
+                    .header_again("Authorization", &token),
                 request().header("Authorization", &format!("{token}, {token}")),
                 request().header("Authorization", &format!("{token},{other}")),
             ];
@@ -197,7 +250,10 @@ fn two_authorization_headers_are_refused_as_an_invalid_request() {
                 let reply = request.send().is(401);
                 assert_eq!(reply.body, serde_json::json!({ "error": "Unauthorized" }));
                 let challenge = reply.header("www-authenticate").unwrap();
-                assert!(challenge.starts_with("Bearer error=\"invalid_request\", "), "{method} {path}: {challenge}");
+                assert!(
+                    challenge.starts_with("Bearer error=\"invalid_request\", "),
+                    "{method} {path}: {challenge}"
+                );
             }
         }
         assert_eq!(api.read(created.id()).data, created.data);

@@ -1,4 +1,5 @@
-//! Bad input on every endpoint and in every version: a 4xx in the contract's shape, nothing written, never a 5xx.
+//! Bad input on every endpoint and in every version: a 4xx in the contract's shape, nothing
+//! written, never a 5xx.
 //!
 //! The sweep is a table: what is wrong with a value, and what is wrong with a whole body.
 
@@ -40,12 +41,22 @@ fn bad_values() -> Vec<Value> {
     ]
 }
 
-/// Bodies that are wrong as a whole, with the status that they get, when they get one in particular.
+/// Bodies that are wrong as a whole, with the status that they get, when they get one in
+/// particular.
 fn bad_bodies() -> Vec<(Vec<u8>, Option<u16>)> {
     let nested = format!("{{\"data\":{}{}}}", "[".repeat(1_000), "]".repeat(1_000));
-    let nested_value = format!("{{\"data\":{{\"x\":{}{}}}}}", "[".repeat(1_000), "]".repeat(1_000));
-    let degrees = format!("{{\"data\":{{\"degrees_attributes\":[{}]}}}}", vec!["{}"; 10_000].join(","));
-    let keys: Vec<String> = (0..5_000).map(|number| format!("\"k{number}\":{number}")).collect();
+    let nested_value = format!(
+        "{{\"data\":{{\"x\":{}{}}}}}",
+        "[".repeat(1_000),
+        "]".repeat(1_000)
+    );
+    let degrees = format!(
+        "{{\"data\":{{\"degrees_attributes\":[{}]}}}}",
+        vec!["{}"; 10_000].join(",")
+    );
+    let keys: Vec<String> = (0..5_000)
+        .map(|number| format!("\"k{number}\":{number}"))
+        .collect();
     vec![
         (b"".to_vec(), Some(422)),
         (b"{}".to_vec(), Some(422)),
@@ -56,7 +67,10 @@ fn bad_bodies() -> Vec<(Vec<u8>, Option<u16>)> {
         (b"{\"data\":[]}".to_vec(), Some(422)),
         (b"{\"data\":{}}".to_vec(), Some(422)),
         (b"{\"data\":null}".to_vec(), Some(422)),
-        (b"{\"data\":{\"a\":1},\"data\":{\"a\":1}}".to_vec(), Some(422)),
+        (
+            b"{\"data\":{\"a\":1},\"data\":{\"a\":1}}".to_vec(),
+            Some(422),
+        ),
         (b"{\"data\":".to_vec(), Some(400)),
         (b"{\"data\":{\"a\":1}} x".to_vec(), Some(400)),
         (b"{\"data\":{\"\xff\xfe\":1}}".to_vec(), Some(400)),
@@ -67,8 +81,14 @@ fn bad_bodies() -> Vec<(Vec<u8>, Option<u16>)> {
         (nested.into_bytes(), Some(400)),
         (nested_value.into_bytes(), Some(400)),
         (degrees.into_bytes(), None),
-        (format!("{{\"data\":{{{}}}}}", keys.join(",")).into_bytes(), None),
-        (b"{\"data\":{\"__proto__\":{},\"\":1,\" \":2,\"a\\u0000b\":3}}".to_vec(), None),
+        (
+            format!("{{\"data\":{{{}}}}}", keys.join(",")).into_bytes(),
+            None,
+        ),
+        (
+            b"{\"data\":{\"__proto__\":{},\"\":1,\" \":2,\"a\\u0000b\":3}}".to_vec(),
+            None,
+        ),
     ]
 }
 
@@ -110,9 +130,18 @@ impl<'a> Sweep<'a> {
     fn over(api: &'a Api<'a>, trainee: &Shown) -> Self {
         let mut own = names::all(api.version);
         own.extend(adapter_kit::reference::names());
-        let foreign =
-            SERVED.iter().flat_map(|version| names::all(version)).filter(|name| !own.contains(name)).collect();
-        Self { api, trainee: trainee.id().to_owned(), foreign, last: api.read(trainee.id()).data, requests: 0 }
+        let foreign = SERVED
+            .iter()
+            .flat_map(|version| names::all(version))
+            .filter(|name| !own.contains(name))
+            .collect();
+        Self {
+            api,
+            trainee: trainee.id().to_owned(),
+            foreign,
+            last: api.read(trainee.id()).data,
+            requests: 0,
+        }
     }
 }
 
@@ -121,8 +150,17 @@ impl Sweep<'_> {
     fn send(&mut self, method: &str, path: &str, body: &[u8]) -> Response {
         self.requests += 1;
         let request = self.api.request(method, path);
-        let reply = if body.is_empty() { request.send() } else { request.bytes(body).send() };
-        let told = || format!("{method} {path} with {}", String::from_utf8_lossy(&body[..body.len().min(200)]));
+        let reply = if body.is_empty() {
+            request.send()
+        } else {
+            request.bytes(body).send()
+        };
+        let told = || {
+            format!(
+                "{method} {path} with {}",
+                String::from_utf8_lossy(&body[..body.len().min(200)])
+            )
+        };
         assert!(reply.status < 500, "{}: {:#}", told(), reply.body);
         let text = reply.body.to_string();
         let words = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
@@ -139,7 +177,10 @@ impl Sweep<'_> {
         let reply = self.send(method, path, body);
         let after = self.api.read(&self.trainee).data;
         if reply.status >= 400 {
-            assert_eq!(after, self.last, "{method} {path} was refused and has changed it");
+            assert_eq!(
+                after, self.last,
+                "{method} {path} was refused and has changed it"
+            );
         }
         self.last = after;
         reply
@@ -151,11 +192,16 @@ impl Sweep<'_> {
             for value in bad_values() {
                 let mut data = base.clone();
                 data.insert(input.name.to_owned(), value.clone());
-                let reply = self.try_body(method, path, json!({ "data": data }).to_string().as_bytes());
+                let reply =
+                    self.try_body(method, path, json!({ "data": data }).to_string().as_bytes());
                 if reply.status == 422 {
                     for (error, message) in reply.errors() {
                         let named = error == "StateTransitionError" || self.knows::<R>(message);
-                        assert!(named, "{} {} {value}: {message}", self.api.version.label, input.name);
+                        assert!(
+                            named,
+                            "{} {} {value}: {message}",
+                            self.api.version.label, input.name
+                        );
                     }
                 }
             }
@@ -166,7 +212,9 @@ impl Sweep<'_> {
     fn knows<R: WireRecord>(&self, message: &str) -> bool {
         let first = message.split(' ').next().unwrap();
         let version = self.api.version;
-        R::inputs(version).field(first).is_some() || version.shapes.trainee.shows(first) || first == "data"
+        R::inputs(version).field(first).is_some()
+            || version.shapes.trainee.shows(first)
+            || first == "data"
     }
 }
 
@@ -176,10 +224,16 @@ fn data(body: impl Into<Value>) -> Map<String, Value> {
 
 /// Like `path_of`, but with rubbish for one of the identifiers.
 fn filled_with(endpoint: Endpoint, shown: &Value, place: &str, rubbish: &str) -> String {
-    identifiers(shown).into_iter().fold(endpoint.path().to_owned(), |path, (name, value)| {
-        let value = if name == place { Some(rubbish.to_owned()) } else { value };
-        put_identifier(path, name, value)
-    })
+    identifiers(shown)
+        .into_iter()
+        .fold(endpoint.path().to_owned(), |path, (name, value)| {
+            let value = if name == place {
+                Some(rubbish.to_owned())
+            } else {
+                value
+            };
+            put_identifier(path, name, value)
+        })
 }
 
 #[test]
@@ -188,7 +242,8 @@ fn no_value_of_any_input_gets_more_than_a_refusal() {
         let created = api.create(api.example());
         let mut sweep = Sweep::over(api, &created);
         let path = created.path();
-        // A person whom every other field leaves the same, so that what is accepted is a duplicate at worst.
+        // A person whom every other field leaves the same, so that what is accepted is a duplicate
+        // at worst.
         let other = data(api.example().with(F::date_of_birth, "1998-01-01"));
         sweep.values::<domain::Trainee>("POST", "/trainees", &other);
         sweep.values::<domain::Trainee>("PATCH", &path, &Map::new());
@@ -199,13 +254,24 @@ fn no_value_of_any_input_gets_more_than_a_refusal() {
         }}));
         sweep.values::<Degree>("POST", &format!("{path}/degrees"), &degree);
         let shown = api.read(created.id()).data;
-        sweep.values::<Placement>("PUT", &path_of(Endpoint::UpdatePlacement, &shown), &Map::new());
+        sweep.values::<Placement>(
+            "PUT",
+            &path_of(Endpoint::UpdatePlacement, &shown),
+            &Map::new(),
+        );
         sweep.values::<Degree>("PUT", &path_of(Endpoint::UpdateDegree, &shown), &Map::new());
         let withdrawal = data(Body::withdrawal(api.version).with_key("trigger", "nobody"));
         sweep.values::<Withdrawal>("POST", &format!("{path}/withdraw"), &withdrawal);
         sweep.values::<Deferral>("POST", &format!("{path}/defer"), &Map::new());
-        sweep.values::<Recommendation>("POST", &format!("{path}/{}", recommendation(api.version)), &Map::new());
-        eprintln!("{} requests with bad values in {}", sweep.requests, api.version.label);
+        sweep.values::<Recommendation>(
+            "POST",
+            &format!("{path}/{}", recommendation(api.version)),
+            &Map::new(),
+        );
+        eprintln!(
+            "{} requests with bad values in {}",
+            sweep.requests, api.version.label
+        );
     });
 }
 
@@ -224,13 +290,21 @@ fn no_body_of_any_endpoint_gets_more_than_a_refusal() {
                 for method in methods(endpoint) {
                     let reply = sweep.try_body(method, &path_of(endpoint, &shown), &body);
                     if let Some(status) = status {
-                        let text = String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
-                        assert_eq!(reply.status, status, "{method} {endpoint:?} {text}: {:#}", reply.body);
+                        let text =
+                            String::from_utf8_lossy(&body[..body.len().min(80)]).into_owned();
+                        assert_eq!(
+                            reply.status, status,
+                            "{method} {endpoint:?} {text}: {:#}",
+                            reply.body
+                        );
                     }
                 }
             }
         }
-        eprintln!("{} requests with bad bodies in {}", sweep.requests, api.version.label);
+        eprintln!(
+            "{} requests with bad bodies in {}",
+            sweep.requests, api.version.label
+        );
     });
 }
 
@@ -238,9 +312,16 @@ fn no_body_of_any_endpoint_gets_more_than_a_refusal() {
 fn a_key_that_is_sent_twice_is_named() {
     every_version(|api| {
         let body = json!(Map::from_iter(data(api.example()))).to_string();
-        let twice = format!("{{\"data\":{},\"sex\":\"11\",\"zzz\":1,\"zzz\":2}}}}", &body[..body.len() - 1]);
+        let twice = format!(
+            "{{\"data\":{},\"sex\":\"11\",\"zzz\":1,\"zzz\":2}}}}",
+            &body[..body.len() - 1]
+        );
         let reply = api.request("POST", "/trainees").bytes(twice).send().is(422);
-        let places: Vec<_> = reply.errors().iter().map(|(_, message)| message.split(' ').next().unwrap()).collect();
+        let places: Vec<_> = reply
+            .errors()
+            .iter()
+            .map(|(_, message)| message.split(' ').next().unwrap())
+            .collect();
         assert_eq!(places, ["sex", "zzz"]);
     });
 }
@@ -260,7 +341,11 @@ fn rubbish_in_paths_and_queries_is_not_found_or_refused() {
                 for place in places.filter(|place| path.contains(&format!("{{{place}}}"))) {
                     let path = filled_with(endpoint, &shown, place, rubbish);
                     for method in methods(endpoint) {
-                        let body = if endpoint.method() == Method::Get { "" } else { &bodies };
+                        let body = if endpoint.method() == Method::Get {
+                            ""
+                        } else {
+                            &bodies
+                        };
                         let reply = sweep.send(method, &path, body.as_bytes());
                         assert!(reply.status >= 400, "{method} {path} gave {}", reply.status);
                     }
@@ -280,12 +365,19 @@ fn rubbish_in_paths_and_queries_is_not_found_or_refused() {
                         "other",
                     ] {
                         sweep.send("GET", &format!("{path}?{parameter}={rubbish}"), b"");
-                        sweep.send("GET", &format!("{path}?{rubbish}={parameter}&{parameter}"), b"");
+                        sweep.send(
+                            "GET",
+                            &format!("{path}?{rubbish}={parameter}&{parameter}"),
+                            b"",
+                        );
                     }
                 }
             }
         }
         assert_eq!(api.read(created.id()).data, shown);
-        eprintln!("{} requests with rubbish in {}", sweep.requests, api.version.label);
+        eprintln!(
+            "{} requests with rubbish in {}",
+            sweep.requests, api.version.label
+        );
     });
 }

@@ -1,4 +1,5 @@
-//! Replies that are sent compressed, and requests that are not read compressed (contract, section 6.8).
+//! Replies that are sent compressed, and requests that are not read compressed (contract, section
+//! 6.8).
 
 use actix_web::http::StatusCode;
 use adapter_kit::Endpoint;
@@ -16,17 +17,34 @@ const SMALLEST: usize = 1_024;
 /// The same request plain and compressed. Both replies say the same.
 #[track_caller]
 fn plain_and_compressed<'a>(request: impl Fn() -> Request<'a>) -> [Raw; 2] {
-    let (plain, gzip) = (request().raw(), request().header("Accept-Encoding", "br, gzip").raw());
-    assert_eq!((plain.status, plain.header("content-encoding")), (gzip.status, None));
+    let (plain, gzip) = (
+        request().raw(),
+        request().header("Accept-Encoding", "br, gzip").raw(),
+    );
+    assert_eq!(
+        (plain.status, plain.header("content-encoding")),
+        (gzip.status, None)
+    );
     assert_eq!(gzip.header("content-encoding"), Some("gzip"), "{gzip:?}");
     assert_eq!(decompress(&gzip.body).unwrap(), plain.body);
     for reply in [&plain, &gzip] {
-        assert!(reply.header("vary").is_some_and(|vary| vary.contains("Accept-Encoding")), "{reply:?}");
-        assert_eq!(reply.header("content-length"), Some(reply.body.len().to_string().as_str()));
+        assert!(
+            reply
+                .header("vary")
+                .is_some_and(|vary| vary.contains("Accept-Encoding")),
+            "{reply:?}"
+        );
+        assert_eq!(
+            reply.header("content-length"),
+            Some(reply.body.len().to_string().as_str())
+        );
         assert_eq!(reply.header("content-type"), plain.header("content-type"));
     }
     let tag = |reply: &Raw| reply.header("etag").map(str::to_owned);
-    assert_eq!(tag(&gzip), tag(&plain).map(|tag| format!("{}-gzip\"", tag.strip_suffix('"').unwrap())));
+    assert_eq!(
+        tag(&gzip),
+        tag(&plain).map(|tag| format!("{}-gzip\"", tag.strip_suffix('"').unwrap()))
+    );
     [plain, gzip]
 }
 
@@ -35,10 +53,21 @@ fn plain_and_compressed<'a>(request: impl Fn() -> Request<'a>) -> [Raw; 2] {
 fn is_cached<'a>(request: impl Fn() -> Request<'a>, reply: &Raw) {
     let tag = reply.header("etag").unwrap();
     assert!(tag.starts_with('"'), "{tag} is weak");
-    let again = request().header("If-None-Match", tag).header("Accept-Encoding", "gzip").raw();
+    let again = request()
+        .header("If-None-Match", tag)
+        .header("Accept-Encoding", "gzip")
+        .raw();
     assert_eq!((again.status, again.body.len()), (304, 0), "{again:?}");
-    assert_eq!((again.header("etag"), again.header("content-encoding")), (Some(tag), None));
-    assert!(again.header("vary").is_some_and(|vary| vary.contains("Accept-Encoding")), "{again:?}");
+    assert_eq!(
+        (again.header("etag"), again.header("content-encoding")),
+        (Some(tag), None)
+    );
+    assert!(
+        again
+            .header("vary")
+            .is_some_and(|vary| vary.contains("Accept-Encoding")),
+        "{again:?}"
+    );
 }
 
 #[test]
@@ -47,14 +76,30 @@ fn replies_are_compressed_for_clients_that_accept_it() {
         api.register.sow(30);
         let trainee = api.create(api.example()).path();
         let has_lists = api.version.endpoints.has(Endpoint::ReferenceData);
-        for path in [&*trainee].into_iter().chain(has_lists.then_some("/reference-data")) {
+        for path in [&*trainee]
+            .into_iter()
+            .chain(has_lists.then_some("/reference-data"))
+        {
             let replies = plain_and_compressed(|| api.request("GET", path));
-            replies.iter().for_each(|reply| is_cached(|| api.request("GET", path), reply));
+            replies
+                .iter()
+                .for_each(|reply| is_cached(|| api.request("GET", path), reply));
         }
         let [plain, gzip] = plain_and_compressed(|| api.request("GET", "/trainees"));
-        assert!(gzip.body.len() < plain.body.len() / 3, "{} of {}", gzip.body.len(), plain.body.len());
-        let small = api.request("GET", "/info").header("Accept-Encoding", "gzip").raw();
-        assert!(small.body.len() < SMALLEST && small.header("content-encoding").is_none(), "{small:?}");
+        assert!(
+            gzip.body.len() < plain.body.len() / 3,
+            "{} of {}",
+            gzip.body.len(),
+            plain.body.len()
+        );
+        let small = api
+            .request("GET", "/info")
+            .header("Accept-Encoding", "gzip")
+            .raw();
+        assert!(
+            small.body.len() < SMALLEST && small.header("content-encoding").is_none(),
+            "{small:?}"
+        );
         let refused = json!({ "data": { "first_names": "Trainee" } });
         plain_and_compressed(|| api.request("POST", "/trainees").json(refused.clone()));
     });
@@ -78,10 +123,19 @@ fn content_that_is_the_same_for_everyone_is_compressed_and_known_by_its_tag() {
     ];
     for path in &paths {
         let replies = plain_and_compressed(|| register.request("GET", path));
-        replies.iter().for_each(|reply| is_cached(|| register.request("GET", path), reply));
+        replies
+            .iter()
+            .for_each(|reply| is_cached(|| register.request("GET", path), reply));
     }
-    for path in [format!("/docs/{newest}/"), format!("/docs/{newest}/swagger-initializer.js"), "/docs".to_owned()] {
-        is_cached(|| register.request("GET", &path), &register.request("GET", &path).raw());
+    for path in [
+        format!("/docs/{newest}/"),
+        format!("/docs/{newest}/swagger-initializer.js"),
+        "/docs".to_owned(),
+    ] {
+        is_cached(
+            || register.request("GET", &path),
+            &register.request("GET", &path).raw(),
+        );
     }
     // The forms of one address differ by what they are.
     let vary = register.request("GET", &paths[6]).raw();
@@ -109,28 +163,49 @@ fn pages_with_forms_are_never_compressed() {
 fn files_of_pages_are_cached_for_good_at_addresses_with_their_digest() {
     let register = Register::start();
     let mut addresses = Vec::new();
-    for path in SERVED.iter().map(|version| format!("/docs/{}/", version.label)).chain(["/docs".to_owned()]) {
+    for path in SERVED
+        .iter()
+        .map(|version| format!("/docs/{}/", version.label))
+        .chain(["/docs".to_owned()])
+    {
         let page = register.request("GET", &path).page().is(200);
-        let found = page.text.split('"').filter(|text| text.starts_with("/docs/assets/")).map(str::to_owned);
+        let found = page
+            .text
+            .split('"')
+            .filter(|text| text.starts_with("/docs/assets/"))
+            .map(str::to_owned);
         let found: Vec<String> = found.collect();
         assert!(!found.is_empty(), "{path}");
         addresses.extend(found);
     }
     addresses.sort();
     addresses.dedup();
-    assert_eq!(addresses.len(), 7, "the versions share their files: {addresses:#?}");
+    assert_eq!(
+        addresses.len(),
+        7,
+        "the versions share their files: {addresses:#?}"
+    );
     for address in addresses {
         let file = register.request("GET", &address).raw();
         assert_eq!(file.status, 200);
-        assert_eq!(file.header("cache-control"), Some("public, max-age=31536000, immutable"), "{address}");
+        assert_eq!(
+            file.header("cache-control"),
+            Some("public, max-age=31536000, immutable"),
+            "{address}"
+        );
         is_cached(|| register.request("GET", &address), &file);
         // Beside a server of another release, a page may load the file of the other one.
         let (folder, name) = address.rsplit_once('/').unwrap();
-        let other = register.request("GET", &format!("{}/{name}", &folder[..folder.len() - 1])).raw();
+        let other = register
+            .request("GET", &format!("{}/{name}", &folder[..folder.len() - 1]))
+            .raw();
         assert_eq!(other.header("cache-control"), Some("no-cache"), "{address}");
         assert_eq!(other.body, file.body, "{address}");
     }
-    register.request("GET", "/docs/assets/0/nothing.js").send().error(404, "NotFound");
+    register
+        .request("GET", "/docs/assets/0/nothing.js")
+        .send()
+        .error(404, "NotFound");
 }
 
 #[test]
@@ -138,16 +213,30 @@ fn repeated_request_is_answered_in_the_encoding_that_it_accepts() {
     every_version(|api| {
         let body = Value::from(api.example());
         let send = |accepted: &str| {
-            let request = api.request("POST", "/trainees").header("Idempotency-Key", "once");
-            request.header("Accept-Encoding", accepted).json(body.clone()).raw()
+            let request = api
+                .request("POST", "/trainees")
+                .header("Idempotency-Key", "once");
+            request
+                .header("Accept-Encoding", accepted)
+                .json(body.clone())
+                .raw()
         };
         let first = send("gzip");
-        assert_eq!((first.status, first.header("content-encoding")), (201, Some("gzip")));
+        assert_eq!(
+            (first.status, first.header("content-encoding")),
+            (201, Some("gzip"))
+        );
         let (plain, again) = (send("identity"), send("gzip"));
         assert_eq!(plain.body, decompress(&first.body).unwrap());
-        assert_eq!((&again.body, again.header("etag")), (&first.body, first.header("etag")));
+        assert_eq!(
+            (&again.body, again.header("etag")),
+            (&first.body, first.header("etag"))
+        );
         for reply in [plain, again] {
-            assert_eq!((reply.status, reply.header("idempotent-replayed")), (201, Some("true")));
+            assert_eq!(
+                (reply.status, reply.header("idempotent-replayed")),
+                (201, Some("true"))
+            );
         }
     });
 }
@@ -158,19 +247,43 @@ fn body_with_a_content_encoding_is_refused() {
         let plain = Value::from(api.example()).to_string();
         let gzip = gzip_thoroughly(plain.repeat(2).as_bytes()).unwrap();
         for coding in ["gzip", "br", "identity, gzip", ""] {
-            let request = api.request("POST", "/trainees").header("Content-Encoding", coding);
-            let refused = request.header("Content-Type", "application/json").bytes(gzip.clone()).send();
+            let request = api
+                .request("POST", "/trainees")
+                .header("Content-Encoding", coding);
+            let refused = request
+                .header("Content-Type", "application/json")
+                .bytes(gzip.clone())
+                .send();
             refused.error(415, "UnsupportedMediaType");
-            assert_eq!(refused.header("accept-encoding"), Some("identity"), "{coding}");
+            assert_eq!(
+                refused.header("accept-encoding"),
+                Some("identity"),
+                "{coding}"
+            );
         }
         api.get("/trainees").error(404, "NotFound");
-        let request = api.request("POST", "/trainees").header("Content-Encoding", "Identity");
+        let request = api
+            .request("POST", "/trainees")
+            .header("Content-Encoding", "Identity");
         request.json(Value::from(api.example())).send().is(201);
     });
     let register = Register::start();
-    let request = register.request("POST", "/docs/translate").header("Content-Encoding", "gzip");
-    assert_eq!(request.json(json!({})).send().is(415).header("accept-encoding"), Some("identity"));
-    let form = register.request("POST", "/docs/migrate").header("Content-Encoding", "gzip").bytes("from=x").page();
+    let request = register
+        .request("POST", "/docs/translate")
+        .header("Content-Encoding", "gzip");
+    assert_eq!(
+        request
+            .json(json!({}))
+            .send()
+            .is(415)
+            .header("accept-encoding"),
+        Some("identity")
+    );
+    let form = register
+        .request("POST", "/docs/migrate")
+        .header("Content-Encoding", "gzip")
+        .bytes("from=x")
+        .page();
     assert!(form.is(415).text.contains("Content-Encoding"));
 }
 
@@ -179,10 +292,14 @@ fn request_is_undone_when_there_is_no_room_for_its_reply() {
     every_version(|api| {
         let response_sender = api.register.response_sender();
         // Large replies that nobody reads.
-        let large = || ApiResponse::of(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
+        let large =
+            || ApiResponse::of(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
         let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
         assert!((16..=64).contains(&unread.len()), "{}", unread.len());
-        let placement = record::<Placement>(api.version, &[(PlacementField::name, &"Elmfield School ".repeat(15))]);
+        let placement = record::<Placement>(
+            api.version,
+            &[(PlacementField::name, &"Elmfield School ".repeat(15))],
+        );
         let example = api.example().with(F::placements, vec![placement; 100]);
         let refused = api.send("POST", "/trainees", example.clone());
         refused.error(503, "ServiceUnavailable");
@@ -203,8 +320,15 @@ fn pages_without_a_token_and_replies_with_one_do_not_share_room() {
     let large = || ApiResponse::of(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
     let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
     let newest = SERVED.last().unwrap().label;
-    let form = format!("from={newest}&to={newest}&kind=detect&body=%7B%22a%22%3A%22{}%22%7D", "x".repeat(100_000));
-    let page = register.request("POST", "/docs/migrate").bytes(form).page().is(200);
+    let form = format!(
+        "from={newest}&to={newest}&kind=detect&body=%7B%22a%22%3A%22{}%22%7D",
+        "x".repeat(100_000)
+    );
+    let page = register
+        .request("POST", "/docs/migrate")
+        .bytes(form)
+        .page()
+        .is(200);
     assert!(page.text.len() > 100_000, "{}", page.text.len());
     drop(unread);
 }

@@ -34,13 +34,21 @@ fn response(stream: &mut TcpStream) -> String {
         }
     }
     let head = String::from_utf8(head).unwrap().to_ascii_lowercase();
-    let length = head.split_once("content-length: ").and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
-    stream.read_exact(&mut vec![0; length.unwrap_or(0)]).unwrap();
+    let length = head
+        .split_once("content-length: ")
+        .and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
+    stream
+        .read_exact(&mut vec![0; length.unwrap_or(0)])
+        .unwrap();
     head
 }
 
 fn status(stream: &mut TcpStream) -> String {
-    response(stream).split(' ').nth(1).unwrap_or_default().to_owned()
+    response(stream)
+        .split(' ')
+        .nth(1)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// A request for an endpoint that reads; the value of a header makes its head this much longer.
@@ -84,7 +92,11 @@ fn requests_behind_each_other_are_all_answered_in_order() {
             scope.spawn(move || writer.write_all(sent.as_bytes()).unwrap());
             for (position, expected) in expected.into_iter().enumerate() {
                 let head = response(&mut stream);
-                assert_eq!(head.split(' ').nth(1), Some(&*expected.to_string()), "{position}: {head}");
+                assert_eq!(
+                    head.split(' ').nth(1),
+                    Some(&*expected.to_string()),
+                    "{position}: {head}"
+                );
                 assert!(!head.contains("connection: close"), "{position}: {head}");
             }
         });
@@ -99,11 +111,18 @@ fn connection_with_an_unread_body_ends_after_the_reply() {
     for body in [small, large] {
         let mut stream = connect(&register);
         // Far less than the time that a client has to send a body.
-        stream.set_read_timeout(Some(Duration::from_secs(15))).unwrap();
-        let sent = format!("POST /nowhere HTTP/1.1\r\nHost: register\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream
+            .set_read_timeout(Some(Duration::from_secs(15)))
+            .unwrap();
+        let sent = format!(
+            "POST /nowhere HTTP/1.1\r\nHost: register\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
         stream.write_all(sent.as_bytes()).unwrap();
         let mut reply = String::new();
-        stream.read_to_string(&mut reply).unwrap_or_else(|error| panic!("{error} after {reply}"));
+        stream
+            .read_to_string(&mut reply)
+            .unwrap_or_else(|error| panic!("{error} after {reply}"));
         assert!(reply.starts_with("HTTP/1.1 404 "), "{reply}");
     }
 }
@@ -112,14 +131,22 @@ fn connection_with_an_unread_body_ends_after_the_reply() {
 fn large_head_is_answered_and_ends_its_connection() {
     every_version(|api| {
         let mut stream = connect(api.register);
-        stream.write_all(info(api, 15_000).repeat(3).as_bytes()).unwrap();
+        stream
+            .write_all(info(api, 15_000).repeat(3).as_bytes())
+            .unwrap();
         for _ in 0..3 {
             let head = response(&mut stream);
-            assert!(head.starts_with("http/1.1 200 ") && !head.contains("connection: close"), "{head}");
+            assert!(
+                head.starts_with("http/1.1 200 ") && !head.contains("connection: close"),
+                "{head}"
+            );
         }
         stream.write_all(info(api, 100_000).as_bytes()).unwrap();
         let head = response(&mut stream);
-        assert!(head.starts_with("http/1.1 200 ") && head.contains("connection: close"), "{head}");
+        assert!(
+            head.starts_with("http/1.1 200 ") && head.contains("connection: close"),
+            "{head}"
+        );
         assert_eq!(status(&mut stream), "");
         let mut stream = connect(api.register);
         stream.write_all(info(api, 140_000).as_bytes()).unwrap();
@@ -139,8 +166,12 @@ fn large_heads_that_do_not_end_are_held_up_to_a_number() {
         let _ = stream.write_all(unfinished);
     }
     let is_open = |stream: &TcpStream| {
-        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-        stream.peek(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+        stream
+            .set_read_timeout(Some(Duration::from_millis(200)))
+            .unwrap();
+        stream
+            .peek(&mut [0])
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
     };
     let begun = Instant::now();
     let open = loop {

@@ -1,4 +1,5 @@
-//! A client that only wants to know what would be answered: the same reply without identifiers, and nothing happens.
+//! A client that only wants to know what would be answered: the same reply without identifiers, and
+//! nothing happens.
 
 use domain::TraineeField as F;
 use serde_json::{Value, json};
@@ -11,7 +12,11 @@ use crate::api::support::{Api, Body, Response, every_version};
 fn try_out(api: &Api<'_>, method: &str, path: &str, body: impl Into<Value>) -> Response {
     let body = body.into();
     let request = api.request(method, path).header("Prefer", "validate-only");
-    let reply = if body.is_null() { request.send() } else { request.json(body).send() };
+    let reply = if body.is_null() {
+        request.send()
+    } else {
+        request.json(body).send()
+    };
     assert_eq!(reply.header("preference-applied"), Some("validate-only"));
     reply
 }
@@ -26,7 +31,9 @@ fn timeless(value: &Value) -> Value {
             .map(|(name, value)| (name.clone(), timeless(value)))
             .collect();
     }
-    value.as_array().map_or(value.clone(), |values| values.iter().map(timeless).collect())
+    value.as_array().map_or(value.clone(), |values| {
+        values.iter().map(timeless).collect()
+    })
 }
 
 #[test]
@@ -34,7 +41,10 @@ fn a_create_that_is_tried_out_is_answered_in_full_and_stores_nothing() {
     every_version(|api| {
         let tried = try_out(api, "POST", "/trainees", api.example()).is(201);
         let shown = api.shown(&tried);
-        shown.has(&[(F::trainee_id, Value::Null), (F::state, json!("submitted_for_trn"))]);
+        shown.has(&[
+            (F::trainee_id, Value::Null),
+            (F::state, json!("submitted_for_trn")),
+        ]);
         for (parts, identifier) in [(F::placements, "placement_id"), (F::degrees, "degree_id")] {
             assert_eq!(shown.value(parts)[0][identifier], Value::Null);
         }
@@ -43,7 +53,13 @@ fn a_create_that_is_tried_out_is_answered_in_full_and_stores_nothing() {
         assert_eq!(timeless(tried.data()), timeless(&created.data));
         let conflict = try_out(api, "POST", "/trainees", api.example()).is(409);
         assert_eq!(conflict.data()[0], created.data);
-        let wrong = try_out(api, "POST", "/trainees", api.example().with(F::email, "nobody")).is(422);
+        let wrong = try_out(
+            api,
+            "POST",
+            "/trainees",
+            api.example().with(F::email, "nobody"),
+        )
+        .is(422);
         assert!(wrong.errors()[0].1.starts_with("email "));
     });
 }
@@ -53,19 +69,61 @@ fn whatever_writes_can_be_tried_out() {
     every_version(|api| {
         let created = api.create(api.example());
         let path = created.path();
-        let placement = created.value(F::placements)[0]["placement_id"].as_str().unwrap();
+        let placement = created.value(F::placements)[0]["placement_id"]
+            .as_str()
+            .unwrap();
         let degree = created.value(F::degrees)[0]["degree_id"].as_str().unwrap();
         let degree_body = json!({ "data": { "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": 2019 } });
         let cases: [(&str, String, Value, u16); 9] = [
-            ("PATCH", path.clone(), Body::new(api.version).with(F::last_name, "Tried").into(), 200),
-            ("POST", format!("{path}/placements"), json!({ "data": { "urn": "990001" } }), 201),
-            ("PUT", format!("{path}/placements/{placement}"), json!({ "data": { "name": "Tried" } }), 200),
-            ("DELETE", format!("{path}/placements/{placement}"), Value::Null, 200),
+            (
+                "PATCH",
+                path.clone(),
+                Body::new(api.version).with(F::last_name, "Tried").into(),
+                200,
+            ),
+            (
+                "POST",
+                format!("{path}/placements"),
+                json!({ "data": { "urn": "990001" } }),
+                201,
+            ),
+            (
+                "PUT",
+                format!("{path}/placements/{placement}"),
+                json!({ "data": { "name": "Tried" } }),
+                200,
+            ),
+            (
+                "DELETE",
+                format!("{path}/placements/{placement}"),
+                Value::Null,
+                200,
+            ),
             ("POST", format!("{path}/degrees"), degree_body, 201),
-            ("PUT", format!("{path}/degrees/{degree}"), json!({ "data": { "grade": "01" } }), 200),
-            ("DELETE", format!("{path}/degrees/{degree}"), Value::Null, 200),
-            ("POST", format!("{path}/defer"), json!({ "data": { "defer_date": "2026-10-01" } }), 200),
-            ("POST", format!("{path}/withdraw"), Body::withdrawal(api.version).into(), 200),
+            (
+                "PUT",
+                format!("{path}/degrees/{degree}"),
+                json!({ "data": { "grade": "01" } }),
+                200,
+            ),
+            (
+                "DELETE",
+                format!("{path}/degrees/{degree}"),
+                Value::Null,
+                200,
+            ),
+            (
+                "POST",
+                format!("{path}/defer"),
+                json!({ "data": { "defer_date": "2026-10-01" } }),
+                200,
+            ),
+            (
+                "POST",
+                format!("{path}/withdraw"),
+                Body::withdrawal(api.version).into(),
+                200,
+            ),
         ];
         for (method, path, body, status) in cases {
             let tried = try_out(api, method, &path, body);
@@ -73,7 +131,11 @@ fn whatever_writes_can_be_tried_out() {
             assert_eq!(api.read(created.id()).data, created.data, "{method} {path}");
         }
         // A request that only reads has nothing to try out.
-        let read = api.request("GET", &path).header("Prefer", "validate-only").send().is(200);
+        let read = api
+            .request("GET", &path)
+            .header("Prefer", "validate-only")
+            .send()
+            .is(200);
         assert_eq!(read.header("preference-applied"), None);
     });
 }

@@ -1,4 +1,5 @@
-//! Decisions that the head of a request allows: they are made before the body is read, and without `100 Continue`.
+//! Decisions that the head of a request allows: they are made before the body is read, and without
+//! `100 Continue`.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -33,12 +34,19 @@ struct Received {
 impl Received {
     #[track_caller]
     fn is(self, status: u16) -> Self {
-        assert!(self.head.starts_with(&format!("HTTP/1.1 {status} ")), "{}\n\n{}", self.head, self.body);
+        assert!(
+            self.head.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{}\n\n{}",
+            self.head,
+            self.body
+        );
         self
     }
 
     fn closes(&self) -> bool {
-        self.head.to_ascii_lowercase().contains("\r\nconnection: close")
+        self.head
+            .to_ascii_lowercase()
+            .contains("\r\nconnection: close")
     }
 }
 
@@ -67,16 +75,24 @@ impl Connection {
     fn response(&mut self) -> Received {
         let head = self.head();
         let lower = head.to_ascii_lowercase();
-        let length = lower.split_once("content-length: ").and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
+        let length = lower
+            .split_once("content-length: ")
+            .and_then(|(_, rest)| rest.split("\r\n").next()?.parse().ok());
         let mut body = vec![0; length.unwrap_or(0)];
         self.0.read_exact(&mut body).unwrap();
-        Received { head, body: String::from_utf8(body).unwrap() }
+        Received {
+            head,
+            body: String::from_utf8(body).unwrap(),
+        }
     }
 
     /// Whether the connection can be used for another request.
     fn is_usable(&mut self, path: &str, token: &str) -> bool {
-        let request = format!("GET {path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n\r\n");
-        self.0.write_all(request.as_bytes()).is_ok() && self.response().head.starts_with("HTTP/1.1 200 ")
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n\r\n"
+        );
+        self.0.write_all(request.as_bytes()).is_ok()
+            && self.response().head.starts_with("HTTP/1.1 200 ")
     }
 }
 
@@ -92,8 +108,19 @@ struct Refused {
 
 impl Refused {
     fn head(&self, expect: &str) -> String {
-        let Self { method, path, token, headers, length, .. } = self;
-        let authorization = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
+        let Self {
+            method,
+            path,
+            token,
+            headers,
+            length,
+            ..
+        } = self;
+        let authorization = if token.is_empty() {
+            String::new()
+        } else {
+            format!("Authorization: Bearer {token}\r\n")
+        };
         format!(
             "{method} {path} HTTP/1.1\r\nHost: register\r\n{authorization}{headers}Content-Length: {length}\r\n{expect}\r\n"
         )
@@ -106,7 +133,14 @@ fn refused(api: &Api<'_>) -> Vec<Refused> {
     let trainees = format!("{base}/trainees");
     let one = |status, path: &str| {
         let (path, token) = (path.to_owned(), api.token.clone());
-        Refused { status, method: "POST", path, token, headers: "", length: 1_000 }
+        Refused {
+            status,
+            method: "POST",
+            path,
+            token,
+            headers: "",
+            length: 1_000,
+        }
     };
     let removed = format!("/api/{}/trainees", REMOVED[0].label);
     let invented = || format!("sandbox_{:064x}", 7);
@@ -115,24 +149,71 @@ fn refused(api: &Api<'_>) -> Vec<Refused> {
     let batch = format!("{base}{}", Endpoint::CreateTrainees.path());
     let change = format!("{trainees}/x");
     vec![
-        Refused { token: String::new(), ..one(401, &trainees) },
-        Refused { token: invented(), ..one(401, &trainees) },
-        Refused { token: invented(), length: 3 * MAX_BODY_BYTES, ..one(401, &trainees) },
+        Refused {
+            token: String::new(),
+            ..one(401, &trainees)
+        },
+        Refused {
+            token: invented(),
+            ..one(401, &trainees)
+        },
+        Refused {
+            token: invented(),
+            length: 3 * MAX_BODY_BYTES,
+            ..one(401, &trainees)
+        },
         one(404, &format!("{base}/nothing")),
         one(404, "/api/v1999.9/trainees"),
         one(404, "/nothing"),
-        Refused { method: "PUT", ..one(405, &trainees) },
-        Refused { length: 3 * MAX_BODY_BYTES, ..one(405, &format!("{base}/info")) },
+        Refused {
+            method: "PUT",
+            ..one(405, &trainees)
+        },
+        Refused {
+            length: 3 * MAX_BODY_BYTES,
+            ..one(405, &format!("{base}/info"))
+        },
         one(410, &removed),
-        Refused { length: MAX_BODY_BYTES + 1, ..one(413, &trainees) },
-        Refused { length: 9 * MAX_BODY_BYTES, ..one(413, &trainees) },
-        Refused { length: MAX_BODY_BYTES + 1, ..one(413, &batch) },
-        Refused { length: MAX_BODY_BYTES + 1, method: "PATCH", ..one(413, &change) },
-        Refused { headers: text, ..one(415, &trainees) },
-        Refused { headers: text, length: MAX_BODY_BYTES, ..one(415, &trainees) },
-        Refused { headers: text, ..one(415, &batch) },
-        Refused { headers: text, method: "PATCH", ..one(415, &change) },
-        Refused { headers: gzip, length: MAX_BODY_BYTES, ..one(415, &trainees) },
+        Refused {
+            length: MAX_BODY_BYTES + 1,
+            ..one(413, &trainees)
+        },
+        Refused {
+            length: 9 * MAX_BODY_BYTES,
+            ..one(413, &trainees)
+        },
+        Refused {
+            length: MAX_BODY_BYTES + 1,
+            ..one(413, &batch)
+        },
+        Refused {
+            length: MAX_BODY_BYTES + 1,
+            method: "PATCH",
+            ..one(413, &change)
+        },
+        Refused {
+            headers: text,
+            ..one(415, &trainees)
+        },
+        Refused {
+            headers: text,
+            length: MAX_BODY_BYTES,
+            ..one(415, &trainees)
+        },
+        Refused {
+            headers: text,
+            ..one(415, &batch)
+        },
+        Refused {
+            headers: text,
+            method: "PATCH",
+            ..one(415, &change)
+        },
+        Refused {
+            headers: gzip,
+            length: MAX_BODY_BYTES,
+            ..one(415, &trainees)
+        },
     ]
 }
 
@@ -144,7 +225,11 @@ fn is_refused_from_the_head(register: &Register, status: u16, head: &str) {
     connection.send(head);
     let reply = connection.response().is(status);
     assert!(reply.closes(), "{head}{}", reply.head);
-    assert!(begun.elapsed() < SOON, "{head} was answered after {:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < SOON,
+        "{head} was answered after {:?}",
+        begun.elapsed()
+    );
 }
 
 #[test]
@@ -175,8 +260,9 @@ fn head_of_a_page_that_is_refused_is_answered_without_its_body() {
         let register = Register::start();
         for (status, path, headers, length) in cases {
             let host = register.origin().trim_start_matches("http://").to_owned();
-            let head =
-                format!("POST {path} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {length}\r\n{expect}\r\n");
+            let head = format!(
+                "POST {path} HTTP/1.1\r\nHost: {host}\r\n{headers}Content-Length: {length}\r\n{expect}\r\n"
+            );
             is_refused_from_the_head(&register, status, &head);
         }
     }
@@ -184,9 +270,15 @@ fn head_of_a_page_that_is_refused_is_answered_without_its_body() {
 
 #[test]
 fn token_beyond_its_limit_is_refused_from_the_head() {
-    let limit = RateLimit { requests: NonZeroU32::MIN, window: Duration::from_secs(86_400) };
+    let limit = RateLimit {
+        requests: NonZeroU32::MIN,
+        window: Duration::from_secs(86_400),
+    };
     for version in SERVED {
-        let register = Register::with(Setup { admission: Admission::within(Some(limit)), ..Setup::default() });
+        let register = Register::with(Setup {
+            admission: Admission::within(Some(limit)),
+            ..Setup::default()
+        });
         let api = register.api(version);
         api.get("/info").is(200);
         for expect in ["", EXPECT] {
@@ -235,8 +327,11 @@ fn body_that_is_needed_gets_100_continue_and_the_connection_stays_open() {
 fn requests_behind_an_expected_body_are_answered_in_order() {
     every_version(|api| {
         let body = serde_json::Value::from(api.example()).to_string();
-        let next =
-            format!("GET {} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {}\r\n\r\n", info(api), api.token);
+        let next = format!(
+            "GET {} HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {}\r\n\r\n",
+            info(api),
+            api.token
+        );
         // After the interim response, and without waiting for it.
         let mut connection = Connection::open(api.register);
         connection.send(creating(api, "HTTP/1.1", EXPECT, body.len()));
@@ -285,8 +380,14 @@ fn other_expectations_and_http_1_0_get_no_interim_response() {
         for (protocol, headers) in [("HTTP/1.1", "Expect: something\r\n"), ("HTTP/1.0", EXPECT)] {
             let mut connection = Connection::open(api.register);
             connection.send(creating(api, protocol, headers, 2));
-            connection.0.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
-            assert!(connection.0.peek(&mut [0]).is_err(), "{protocol} {headers} gets something before its body");
+            connection
+                .0
+                .set_read_timeout(Some(Duration::from_millis(200)))
+                .unwrap();
+            assert!(
+                connection.0.peek(&mut [0]).is_err(),
+                "{protocol} {headers} gets something before its body"
+            );
             connection.0.set_read_timeout(Some(PATIENCE)).unwrap();
             connection.send("{}");
             let reply = connection.response();
@@ -299,9 +400,10 @@ fn other_expectations_and_http_1_0_get_no_interim_response() {
 fn small_body_of_a_refused_request_leaves_the_connection_usable() {
     every_version(|api| {
         let mut connection = Connection::open(api.register);
-        for (token, media_type, status) in
-            [(format!("sandbox_{:064x}", 7), "application/json", 401), (api.token.clone(), "text/plain", 415)]
-        {
+        for (token, media_type, status) in [
+            (format!("sandbox_{:064x}", 7), "application/json", 401),
+            (api.token.clone(), "text/plain", 415),
+        ] {
             connection.send(format!(
                 "POST /api/{}/trainees HTTP/1.1\r\nHost: register\r\nAuthorization: Bearer {token}\r\n\
                  Content-Type: {media_type}\r\nContent-Length: 1000\r\n\r\n{}",
@@ -326,7 +428,8 @@ fn body_that_is_too_large_is_refused_while_it_is_sent() {
             assert!(connection.response().is(413).closes());
         }
         let mut connection = Connection::open(api.register);
-        let head = creating(api, "HTTP/1.1", "", 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
+        let head = creating(api, "HTTP/1.1", "", 0)
+            .replace("Content-Length: 0", "Transfer-Encoding: chunked");
         connection.send(head);
         let piece = format!("10000\r\n{}\r\n", " ".repeat(65_536));
         (0..20).for_each(|_| connection.send(&piece));

@@ -33,8 +33,21 @@ fn expiring<'a>(register: &'a Register, version: &'static ApiVersion, day: &str)
 #[track_caller]
 fn warns(reply: &Response) {
     let warnings = reply.warnings();
-    assert_eq!(warnings.first(), Some(&WARNING), "{}: {:#}", reply.status, reply.body);
-    assert_eq!(warnings.iter().filter(|warning| warning.contains("token")).count(), 1, "{warnings:?}");
+    assert_eq!(
+        warnings.first(),
+        Some(&WARNING),
+        "{}: {:#}",
+        reply.status,
+        reply.body
+    );
+    assert_eq!(
+        warnings
+            .iter()
+            .filter(|warning| warning.contains("token"))
+            .count(),
+        1,
+        "{warnings:?}"
+    );
 }
 
 #[test]
@@ -51,18 +64,48 @@ fn every_reply_to_a_token_that_expires_soon_says_on_which_day() {
         let path = api.shown(&created).path();
         let shown = api.get(&path).is(200);
         warns(&shown);
-        warns(&api.request("GET", &path).header("If-None-Match", shown.header("etag").unwrap()).send().is(304));
+        warns(
+            &api.request("GET", &path)
+                .header("If-None-Match", shown.header("etag").unwrap())
+                .send()
+                .is(304),
+        );
         warns(&api.request("HEAD", "/trainees").send().is(200));
         if version.endpoints.has(Endpoint::ReferenceData) {
             warns(&api.get("/reference-data").is(200));
         }
         warns(&api.send("POST", "/trainees", api.example()).is(409));
-        warns(&api.send("POST", "/trainees", api.example().with(F::email, "nobody")).is(422));
-        warns(&api.request("POST", "/trainees").bytes("{").header("Content-Type", "application/json").send().is(400));
-        warns(&api.request("POST", "/trainees").bytes("{}").header("Content-Type", "text/plain").send().is(415));
-        warns(&api.request("PATCH", &path).header("If-Match", "\"x\"").json(json!({ "data": {} })).send().is(412));
+        warns(
+            &api.send("POST", "/trainees", api.example().with(F::email, "nobody"))
+                .is(422),
+        );
+        warns(
+            &api.request("POST", "/trainees")
+                .bytes("{")
+                .header("Content-Type", "application/json")
+                .send()
+                .is(400),
+        );
+        warns(
+            &api.request("POST", "/trainees")
+                .bytes("{}")
+                .header("Content-Type", "text/plain")
+                .send()
+                .is(415),
+        );
+        warns(
+            &api.request("PATCH", &path)
+                .header("If-Match", "\"x\"")
+                .json(json!({ "data": {} }))
+                .send()
+                .is(412),
+        );
         let body = api.example().with(F::last_name, "Another");
-        let tried = api.request("POST", "/trainees").header("Prefer", "validate-only").json(body).send();
+        let tried = api
+            .request("POST", "/trainees")
+            .header("Prefer", "validate-only")
+            .json(body)
+            .send();
         warns(&tried.is(201));
     }
 }
@@ -88,7 +131,9 @@ fn a_reply_has_at_most_ten_warnings_and_that_of_the_token_is_one_of_them() {
         let api = expiring(&register, version, SOON);
         let unknown = |api: &Api<'_>, name: &str| {
             let body = api.example().with(F::last_name, name);
-            let body = (0..12).fold(body, |body, number| body.with_key(&format!("qqqqqqqqqqqq{number}"), "x"));
+            let body = (0..12).fold(body, |body, number| {
+                body.with_key(&format!("qqqqqqqqqqqq{number}"), "x")
+            });
             api.send("POST", "/trainees", body).is(201)
         };
         let warned = unknown(&api, "One");
@@ -104,8 +149,13 @@ fn a_reply_that_is_sent_again_warns_of_the_token_as_it_is_now() {
     for version in SERVED {
         let register = Register::start();
         let create = |api: &Api<'_>| {
-            let request = api.request("POST", "/trainees").header("Idempotency-Key", "same");
-            request.json(api.example().with_key("qqqqqqqqqqqq", "x")).send().is(201)
+            let request = api
+                .request("POST", "/trainees")
+                .header("Idempotency-Key", "same");
+            request
+                .json(api.example().with_key("qqqqqqqqqqqq", "x"))
+                .send()
+                .is(201)
         };
         let soon = expiring(&register, version, SOON);
         let first = create(&soon);
@@ -115,15 +165,24 @@ fn a_reply_that_is_sent_again_warns_of_the_token_as_it_is_now() {
         assert_eq!(again.header("idempotent-replayed"), Some("true"));
         assert_eq!(again.warnings(), first.warnings()[1..]);
         let again = create(&soon);
-        assert_eq!((again.header("idempotent-replayed"), again.warnings()), (Some("true"), first.warnings()));
+        assert_eq!(
+            (again.header("idempotent-replayed"), again.warnings()),
+            (Some("true"), first.warnings())
+        );
     }
 }
 
 #[test]
 fn too_many_requests_are_answered_with_the_warning_too() {
     for version in SERVED {
-        let allowance = RateLimit { requests: NonZeroU32::new(1).unwrap(), window: WINDOW };
-        let register = Register::with(Setup { admission: Admission::within(Some(allowance)), ..Setup::default() });
+        let allowance = RateLimit {
+            requests: NonZeroU32::new(1).unwrap(),
+            window: WINDOW,
+        };
+        let register = Register::with(Setup {
+            admission: Admission::within(Some(allowance)),
+            ..Setup::default()
+        });
         let api = expiring(&register, version, SOON);
         warns(&api.get("/info").is(200));
         warns(&api.get("/info").is(429));
@@ -156,9 +215,16 @@ fn the_document_names_the_warning_on_every_reply_but_that_without_a_token() {
         let document = Contract::of(&version.label.to_string()).unwrap().document();
         for endpoint in version.endpoints.all() {
             let methods = document["paths"][endpoint.path()].as_object().unwrap();
-            for replies in methods.values().filter_map(|method| method["responses"].as_object()) {
+            for replies in methods
+                .values()
+                .filter_map(|method| method["responses"].as_object())
+            {
                 for (status, reply) in replies {
-                    assert_eq!(reply["headers"]["Warning"].is_object(), status != "401", "{endpoint} {status}");
+                    assert_eq!(
+                        reply["headers"]["Warning"].is_object(),
+                        status != "401",
+                        "{endpoint} {status}"
+                    );
                 }
             }
         }

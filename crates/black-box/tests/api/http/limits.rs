@@ -1,5 +1,5 @@
-//! How often a client may ask, and what it is told when it asks too often or when the register is busy (contract,
-//! sections 7 and 8).
+//! How often a client may ask, and what it is told when it asks too often or when the register is
+//! busy (contract, sections 7 and 8).
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Barrier, mpsc};
@@ -19,12 +19,19 @@ use crate::api::support::{Api, Register, Response, Setup};
 
 /// So long that nothing comes back while a test runs.
 const WINDOW: Duration = Duration::from_secs(86_400);
-/// Requests without a valid token that are answered as such before their address is told that there were too many.
+/// Requests without a valid token that are answered as such before their address is told that there
+/// were too many.
 const STRANGERS: usize = 60;
 
 fn register_with(requests: u32) -> Register {
-    let allowance = RateLimit { requests: NonZeroU32::new(requests).unwrap(), window: WINDOW };
-    Register::with(Setup { admission: Admission::within(Some(allowance)), ..Setup::default() })
+    let allowance = RateLimit {
+        requests: NonZeroU32::new(requests).unwrap(),
+        window: WINDOW,
+    };
+    Register::with(Setup {
+        admission: Admission::within(Some(allowance)),
+        ..Setup::default()
+    })
 }
 
 fn every_version_with(requests: u32, scenario: impl Fn(&Api<'_>)) {
@@ -42,21 +49,43 @@ fn token_has_a_rate_limit_and_gets_its_remaining_quota() {
     every_version_with(3, |api| {
         for left in [2, 1, 0] {
             let reply = info(api).is(200);
-            assert_eq!(reply.header("ratelimit-policy"), Some("\"token\";q=3;w=86400"));
+            assert_eq!(
+                reply.header("ratelimit-policy"),
+                Some("\"token\";q=3;w=86400")
+            );
             let limit = reply.header("ratelimit").unwrap();
-            assert!(limit.starts_with(&format!("\"token\";r={left};t=")), "{limit}");
+            assert!(
+                limit.starts_with(&format!("\"token\";r={left};t=")),
+                "{limit}"
+            );
         }
         let refused = info(api);
-        assert!(refused.error(429, "TooManyRequests").contains("with this token"));
+        assert!(
+            refused
+                .error(429, "TooManyRequests")
+                .contains("with this token")
+        );
         let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
         assert!((28_000..=28_800).contains(&wait), "{wait}");
-        assert_eq!(refused.header("ratelimit-policy"), Some("\"token\";q=3;w=86400"));
-        let all_back = refused.header("ratelimit").and_then(|limit| limit.strip_prefix("\"token\";r=0;t="));
-        let all_back: u64 = all_back.unwrap_or_else(|| panic!("{refused:?}")).parse().unwrap();
+        assert_eq!(
+            refused.header("ratelimit-policy"),
+            Some("\"token\";q=3;w=86400")
+        );
+        let all_back = refused
+            .header("ratelimit")
+            .and_then(|limit| limit.strip_prefix("\"token\";r=0;t="));
+        let all_back: u64 = all_back
+            .unwrap_or_else(|| panic!("{refused:?}"))
+            .parse()
+            .unwrap();
         assert!((85_000..=86_400).contains(&all_back), "{all_back}");
         // Whatever is asked, and whether or not it is right.
-        api.send("POST", "/trainees", api.example()).error(429, "TooManyRequests");
-        api.request("POST", "/trainees").bytes("{").send().error(429, "TooManyRequests");
+        api.send("POST", "/trainees", api.example())
+            .error(429, "TooManyRequests");
+        api.request("POST", "/trainees")
+            .bytes("{")
+            .send()
+            .error(429, "TooManyRequests");
         // Another token, of this or of another provider, has an allowance of its own.
         info(&api.register.other_provider(api.version)).is(200);
     });
@@ -66,9 +95,21 @@ fn token_has_a_rate_limit_and_gets_its_remaining_quota() {
 fn errors_count_and_report_the_remaining_quota() {
     every_version_with(3, |api| {
         let missing = api.get("/trainees/none").is(404);
-        assert!(missing.header("ratelimit").unwrap().starts_with("\"token\";r=2;"));
-        let wrong = api.send("POST", "/trainees", api.example().with_key("email", 1)).is(422);
-        assert!(wrong.header("ratelimit").unwrap().starts_with("\"token\";r=1;"));
+        assert!(
+            missing
+                .header("ratelimit")
+                .unwrap()
+                .starts_with("\"token\";r=2;")
+        );
+        let wrong = api
+            .send("POST", "/trainees", api.example().with_key("email", 1))
+            .is(422);
+        assert!(
+            wrong
+                .header("ratelimit")
+                .unwrap()
+                .starts_with("\"token\";r=1;")
+        );
     });
 }
 
@@ -77,7 +118,10 @@ fn without_a_limit_no_quota_is_reported() {
     let register = Register::start();
     for version in SERVED {
         let reply = info(&register.api(version)).is(200);
-        assert_eq!((reply.header("ratelimit"), reply.header("ratelimit-policy")), (None, None));
+        assert_eq!(
+            (reply.header("ratelimit"), reply.header("ratelimit-policy")),
+            (None, None)
+        );
     }
 }
 
@@ -89,17 +133,31 @@ fn stranger<'a>(register: &'a Register, version: &'static ApiVersion, number: us
 fn address_with_many_wrong_tokens_is_refused_and_a_provider_there_is_not() {
     for version in SERVED {
         let register = Register::start();
-        let refusals: Vec<Response> =
-            (0..STRANGERS + 10).map(|number| info(&stranger(&register, version, number))).collect();
-        assert!(refusals.iter().all(|refusal| [401, 429].contains(&refusal.status)));
+        let refusals: Vec<Response> = (0..STRANGERS + 10)
+            .map(|number| info(&stranger(&register, version, number)))
+            .collect();
+        assert!(
+            refusals
+                .iter()
+                .all(|refusal| [401, 429].contains(&refusal.status))
+        );
         let last = refusals.last().unwrap();
-        assert!(last.error(429, "TooManyRequests").contains("from this address"));
+        assert!(
+            last.error(429, "TooManyRequests")
+                .contains("from this address")
+        );
         assert!(last.header("retry-after").is_some());
-        assert_eq!(last.header("ratelimit-policy"), Some("\"address\";q=60;w=60"));
+        assert_eq!(
+            last.header("ratelimit-policy"),
+            Some("\"address\";q=60;w=60")
+        );
         let limit = last.header("ratelimit").unwrap();
         assert!(limit.starts_with("\"address\";r=0;t="), "{limit}");
         // No header, another scheme and another environment count in the same way.
-        register.request("GET", &format!("/api/{}/info", version.label)).send().is(429);
+        register
+            .request("GET", &format!("/api/{}/info", version.label))
+            .send()
+            .is(429);
         // A token that was never seen here before is as good as one that was.
         info(&register.other_provider(version)).is(200);
         let api = register.api(version);
@@ -110,11 +168,31 @@ fn address_with_many_wrong_tokens_is_refused_and_a_provider_there_is_not() {
 #[test]
 fn pages_report_the_remaining_quota_of_an_address() {
     let register = Register::start();
-    let form = || register.request("POST", "/docs/migrate").bytes("from=x").page();
-    let refused = (0..2 * STRANGERS).map(|_| form()).find(|page| page.status == 429).unwrap();
-    assert_eq!(refused.header("ratelimit-policy"), Some("\"address\";q=60;w=60"));
-    assert!(refused.header("ratelimit").unwrap().starts_with("\"address\";r=0;t="));
-    assert!(refused.header("retry-after").is_some_and(|seconds| seconds.parse::<u64>().is_ok()));
+    let form = || {
+        register
+            .request("POST", "/docs/migrate")
+            .bytes("from=x")
+            .page()
+    };
+    let refused = (0..2 * STRANGERS)
+        .map(|_| form())
+        .find(|page| page.status == 429)
+        .unwrap();
+    assert_eq!(
+        refused.header("ratelimit-policy"),
+        Some("\"address\";q=60;w=60")
+    );
+    assert!(
+        refused
+            .header("ratelimit")
+            .unwrap()
+            .starts_with("\"address\";r=0;t=")
+    );
+    assert!(
+        refused
+            .header("retry-after")
+            .is_some_and(|seconds| seconds.parse::<u64>().is_ok())
+    );
     assert!(refused.text.contains("too many requests"));
     register.request("GET", "/docs/migrate").page().is(200);
 }
@@ -125,21 +203,39 @@ type ForwardedAddress = fn(usize) -> String;
 #[test]
 fn clients_behind_a_trusted_proxy_are_counted_each_by_its_own_address() {
     let proxies = "127.0.0.0/8".parse().unwrap();
-    let register = Register::with(Setup { proxies, ..Setup::default() });
+    let register = Register::with(Setup {
+        proxies,
+        ..Setup::default()
+    });
     let label = SERVED[0].label;
     let info = |header: &str, address: &str| {
-        register.request("GET", &format!("/api/{label}/info")).header(header, address).send().status
+        register
+            .request("GET", &format!("/api/{label}/info"))
+            .header(header, address)
+            .send()
+            .status
     };
-    // Neither what a client claims to come after, nor another host of the same network of IPv6, is another client.
+    // Neither what a client claims to come after, nor another host of the same network of IPv6, is
+    // another client.
     let clients: [(&str, ForwardedAddress); 4] = [
         ("X-Forwarded-For", |_| "198.51.100.1".to_owned()),
-        ("X-Forwarded-For", |number| format!("203.0.113.{number}, 198.51.100.2")),
-        ("Forwarded", |number| format!("for=198.51.100.3;host=example-{number}")),
-        ("Forwarded", |number| format!("for=\"[2001:db8:1::{number:x}]:4711\"")),
+        ("X-Forwarded-For", |number| {
+            format!("203.0.113.{number}, 198.51.100.2")
+        }),
+        ("Forwarded", |number| {
+            format!("for=198.51.100.3;host=example-{number}")
+        }),
+        ("Forwarded", |number| {
+            format!("for=\"[2001:db8:1::{number:x}]:4711\"")
+        }),
     ];
     for (header, address) in clients {
         assert_eq!(info(header, &address(0)), 401, "{}", address(0));
-        assert!((1..2 * STRANGERS).any(|number| info(header, &address(number)) == 429), "{}", address(0));
+        assert!(
+            (1..2 * STRANGERS).any(|number| info(header, &address(number)) == 429),
+            "{}",
+            address(0)
+        );
     }
     assert_eq!(info("X-Forwarded-For", "198.51.100.4"), 401);
 }
@@ -150,25 +246,53 @@ fn a_forwarded_address_is_not_believed_of_anybody_else() {
     let label = SERVED[0].label;
     let info = |number: usize| {
         let address = format!("198.51.100.{number}");
-        let request = register.request("GET", &format!("/api/{label}/info")).header("X-Forwarded-For", &address);
-        request.header("Forwarded", &format!("for={address}")).send().status
+        let request = register
+            .request("GET", &format!("/api/{label}/info"))
+            .header("X-Forwarded-For", &address);
+        request
+            .header("Forwarded", &format!("for={address}"))
+            .send()
+            .status
     };
     assert!((0..2 * STRANGERS).any(|number| info(number) == 429));
 }
 
 #[test]
 fn no_page_shows_a_forwarded_host() {
-    let forged = [("Forwarded", "for=1.2.3.4;host=forged.example;proto=https"), ("X-Forwarded-Host", "forged.example")];
+    let forged = [
+        ("Forwarded", "for=1.2.3.4;host=forged.example;proto=https"),
+        ("X-Forwarded-Host", "forged.example"),
+    ];
     for (proxies, is_trusted) in [("", false), ("127.0.0.1", true)] {
-        let register = Register::with(Setup { proxies: proxies.parse().unwrap(), ..Setup::default() });
+        let register = Register::with(Setup {
+            proxies: proxies.parse().unwrap(),
+            ..Setup::default()
+        });
         for (header, value) in forged {
-            for path in ["/docs", "/api/versions", &format!("/docs/versions/{}", SERVED[0].label)] {
-                let page = register.request("GET", path).header(header, value).page().is(200);
-                assert!(!page.text.contains("forged.example"), "{path}: {}", page.text);
+            for path in [
+                "/docs",
+                "/api/versions",
+                &format!("/docs/versions/{}", SERVED[0].label),
+            ] {
+                let page = register
+                    .request("GET", path)
+                    .header(header, value)
+                    .page()
+                    .is(200);
+                assert!(
+                    !page.text.contains("forged.example"),
+                    "{path}: {}",
+                    page.text
+                );
             }
         }
-        // The example of a request has the scheme by which the client came, where that is to be believed.
-        let page = register.request("GET", "/docs").header("X-Forwarded-Proto", "https").page().is(200);
+        // The example of a request has the scheme by which the client came, where that is to be
+        // believed.
+        let page = register
+            .request("GET", "/docs")
+            .header("X-Forwarded-Proto", "https")
+            .page()
+            .is(200);
         assert_eq!(page.text.contains("curl -i https://127.0.0.1:"), is_trusted);
         assert_eq!(page.text.contains("curl -i http://127.0.0.1:"), !is_trusted);
     }
@@ -182,7 +306,10 @@ fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
     const CROWD: usize = 100;
     /// Look-ups that stand in the queue at once.
     const LOOK_UPS: usize = 3;
-    let register = Register::with(Setup { queue: QUEUE, ..Setup::default() });
+    let register = Register::with(Setup {
+        queue: QUEUE,
+        ..Setup::default()
+    });
     let api = register.api(SERVED[0]);
     // The token is known after this, and its use today written down.
     api.create(api.example());
@@ -206,11 +333,16 @@ fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
         let (answered, replies) = mpsc::channel();
         for number in 0..CROWD {
             let (answered, register) = (answered.clone(), &register);
-            scope.spawn(move || answered.send(info(&stranger(register, SERVED[0], number)).status).unwrap());
+            scope.spawn(move || {
+                answered
+                    .send(info(&stranger(register, SERVED[0], number)).status)
+                    .unwrap()
+            });
         }
         // All are answered but those that stand in the queue.
-        let told: Vec<u16> =
-            (0..CROWD - LOOK_UPS).map_while(|_| replies.recv_timeout(Duration::from_secs(20)).ok()).collect();
+        let told: Vec<u16> = (0..CROWD - LOOK_UPS)
+            .map_while(|_| replies.recv_timeout(Duration::from_secs(20)).ok())
+            .collect();
         let in_queue = length();
         let (answered, reply) = mpsc::channel();
         scope.spawn({
@@ -224,7 +356,10 @@ fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
         release.wait();
         assert_eq!(refused.unwrap_or_else(|| reply.recv().unwrap()), 200);
         assert_eq!((told.len(), in_queue), (CROWD - LOOK_UPS, LOOK_UPS));
-        assert!(told.iter().all(|status| [429, 503].contains(status)), "{told:?}");
+        assert!(
+            told.iter().all(|status| [429, 503].contains(status)),
+            "{told:?}"
+        );
         assert!((0..LOOK_UPS).all(|_| [401, 429].contains(&replies.recv().unwrap())));
     });
     // A valid token that was not seen before gets in from the address of the crowd.
@@ -233,12 +368,20 @@ fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
 
 #[test]
 fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
-    let register = Register::with(Setup { queue: 1, ..Setup::default() });
+    let register = Register::with(Setup {
+        queue: 1,
+        ..Setup::default()
+    });
     let api = register.api(SERVED[0]);
-    // What writes has also written down that the token is used today, so nothing else is on its way.
+    // What writes has also written down that the token is used today, so nothing else is on its
+    // way.
     api.create(api.example());
     // One writer on SQLite, or all connections to PostgreSQL.
-    let holders = if register.database().kind() == Kind::Sqlite { 1 } else { StoreOptions::default().readers };
+    let holders = if register.database().kind() == Kind::Sqlite {
+        1
+    } else {
+        StoreOptions::default().readers
+    };
     let (held, is_held) = mpsc::channel();
     let release = Arc::new(Barrier::new(holders as usize + 1));
     thread::scope(|scope| {
@@ -264,7 +407,10 @@ fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
             scope.spawn(move || answered.send(api.send("POST", "/trainees", body)).unwrap());
         }
         let refused = replies.recv().unwrap();
-        assert_eq!(refused.error(503, "ServiceUnavailable"), "the service is busy; send the request again");
+        assert_eq!(
+            refused.error(503, "ServiceUnavailable"),
+            "the service is busy; send the request again"
+        );
         assert_eq!(refused.header("retry-after"), Some("1"));
         release.wait();
         replies.recv().unwrap().is(201);

@@ -24,7 +24,11 @@ fn creating<'a>(api: &Api<'a>, body: impl Into<Vec<u8>>) -> Request<'a> {
 /// A body whose deepest array or object stands at this level.
 fn nested(levels: usize) -> String {
     let arrays = levels - 2;
-    format!(r#"{{"data":{{"colour":{}{}}}}}"#, "[".repeat(arrays), "]".repeat(arrays))
+    format!(
+        r#"{{"data":{{"colour":{}{}}}}}"#,
+        "[".repeat(arrays),
+        "]".repeat(arrays)
+    )
 }
 
 #[test]
@@ -49,7 +53,10 @@ fn a_body_is_json_by_any_of_its_names_and_without_a_name() {
             None,
         ];
         for (number, media_type) in media_types.into_iter().enumerate() {
-            let body: Value = api.example().with(F::last_name, format!("Person {number}")).into();
+            let body: Value = api
+                .example()
+                .with(F::last_name, format!("Person {number}"))
+                .into();
             let request = creating(api, body.to_string());
             let request = match media_type {
                 Some(media_type) => request.header("Content-Type", media_type),
@@ -72,9 +79,14 @@ fn a_body_that_is_said_to_be_something_else_is_refused_with_the_header_to_send()
             "application/jsonp",
             "json",
         ] {
-            let reply = creating(api, body.clone()).header("Content-Type", media_type).send();
+            let reply = creating(api, body.clone())
+                .header("Content-Type", media_type)
+                .send();
             let message = reply.error(415, "UnsupportedMediaType");
-            assert!(message.contains("Content-Type: application/json"), "{message}");
+            assert!(
+                message.contains("Content-Type: application/json"),
+                "{message}"
+            );
         }
         api.create(api.example());
     });
@@ -105,7 +117,12 @@ fn a_body_that_is_no_json_is_refused() {
         ] {
             for body in bodies {
                 let reply = api.request(method, &path).bytes(body).send();
-                assert_eq!(reply.status, 400, "{method} {}", String::from_utf8_lossy(body));
+                assert_eq!(
+                    reply.status,
+                    400,
+                    "{method} {}",
+                    String::from_utf8_lossy(body)
+                );
                 reply.error(400, "BadRequest");
             }
         }
@@ -139,7 +156,9 @@ fn values_in_nested_records_count_towards_the_levels() {
                     format!(r#"{{"data":{{"{list}":[{{"{key}":{value}}}]}}}}"#)
                 };
                 assert_eq!(creating(api, body(MAX_DEPTH)).send().status, 422);
-                creating(api, body(MAX_DEPTH + 1)).send().error(400, "BadRequest");
+                creating(api, body(MAX_DEPTH + 1))
+                    .send()
+                    .error(400, "BadRequest");
             }
         }
     });
@@ -150,7 +169,8 @@ fn a_key_that_stands_twice_is_refused() {
     every_version(|api| {
         let created = api.create(api.example());
         let send = |body: &str| api.request("PATCH", &created.path()).bytes(body).send();
-        send(r#"{"data":{"email":"a@b.cd","last_name":"A","email":"c@d.ef"}}"#).problems(&["email"]);
+        send(r#"{"data":{"email":"a@b.cd","last_name":"A","email":"c@d.ef"}}"#)
+            .problems(&["email"]);
         send(r#"{"data":{"colour":1,"email":"a@b.cd","colour":2}}"#).problems(&["colour"]);
         send(r#"{"data":{"email":"a@b.cd"},"data":{"last_name":"A"}}"#).problems(&["data"]);
         assert_eq!(api.read(created.id()).data, created.data);
@@ -162,14 +182,30 @@ fn a_key_that_stands_many_times_is_one_problem() {
     every_version(|api| {
         let created = api.create(api.example());
         let served = versions::all().find(api.version.label).unwrap();
-        let others = served.other_names.trainee.refused.iter().map(|(name, _)| *name);
+        let others = served
+            .other_names
+            .trainee
+            .refused
+            .iter()
+            .map(|(name, _)| *name);
         for key in ["email", "colour", "state"].into_iter().chain(others) {
             let pairs = vec![format!("\"{key}\":7"); 20_000].join(",");
-            let reply = api.request("PATCH", &created.path()).bytes(format!("{{\"data\":{{{pairs}}}}}")).send().is(422);
-            assert!(reply.errors().len() <= 3, "{key}: {} problems", reply.errors().len());
+            let reply = api
+                .request("PATCH", &created.path())
+                .bytes(format!("{{\"data\":{{{pairs}}}}}"))
+                .send()
+                .is(422);
+            assert!(
+                reply.errors().len() <= 3,
+                "{key}: {} problems",
+                reply.errors().len()
+            );
         }
         let pairs = vec![r#""data":{"email":"a@b.cd"}"#; 20_000].join(",");
-        api.request("PATCH", &created.path()).bytes(format!("{{{pairs}}}")).send().problems(&["data"]);
+        api.request("PATCH", &created.path())
+            .bytes(format!("{{{pairs}}}"))
+            .send()
+            .problems(&["data"]);
         assert_eq!(api.read(created.id()).data, created.data);
     });
 }
@@ -180,12 +216,14 @@ fn control_characters_are_refused_in_text() {
         let created = api.create(api.example());
         for text in ["a\0b", "a\u{1}b", "a\u{7f}b", "a\u{85}b"] {
             let body = json!({ "data": { "first_names": text } });
-            api.send("PATCH", &created.path(), body).problems(&["first_names"]);
+            api.send("PATCH", &created.path(), body)
+                .problems(&["first_names"]);
         }
         if can_set(api.version, F::previous_last_name) {
             let broken = Body::new(api.version).with(F::previous_last_name, "a\tb\r\nc");
             let reply = api.send("PATCH", &created.path(), broken).is(200);
-            api.shown(&reply).has(&[(F::previous_last_name, json!("a\tb\r\nc"))]);
+            api.shown(&reply)
+                .has(&[(F::previous_last_name, json!("a\tb\r\nc"))]);
         }
     });
 }
@@ -202,7 +240,11 @@ fn a_value_of_the_wrong_type_is_refused_in_every_field() {
                 let body = format!(r#"{{"data":{{"{}":{value}}}}}"#, input.name);
                 let reply = api.request("PATCH", &created.path()).bytes(body).send();
                 let message = reply.problems(&[input.name])[0];
-                assert!(message.contains("invalid"), "{} {value}: {message}", input.field.info().name);
+                assert!(
+                    message.contains("invalid"),
+                    "{} {value}: {message}",
+                    input.field.info().name
+                );
             }
         }
         assert_eq!(api.read(created.id()).data, created.data);
@@ -214,8 +256,14 @@ fn a_nested_list_is_an_array_of_at_most_100_objects() {
     every_version(|api| {
         let name = |list| api.version.inputs.trainee.name_of(list).unwrap();
         for list in [F::placements, F::degrees] {
-            for wrong in [json!({}), json!("text"), json!(7), json!(vec![json!({ "name": "x" }); 101])] {
-                api.send("POST", "/trainees", api.example().with(list, wrong)).problems(&[name(list)]);
+            for wrong in [
+                json!({}),
+                json!("text"),
+                json!(7),
+                json!(vec![json!({ "name": "x" }); 101]),
+            ] {
+                api.send("POST", "/trainees", api.example().with(list, wrong))
+                    .problems(&[name(list)]);
             }
             let reply = api.send("POST", "/trainees", api.example().with(list, json!([7])));
             reply.problems(&[format!("{} 1", name(list)).as_str()]);

@@ -16,8 +16,18 @@ fn allowed(reply: &Response) -> BTreeSet<&str> {
 #[test]
 fn an_unknown_path_is_not_found_with_or_without_a_token() {
     every_version(|api| {
-        for path in ["", "/", "/nothing", "/trainees/x/nothing", "/trainees/x/y/z/a/b", "/INFO"] {
-            for request in [api.request("GET", path), api.request("POST", path).without("Authorization")] {
+        for path in [
+            "",
+            "/",
+            "/nothing",
+            "/trainees/x/nothing",
+            "/trainees/x/y/z/a/b",
+            "/INFO",
+        ] {
+            for request in [
+                api.request("GET", path),
+                api.request("POST", path).without("Authorization"),
+            ] {
                 request.send().error(404, "NotFound");
             }
         }
@@ -28,17 +38,41 @@ fn an_unknown_path_is_not_found_with_or_without_a_token() {
 fn a_version_that_never_was_is_not_found_and_those_that_are_served_are_listed() {
     let register = Register::start();
     let newest = SERVED.iter().map(|version| version.label).max().unwrap();
-    let labels: Vec<String> = SERVED.iter().map(|version| version.label.to_string()).collect();
-    let unknown = |text: &str| format!("no version is called {text}; there are {}", labels.join(", "));
+    let labels: Vec<String> = SERVED
+        .iter()
+        .map(|version| version.label.to_string())
+        .collect();
+    let unknown = |text: &str| {
+        format!(
+            "no version is called {text}; there are {}",
+            labels.join(", ")
+        )
+    };
     let (never, year) = (Label::release(1999, 7), newest.year);
     for (method, path, message) in [
         ("GET", format!("/api/{never}"), unknown(&never.to_string())),
-        ("POST", format!("/api/{never}/anything/at/all"), unknown(&never.to_string())),
+        (
+            "POST",
+            format!("/api/{never}/anything/at/all"),
+            unknown(&never.to_string()),
+        ),
         ("GET", "/api/v1".to_owned(), unknown("v1")),
         ("GET", "/api/latest/trainees".to_owned(), unknown("latest")),
-        ("GET", format!("/api/v{year}"), unknown(&format!("v{year}")) + &format!("; did you mean /api/{newest}/info?")),
-        ("GET", "/api".to_owned(), "not found; did you mean /api/versions?".to_owned()),
-        ("GET", "/api/trainees".to_owned(), format!("not found; did you mean /api/{newest}/trainees?")),
+        (
+            "GET",
+            format!("/api/v{year}"),
+            unknown(&format!("v{year}")) + &format!("; did you mean /api/{newest}/info?"),
+        ),
+        (
+            "GET",
+            "/api".to_owned(),
+            "not found; did you mean /api/versions?".to_owned(),
+        ),
+        (
+            "GET",
+            "/api/trainees".to_owned(),
+            format!("not found; did you mean /api/{newest}/trainees?"),
+        ),
         ("GET", "/nothing".to_owned(), "not found".to_owned()),
     ] {
         let reply = register.request(method, &path).send();
@@ -49,16 +83,31 @@ fn a_version_that_never_was_is_not_found_and_those_that_are_served_are_listed() 
 #[test]
 fn an_unknown_trainee_and_one_of_another_provider_look_the_same() {
     every_version(|api| {
-        let theirs = api.register.other_provider(api.version).create(api.example());
+        let theirs = api
+            .register
+            .other_provider(api.version)
+            .create(api.example());
         let upside_down = theirs.id().chars().map(swap_case).collect();
-        let unknown = ["3xampleTra1neeWh01sNotTh".to_owned(), "x".to_owned(), "%00".to_owned(), upside_down];
-        for (method, below) in [("GET", ""), ("PUT", ""), ("PATCH", ""), ("POST", "/withdraw")] {
+        let unknown = [
+            "3xampleTra1neeWh01sNotTh".to_owned(),
+            "x".to_owned(),
+            "%00".to_owned(),
+            upside_down,
+        ];
+        for (method, below) in [
+            ("GET", ""),
+            ("PUT", ""),
+            ("PATCH", ""),
+            ("POST", "/withdraw"),
+        ] {
             let ask = |id: &str| {
                 let request = api.request(method, &format!("/trainees/{id}{below}"));
                 if method == "GET" {
                     request.send()
                 } else {
-                    request.json(json!({ "data": { "email": "a@b.cd" } })).send()
+                    request
+                        .json(json!({ "data": { "email": "a@b.cd" } }))
+                        .send()
                 }
             };
             let hidden = ask(theirs.id());
@@ -71,7 +120,11 @@ fn an_unknown_trainee_and_one_of_another_provider_look_the_same() {
 }
 
 fn swap_case(c: char) -> char {
-    if c.is_ascii_lowercase() { c.to_ascii_uppercase() } else { c.to_ascii_lowercase() }
+    if c.is_ascii_lowercase() {
+        c.to_ascii_uppercase()
+    } else {
+        c.to_ascii_lowercase()
+    }
 }
 
 #[test]
@@ -80,7 +133,8 @@ fn identifiers_are_compared_exactly() {
         let created = api.create(api.example());
         let upside_down: String = created.id().chars().map(swap_case).collect();
         assert_ne!(created.id(), upside_down);
-        api.get(&format!("/trainees/{upside_down}")).error(404, "NotFound");
+        api.get(&format!("/trainees/{upside_down}"))
+            .error(404, "NotFound");
     });
 }
 
@@ -90,12 +144,31 @@ fn a_method_that_the_path_does_not_have_is_answered_with_those_it_has() {
         let created = api.create(api.example());
         for (path, method, has) in [
             ("/info".to_owned(), "POST", vec!["GET", "HEAD", "OPTIONS"]),
-            (created.path(), "DELETE", vec!["GET", "HEAD", "PUT", "PATCH", "OPTIONS"]),
-            (created.path(), "POST", vec!["GET", "HEAD", "PUT", "PATCH", "OPTIONS"]),
-            ("/trainees".to_owned(), "PUT", vec!["GET", "HEAD", "POST", "OPTIONS"]),
-            (format!("{}/withdraw", created.path()), "GET", vec!["POST", "OPTIONS"]),
+            (
+                created.path(),
+                "DELETE",
+                vec!["GET", "HEAD", "PUT", "PATCH", "OPTIONS"],
+            ),
+            (
+                created.path(),
+                "POST",
+                vec!["GET", "HEAD", "PUT", "PATCH", "OPTIONS"],
+            ),
+            (
+                "/trainees".to_owned(),
+                "PUT",
+                vec!["GET", "HEAD", "POST", "OPTIONS"],
+            ),
+            (
+                format!("{}/withdraw", created.path()),
+                "GET",
+                vec!["POST", "OPTIONS"],
+            ),
         ] {
-            for request in [api.request(method, &path), api.request(method, &path).without("Authorization")] {
+            for request in [
+                api.request(method, &path),
+                api.request(method, &path).without("Authorization"),
+            ] {
                 let reply = request.send();
                 reply.error(405, "MethodNotAllowed");
                 assert_eq!(allowed(&reply), has.iter().copied().collect(), "{path}");
@@ -109,12 +182,23 @@ fn a_method_that_the_path_does_not_have_is_answered_with_those_it_has() {
 fn head_is_get_without_a_body() {
     every_version(|api| {
         let created = api.create(api.example());
-        for (path, status) in [("/info", 200), (created.path().as_str(), 200), ("/trainees/x", 404)] {
+        for (path, status) in [
+            ("/info", 200),
+            (created.path().as_str(), 200),
+            ("/trainees/x", 404),
+        ] {
             let get = api.get(path).is(status);
             let head = api.request("HEAD", path).send().is(status);
-            assert_eq!(head.header("content-length"), get.header("content-length"), "{path}");
+            assert_eq!(
+                head.header("content-length"),
+                get.header("content-length"),
+                "{path}"
+            );
         }
-        api.request("HEAD", "/info").without("Authorization").send().is(401);
+        api.request("HEAD", "/info")
+            .without("Authorization")
+            .send()
+            .is(401);
     });
 }
 
@@ -127,13 +211,21 @@ fn a_request_id_of_the_clients_is_repeated_when_it_is_well_formed() {
                 let reply = api.request("GET", path).header("X-Request-Id", id).send();
                 assert_eq!(reply.header("x-request-id"), Some(id));
             }
-            let refused =
-                api.request("GET", "/info").without("Authorization").header("X-Request-Id", id).send().is(401);
+            let refused = api
+                .request("GET", "/info")
+                .without("Authorization")
+                .header("X-Request-Id", id)
+                .send()
+                .is(401);
             assert_eq!(refused.header("x-request-id"), Some(id));
         }
         let too_long = "r".repeat(65);
         for id in ["", "two words", "a\"b", too_long.as_str()] {
-            let reply = api.request("GET", "/info").header("X-Request-Id", id).send().is(200);
+            let reply = api
+                .request("GET", "/info")
+                .header("X-Request-Id", id)
+                .send()
+                .is(200);
             let own = reply.header("x-request-id").unwrap();
             assert!(own != id && !own.is_empty(), "{own}");
         }
@@ -146,6 +238,11 @@ fn a_request_id_of_the_clients_is_repeated_when_it_is_well_formed() {
 fn a_query_does_not_change_what_a_path_means() {
     every_version(|api| {
         let created = api.create(api.example().with(F::middle_names, "Maria"));
-        assert_eq!(*api.get(&format!("{}?access_token=1&x=%", created.path())).is(200).data(), created.data);
+        assert_eq!(
+            *api.get(&format!("{}?access_token=1&x=%", created.path()))
+                .is(200)
+                .data(),
+            created.data
+        );
     });
 }

@@ -14,10 +14,18 @@ fn too_long() -> Vec<u8> {
 fn a_missing_token_comes_before_everything_about_the_body_and_the_record() {
     every_version(|api| {
         let created = api.create(api.example());
-        for (method, path) in [("POST", "/trainees"), ("PUT", created.path().as_str()), ("PUT", "/trainees/x")] {
+        for (method, path) in [
+            ("POST", "/trainees"),
+            ("PUT", created.path().as_str()),
+            ("PUT", "/trainees/x"),
+        ] {
             let ask = || api.request(method, path).without("Authorization");
             ask().bytes(too_long()).send().is(401);
-            ask().bytes("{}").header("Content-Type", "text/plain").send().is(401);
+            ask()
+                .bytes("{}")
+                .header("Content-Type", "text/plain")
+                .send()
+                .is(401);
             ask().bytes("{").send().is(401);
             ask().json(json!({})).send().is(401);
             ask().json(api.example()).send().is(401);
@@ -29,9 +37,16 @@ fn a_missing_token_comes_before_everything_about_the_body_and_the_record() {
 fn an_unknown_token_comes_before_everything_about_the_body_too() {
     every_version(|api| {
         let stranger = format!("Bearer sandbox_{}", "0".repeat(64));
-        let ask = || api.request("POST", "/trainees").header("Authorization", &stranger);
+        let ask = || {
+            api.request("POST", "/trainees")
+                .header("Authorization", &stranger)
+        };
         ask().bytes(too_long()).send().is(401);
-        ask().bytes("{}").header("Content-Type", "text/plain").send().is(401);
+        ask()
+            .bytes("{}")
+            .header("Content-Type", "text/plain")
+            .send()
+            .is(401);
         ask().bytes("{").send().is(401);
     });
 }
@@ -39,7 +54,12 @@ fn an_unknown_token_comes_before_everything_about_the_body_too() {
 #[test]
 fn a_path_or_method_that_is_not_there_comes_before_the_token() {
     every_version(|api| {
-        let ask = |method, path| api.request(method, path).without("Authorization").bytes("{").send();
+        let ask = |method, path| {
+            api.request(method, path)
+                .without("Authorization")
+                .bytes("{")
+                .send()
+        };
         ask("POST", "/nothing").error(404, "NotFound");
         ask("DELETE", "/info").error(405, "MethodNotAllowed");
     });
@@ -48,10 +68,18 @@ fn a_path_or_method_that_is_not_there_comes_before_the_token() {
 #[test]
 fn a_body_that_cannot_be_read_comes_before_a_trainee_who_is_not_there() {
     every_version(|api| {
-        for (method, path) in [("PUT", "/trainees/x"), ("PATCH", "/trainees/x"), ("POST", "/trainees/x/withdraw")] {
+        for (method, path) in [
+            ("PUT", "/trainees/x"),
+            ("PATCH", "/trainees/x"),
+            ("POST", "/trainees/x/withdraw"),
+        ] {
             let ask = || api.request(method, path);
             ask().bytes(too_long()).send().error(413, "PayloadTooLarge");
-            ask().bytes("{}").header("Content-Type", "text/plain").send().error(415, "UnsupportedMediaType");
+            ask()
+                .bytes("{}")
+                .header("Content-Type", "text/plain")
+                .send()
+                .error(415, "UnsupportedMediaType");
             ask().bytes("{").send().error(400, "BadRequest");
         }
     });
@@ -60,9 +88,18 @@ fn a_body_that_cannot_be_read_comes_before_a_trainee_who_is_not_there() {
 #[test]
 fn a_trainee_who_is_not_there_comes_before_what_is_wrong_with_the_content() {
     every_version(|api| {
-        for (method, path) in [("PUT", "/trainees/x"), ("PATCH", "/trainees/x"), ("POST", "/trainees/x/withdraw")] {
+        for (method, path) in [
+            ("PUT", "/trainees/x"),
+            ("PATCH", "/trainees/x"),
+            ("POST", "/trainees/x/withdraw"),
+        ] {
             api.send(method, path, json!({})).error(404, "NotFound");
-            api.send(method, path, Body::new(api.version).with(F::email, "nothing")).error(404, "NotFound");
+            api.send(
+                method,
+                path,
+                Body::new(api.version).with(F::email, "nothing"),
+            )
+            .error(404, "NotFound");
         }
     });
 }
@@ -72,7 +109,8 @@ fn missing_data_comes_before_the_state_at_which_a_withdrawal_is_refused() {
     every_version(|api| {
         let created = api.create(api.example());
         api.withdraw(created.id());
-        api.send("POST", &format!("{}/withdraw", created.path()), json!({})).problems(&["data"]);
+        api.send("POST", &format!("{}/withdraw", created.path()), json!({}))
+            .problems(&["data"]);
     });
 }
 
@@ -87,7 +125,12 @@ fn a_refusal_to_change_a_finished_record_comes_before_missing_data() {
             if closed {
                 reply.transition("state");
             } else {
-                assert!(reply.errors().iter().all(|(error, _)| *error == "UnprocessableEntity"));
+                assert!(
+                    reply
+                        .errors()
+                        .iter()
+                        .all(|(error, _)| *error == "UnprocessableEntity")
+                );
             }
         }
     });
@@ -97,7 +140,9 @@ fn a_refusal_to_change_a_finished_record_comes_before_missing_data() {
 fn what_is_wrong_with_the_content_comes_before_a_duplicate() {
     every_version(|api| {
         api.create(api.example());
-        api.send("POST", "/trainees", api.example().with(F::sex, "77")).problems(&["sex"]);
-        api.send("POST", "/trainees", api.example()).error(409, "Conflict");
+        api.send("POST", "/trainees", api.example().with(F::sex, "77"))
+            .problems(&["sex"]);
+        api.send("POST", "/trainees", api.example())
+            .error(409, "Conflict");
     });
 }

@@ -1,4 +1,5 @@
-//! Clients that change only what they have seen, and read only what they have not (contract, section 6.5).
+//! Clients that change only what they have seen, and read only what they have not (contract,
+//! section 6.5).
 
 use domain::{DegreeField, PlacementField, TraineeField as F};
 use serde_json::{Value, json};
@@ -21,7 +22,11 @@ fn tag_of(api: &Api<'_>, path: &str) -> String {
 fn send_if(api: &Api<'_>, tag: &str, method: &str, path: &str, body: impl Into<Value>) -> Response {
     let body = body.into();
     let request = api.request(method, path).header("If-Match", tag);
-    if body.is_null() { request.send() } else { request.json(body).send() }
+    if body.is_null() {
+        request.send()
+    } else {
+        request.json(body).send()
+    }
 }
 
 /// A trainee with the paths of the trainee, of a placement and of a degree of it.
@@ -50,15 +55,35 @@ fn what_a_client_has_already_is_not_sent_again() {
         for path in created(api) {
             let first = api.get(&path).is(200);
             let tag = first.header("etag").unwrap();
-            for sent in [tag.to_owned(), format!("{OTHER}, {tag}"), format!("W/{tag}"), "*".to_owned()] {
-                let again = api.request("GET", &path).header("If-None-Match", &sent).send().is(304);
+            for sent in [
+                tag.to_owned(),
+                format!("{OTHER}, {tag}"),
+                format!("W/{tag}"),
+                "*".to_owned(),
+            ] {
+                let again = api
+                    .request("GET", &path)
+                    .header("If-None-Match", &sent)
+                    .send()
+                    .is(304);
                 assert_eq!(again.header("etag"), Some(tag), "{sent}");
             }
             let gzip = compressed(tag);
-            let again = api.request("GET", &path).header("If-None-Match", &gzip).send().is(304);
+            let again = api
+                .request("GET", &path)
+                .header("If-None-Match", &gzip)
+                .send()
+                .is(304);
             assert_eq!(again.header("etag"), Some(&*gzip));
-            let other = api.request("GET", &path).header("If-None-Match", OTHER).send().is(200);
-            assert_eq!((other.header("etag"), &other.body), (Some(tag), &first.body));
+            let other = api
+                .request("GET", &path)
+                .header("If-None-Match", OTHER)
+                .send()
+                .is(200);
+            assert_eq!(
+                (other.header("etag"), &other.body),
+                (Some(tag), &first.body)
+            );
             let head = api.request("HEAD", &path).send().is(200);
             assert_eq!(head.header("etag"), Some(tag));
         }
@@ -71,22 +96,54 @@ fn a_reply_to_a_write_has_the_tag_of_the_record_that_it_shows() {
         let created = api.send("POST", "/trainees", api.example()).is(201);
         let path = api.shown(&created).path();
         assert_eq!(created.header("etag"), Some(&*tag_of(api, &path)));
-        let updated = api.send("PATCH", &path, Body::new(api.version).with(F::last_name, "Newname")).is(200);
+        let updated = api
+            .send(
+                "PATCH",
+                &path,
+                Body::new(api.version).with(F::last_name, "Newname"),
+            )
+            .is(200);
         assert_ne!(updated.header("etag"), created.header("etag"));
         assert_eq!(updated.header("etag"), Some(&*tag_of(api, &path)));
         let placement = json!({ "data": record::<domain::Placement>(api.version, &[(PlacementField::urn, "990003")]) });
-        let placed = api.send("POST", &format!("{path}/placements"), placement).is(201);
-        let placement = format!("{path}/placements/{}", placed.data()["placement_id"].as_str().unwrap());
+        let placed = api
+            .send("POST", &format!("{path}/placements"), placement)
+            .is(201);
+        let placement = format!(
+            "{path}/placements/{}",
+            placed.data()["placement_id"].as_str().unwrap()
+        );
         assert_eq!(placed.header("etag"), Some(&*tag_of(api, &placement)));
         // The reply is a list of one, and the degree is what can be changed next.
-        let degree = api.send("POST", &format!("{path}/degrees"), new_degree(api)).is(201);
-        let degree_path = format!("{path}/degrees/{}", degree.data()[0]["degree_id"].as_str().unwrap());
+        let degree = api
+            .send("POST", &format!("{path}/degrees"), new_degree(api))
+            .is(201);
+        let degree_path = format!(
+            "{path}/degrees/{}",
+            degree.data()[0]["degree_id"].as_str().unwrap()
+        );
         assert_eq!(degree.header("etag"), Some(&*tag_of(api, &degree_path)));
-        let grade = json!({ "data": record::<domain::Degree>(api.version, &[(DegreeField::grade, "01")]) });
-        send_if(api, degree.header("etag").unwrap(), "PATCH", &degree_path, grade).is(200);
+        let grade =
+            json!({ "data": record::<domain::Degree>(api.version, &[(DegreeField::grade, "01")]) });
+        send_if(
+            api,
+            degree.header("etag").unwrap(),
+            "PATCH",
+            &degree_path,
+            grade,
+        )
+        .is(200);
         // What is only tried out is no record yet.
-        let tried = api.request("POST", "/trainees").header("Prefer", "validate-only");
-        let tried = tried.json(api.example().with(F::last_name, "Other").with(F::email, "other@example.com")).send();
+        let tried = api
+            .request("POST", "/trainees")
+            .header("Prefer", "validate-only");
+        let tried = tried
+            .json(
+                api.example()
+                    .with(F::last_name, "Other")
+                    .with(F::email, "other@example.com"),
+            )
+            .send();
         assert_eq!(tried.is(201).header("etag"), None);
     });
 }
@@ -101,7 +158,12 @@ fn replies_that_show_the_trainee_have_its_entity_tag() {
         let withdraw = format!("{trainee}/withdraw");
         let cases: [(&str, &str, Value, u16); 5] = [
             ("DELETE", &placement, Value::Null, 200),
-            ("POST", &defer, json!({ "data": { "defer_date": "2026-10-01" } }), 200),
+            (
+                "POST",
+                &defer,
+                json!({ "data": { "defer_date": "2026-10-01" } }),
+                200,
+            ),
             ("DELETE", &degree, Value::Null, 200),
             ("POST", &withdraw, Body::withdrawal(api.version).into(), 200),
             ("POST", &recommend, met, 202),
@@ -110,10 +172,21 @@ fn replies_that_show_the_trainee_have_its_entity_tag() {
         for (method, path, body, status) in cases {
             // The last one needs a trainee who has not been withdrawn, with what the award demands.
             let (path, trainee) = if status == 202 {
-                let fresh =
-                    api.create(api.example().with(F::email, "two@example.com").with(F::last_name, "Two")).path();
-                let placement = record::<domain::Placement>(api.version, &[(PlacementField::urn, "990003")]);
-                api.send("POST", &format!("{fresh}/placements"), json!({ "data": placement })).is(201);
+                let fresh = api
+                    .create(
+                        api.example()
+                            .with(F::email, "two@example.com")
+                            .with(F::last_name, "Two"),
+                    )
+                    .path();
+                let placement =
+                    record::<domain::Placement>(api.version, &[(PlacementField::urn, "990003")]);
+                api.send(
+                    "POST",
+                    &format!("{fresh}/placements"),
+                    json!({ "data": placement }),
+                )
+                .is(201);
                 known = tag_of(api, &fresh);
                 (format!("{fresh}/{}", recommendation(api.version)), fresh)
             } else {
@@ -121,9 +194,16 @@ fn replies_that_show_the_trainee_have_its_entity_tag() {
             };
             let request = |method: &str| {
                 let request = api.request(method, &path);
-                if body.is_null() { request } else { request.json(body.clone()) }
+                if body.is_null() {
+                    request
+                } else {
+                    request.json(body.clone())
+                }
             };
-            let tried = request(method).header("Prefer", "validate-only").send().is(status);
+            let tried = request(method)
+                .header("Prefer", "validate-only")
+                .send()
+                .is(status);
             assert_eq!(tried.header("etag"), None, "{method} {path}");
             let reply = request(method).send().is(status);
             assert_ne!(reply.header("etag"), Some(&*known), "{method} {path}");
@@ -140,9 +220,17 @@ fn an_unquoted_tag_is_refused_with_a_word_about_quotes() {
         let tag = tag_of(api, &trainee);
         let refusal = |sent: &str| {
             let body = Body::new(api.version).with(F::last_name, "Newname");
-            send_if(api, sent, "PATCH", &trainee, body).error(412, "PreconditionFailed").to_owned()
+            send_if(api, sent, "PATCH", &trainee, body)
+                .error(412, "PreconditionFailed")
+                .to_owned()
         };
-        for unquoted in [tag.trim_matches('"'), "", "\"", &format!("{OTHER}, 5d41"), "W/5d41"] {
+        for unquoted in [
+            tag.trim_matches('"'),
+            "",
+            "\"",
+            &format!("{OTHER}, 5d41"),
+            "W/5d41",
+        ] {
             assert!(refusal(unquoted).contains("in double quotes"), "{unquoted}");
         }
         assert!(refusal(&format!("W/{tag}")).contains("weak"));
@@ -160,28 +248,76 @@ fn a_change_that_was_meant_for_another_state_of_the_record_is_refused() {
         let [trainee, placement, degree] = created(api);
         let version = api.version;
         let nested = |fields: Value| json!({ "data": fields });
-        let name = nested(record::<domain::Placement>(version, &[(PlacementField::name, "Oak School")]));
-        let grade = nested(record::<domain::Degree>(version, &[(DegreeField::grade, "01")]));
+        let name = nested(record::<domain::Placement>(
+            version,
+            &[(PlacementField::name, "Oak School")],
+        ));
+        let grade = nested(record::<domain::Degree>(
+            version,
+            &[(DegreeField::grade, "01")],
+        ));
         let name_of_trainee = Value::from(Body::new(version).with(F::last_name, "Newname"));
         let cases: [(&str, String, Value, &str, u16); 8] = [
-            ("PUT", trainee.clone(), name_of_trainee.clone(), &trainee, 200),
-            ("PATCH", trainee.clone(), Body::new(version).with(F::sex, "10").into(), &trainee, 200),
-            ("POST", format!("{trainee}/placements"), name.clone(), &trainee, 201),
-            ("POST", format!("{trainee}/degrees"), new_degree(api), &trainee, 201),
+            (
+                "PUT",
+                trainee.clone(),
+                name_of_trainee.clone(),
+                &trainee,
+                200,
+            ),
+            (
+                "PATCH",
+                trainee.clone(),
+                Body::new(version).with(F::sex, "10").into(),
+                &trainee,
+                200,
+            ),
+            (
+                "POST",
+                format!("{trainee}/placements"),
+                name.clone(),
+                &trainee,
+                201,
+            ),
+            (
+                "POST",
+                format!("{trainee}/degrees"),
+                new_degree(api),
+                &trainee,
+                201,
+            ),
             ("PUT", placement.clone(), name, &placement, 200),
             ("PATCH", degree.clone(), grade, &degree, 200),
             ("DELETE", degree.clone(), Value::Null, &degree, 200),
-            ("POST", format!("{trainee}/defer"), json!({ "data": { "defer_date": "2026-10-01" } }), &trainee, 200),
+            (
+                "POST",
+                format!("{trainee}/defer"),
+                json!({ "data": { "defer_date": "2026-10-01" } }),
+                &trainee,
+                200,
+            ),
         ];
         for (method, path, body, of, status) in cases {
             let before = api.get(&trainee).body;
             let tag = tag_of(api, of);
-            for wrong in [OTHER.to_owned(), format!("W/{tag}"), compressed(OTHER), String::new()] {
+            for wrong in [
+                OTHER.to_owned(),
+                format!("W/{tag}"),
+                compressed(OTHER),
+                String::new(),
+            ] {
                 let refused = send_if(api, &wrong, method, &path, body.clone());
                 refused.error(412, "PreconditionFailed");
             }
             assert_eq!(api.get(&trainee).body, before, "{method} {path}");
-            send_if(api, &format!("{OTHER}, {}", compressed(&tag)), method, &path, body.clone()).is(status);
+            send_if(
+                api,
+                &format!("{OTHER}, {}", compressed(&tag)),
+                method,
+                &path,
+                body.clone(),
+            )
+            .is(status);
         }
         send_if(api, "*", "DELETE", &placement, Value::Null).is(200);
     });
@@ -191,13 +327,47 @@ fn a_change_that_was_meant_for_another_state_of_the_record_is_refused() {
 fn a_refusal_by_tag_stands_behind_what_is_not_there_and_before_what_is_wrong() {
     every_version(|api| {
         let [trainee, placement, _] = created(api);
-        send_if(api, OTHER, "PATCH", "/trainees/1111111111111111111111HH", json!({})).error(404, "NotFound");
-        send_if(api, OTHER, "DELETE", &format!("{trainee}/placements/none"), Value::Null).error(404, "NotFound");
+        send_if(
+            api,
+            OTHER,
+            "PATCH",
+            "/trainees/1111111111111111111111HH",
+            json!({}),
+        )
+        .error(404, "NotFound");
+        send_if(
+            api,
+            OTHER,
+            "DELETE",
+            &format!("{trainee}/placements/none"),
+            Value::Null,
+        )
+        .error(404, "NotFound");
         send_if(api, OTHER, "PATCH", &trainee, json!({})).error(412, "PreconditionFailed");
-        send_if(api, OTHER, "PATCH", &placement, json!({ "data": { "urn": "x" } })).error(412, "PreconditionFailed");
-        send_if(api, OTHER, "POST", &format!("{trainee}/withdraw"), json!({})).error(412, "PreconditionFailed");
-        let wrong = api.request("PATCH", &trainee).header("If-Match", OTHER).bytes("{");
-        wrong.header("Content-Type", "application/json").send().error(400, "BadRequest");
+        send_if(
+            api,
+            OTHER,
+            "PATCH",
+            &placement,
+            json!({ "data": { "urn": "x" } }),
+        )
+        .error(412, "PreconditionFailed");
+        send_if(
+            api,
+            OTHER,
+            "POST",
+            &format!("{trainee}/withdraw"),
+            json!({}),
+        )
+        .error(412, "PreconditionFailed");
+        let wrong = api
+            .request("PATCH", &trainee)
+            .header("If-Match", OTHER)
+            .bytes("{");
+        wrong
+            .header("Content-Type", "application/json")
+            .send()
+            .error(400, "BadRequest");
     });
 }
 
@@ -207,8 +377,14 @@ fn a_write_that_demands_that_there_is_no_record_changes_nothing() {
         let [trainee, placement, degree] = created(api);
         let version = api.version;
         let nested = |fields: Value| json!({ "data": fields });
-        let name = nested(record::<domain::Placement>(version, &[(PlacementField::name, "Oak School")]));
-        let grade = nested(record::<domain::Degree>(version, &[(DegreeField::grade, "01")]));
+        let name = nested(record::<domain::Placement>(
+            version,
+            &[(PlacementField::name, "Oak School")],
+        ));
+        let grade = nested(record::<domain::Degree>(
+            version,
+            &[(DegreeField::grade, "01")],
+        ));
         let name_of_trainee = Value::from(Body::new(version).with(F::last_name, "Newname"));
         let met = json!({ "data": { "qts_standards_met_date": "2026-10-02" } });
         let defer = json!({ "data": { "defer_date": "2026-10-01" } });
@@ -219,25 +395,53 @@ fn a_write_that_demands_that_there_is_no_record_changes_nothing() {
             ("PATCH", degree.clone(), grade, &degree),
             ("DELETE", placement.clone(), Value::Null, &placement),
             ("DELETE", degree.clone(), Value::Null, &degree),
-            ("POST", format!("{trainee}/{}", recommendation(version)), met, &trainee),
-            ("POST", format!("{trainee}/withdraw"), Body::withdrawal(version).into(), &trainee),
-            ("POST", format!("/sandbox{trainee}/advance"), Value::Null, &trainee),
+            (
+                "POST",
+                format!("{trainee}/{}", recommendation(version)),
+                met,
+                &trainee,
+            ),
+            (
+                "POST",
+                format!("{trainee}/withdraw"),
+                Body::withdrawal(version).into(),
+                &trainee,
+            ),
+            (
+                "POST",
+                format!("/sandbox{trainee}/advance"),
+                Value::Null,
+                &trainee,
+            ),
             ("POST", format!("{trainee}/defer"), defer.clone(), &trainee),
         ];
         let before = api.get(&trainee).body;
         let asking = |method: &str, path: &str, body: &Value| {
             let request = api.request(method, path);
-            if body.is_null() { request } else { request.json(body.clone()) }
+            if body.is_null() {
+                request
+            } else {
+                request.json(body.clone())
+            }
         };
         for (method, path, body, of) in &cases {
             let tag = tag_of(api, of);
-            for sent in ["*".to_owned(), tag.clone(), format!("{OTHER}, W/{tag}"), compressed(&tag)] {
+            for sent in [
+                "*".to_owned(),
+                tag.clone(),
+                format!("{OTHER}, W/{tag}"),
+                compressed(&tag),
+            ] {
                 for prefer in ["handling=strict", "validate-only"] {
-                    let request = asking(method, path, body).header("If-None-Match", &sent).header("Prefer", prefer);
+                    let request = asking(method, path, body)
+                        .header("If-None-Match", &sent)
+                        .header("Prefer", prefer);
                     let message = request.send().error(412, "PreconditionFailed").to_owned();
                     assert!(message.contains("If-None-Match"), "{message}");
                 }
-                let both = asking(method, path, body).header("If-None-Match", &sent).header("If-Match", &tag);
+                let both = asking(method, path, body)
+                    .header("If-None-Match", &sent)
+                    .header("If-Match", &tag);
                 both.send().error(412, "PreconditionFailed");
             }
             assert_eq!(api.get(&trainee).body, before, "{method} {path}");
@@ -245,25 +449,45 @@ fn a_write_that_demands_that_there_is_no_record_changes_nothing() {
         // A refused request does not use up its key, and the tag of another state is accepted.
         let (_, path, ..) = &cases[9];
         let keyed = |sent: &str| {
-            let request = api.request("POST", path).header("Idempotency-Key", "deferral").header("If-None-Match", sent);
+            let request = api
+                .request("POST", path)
+                .header("Idempotency-Key", "deferral")
+                .header("If-None-Match", sent);
             request.json(defer.clone()).send()
         };
         keyed("*").error(412, "PreconditionFailed");
         let deferred = keyed(OTHER).is(200);
-        assert_eq!(keyed("*").is(200).body, deferred.body, "what is answered from memory changes nothing");
+        assert_eq!(
+            keyed("*").is(200).body,
+            deferred.body,
+            "what is answered from memory changes nothing"
+        );
     });
 }
 
 #[test]
 fn a_record_is_added_although_its_request_demands_that_there_is_none() {
     every_version(|api| {
-        let adding =
-            |path: &str, body: Value| api.request("POST", path).header("If-None-Match", "*").json(body).send().is(201);
+        let adding = |path: &str, body: Value| {
+            api.request("POST", path)
+                .header("If-None-Match", "*")
+                .json(body)
+                .send()
+                .is(201)
+        };
         let trainee = api.shown(&adding("/trainees", api.example().into())).path();
-        let placement = record::<domain::Placement>(api.version, &[(PlacementField::name, "Oak School")]);
-        adding(&format!("{trainee}/placements"), json!({ "data": placement }));
+        let placement =
+            record::<domain::Placement>(api.version, &[(PlacementField::name, "Oak School")]);
+        adding(
+            &format!("{trainee}/placements"),
+            json!({ "data": placement }),
+        );
         adding(&format!("{trainee}/degrees"), new_degree(api));
-        let again = api.request("POST", "/trainees").header("If-None-Match", "*").json(api.example()).send();
+        let again = api
+            .request("POST", "/trainees")
+            .header("If-None-Match", "*")
+            .json(api.example())
+            .send();
         again.is(409);
     });
 }

@@ -15,12 +15,19 @@ use crate::api::support::{Api, Body, every_version};
 fn link<'a>(page: &'a Response, relation: &str) -> Option<&'a str> {
     let links = page.header("link").unwrap_or_default();
     let of_relation = |link: &&str| link.ends_with(&format!("; rel=\"{relation}\""));
-    links.split(", ").find(of_relation)?.strip_prefix('<')?.split('>').next()
+    links
+        .split(", ")
+        .find(of_relation)?
+        .strip_prefix('<')?
+        .split('>')
+        .next()
 }
 
 /// The page that a link leads to.
 fn open(api: &Api<'_>, link: &str) -> Response {
-    let path = link.strip_prefix(&format!("/api/{}", api.version.label)).unwrap();
+    let path = link
+        .strip_prefix(&format!("/api/{}", api.version.label))
+        .unwrap();
     api.get(path).is(200)
 }
 
@@ -33,7 +40,10 @@ fn add(api: &Api<'_>, count: usize) {
 
 fn ids(page: &Response) -> Vec<String> {
     let records = page.data().as_array().unwrap();
-    records.iter().map(|record| record["trainee_id"].as_str().unwrap().to_owned()).collect()
+    records
+        .iter()
+        .map(|record| record["trainee_id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// Follows a list to its end; `between` is called before each page but the first.
@@ -51,8 +61,13 @@ fn follow(api: &Api<'_>, query: &str, mut between: impl FnMut(usize)) -> Vec<Res
 fn links_lead_to_every_trainee_of_a_list_once() {
     every_version(|api| {
         api.register.sow(130);
-        for filters in ["", "sort_order=asc", "has_trn=false", "status=in_training&sort_order=asc", "since=2026-01-01"]
-        {
+        for filters in [
+            "",
+            "sort_order=asc",
+            "has_trn=false",
+            "status=in_training&sort_order=asc",
+            "since=2026-01-01",
+        ] {
             let all = api.get(&format!("/trainees?per_page=500&{filters}"));
             if all.status == 404 {
                 continue;
@@ -62,7 +77,11 @@ fn links_lead_to_every_trainee_of_a_list_once() {
                 let pages = follow(api, &format!("per_page={per_page}&{filters}"), |_| {});
                 let followed: Vec<String> = pages.iter().flat_map(ids).collect();
                 assert_eq!(followed, ids(&all), "{filters} per_page={per_page}");
-                assert!(pages[1..].iter().all(|page| page.body["meta"] == json!({ "per_page": per_page })));
+                assert!(
+                    pages[1..]
+                        .iter()
+                        .all(|page| page.body["meta"] == json!({ "per_page": per_page }))
+                );
             }
         }
     });
@@ -72,14 +91,25 @@ fn links_lead_to_every_trainee_of_a_list_once() {
 fn a_page_links_to_the_first_and_to_the_one_before() {
     every_version(|api| {
         add(api, 5);
-        let second = api.get("/trainees?per_page=2&page=2&sort_order=asc").is(200);
+        let second = api
+            .get("/trainees?per_page=2&page=2&sort_order=asc")
+            .is(200);
         let first = api.get("/trainees?per_page=2&sort_order=asc").is(200);
         for relation in ["first", "prev"] {
-            assert_eq!(ids(&open(api, link(&second, relation).unwrap())), ids(&first), "{relation}");
+            assert_eq!(
+                ids(&open(api, link(&second, relation).unwrap())),
+                ids(&first),
+                "{relation}"
+            );
         }
         assert_eq!(link(&first, "prev"), None);
         let third = open(api, link(&second, "next").unwrap());
-        assert_eq!(ids(&third), ids(&api.get("/trainees?per_page=2&page=3&sort_order=asc").is(200)));
+        assert_eq!(
+            ids(&third),
+            ids(&api
+                .get("/trainees?per_page=2&page=3&sort_order=asc")
+                .is(200))
+        );
         assert_eq!(ids(&open(api, link(&third, "first").unwrap())), ids(&first));
         assert_eq!((link(&third, "prev"), link(&third, "next")), (None, None));
     });
@@ -96,17 +126,28 @@ fn what_changes_meanwhile_is_shown_again_and_nothing_is_missed() {
                 // One that was shown, and one that was not, whichever end the list begins at.
                 for at in [page, all.len() - 1 - page] {
                     let name = format!("{order}{page}");
-                    api.update(&all[at], Body::new(api.version).with(F::middle_names, name.as_str()));
+                    api.update(
+                        &all[at],
+                        Body::new(api.version).with(F::middle_names, name.as_str()),
+                    );
                     changed.insert(all[at].clone(), name);
                 }
             });
             let mut shown: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-            for record in pages.iter().flat_map(|page| page.data().as_array().unwrap()) {
+            for record in pages
+                .iter()
+                .flat_map(|page| page.data().as_array().unwrap())
+            {
                 let id = record["trainee_id"].as_str().unwrap().to_owned();
-                shown.entry(id).or_default().push(record["middle_names"].clone());
+                shown
+                    .entry(id)
+                    .or_default()
+                    .push(record["middle_names"].clone());
             }
             for id in &all {
-                let shown = shown.get(id).unwrap_or_else(|| panic!("{order}: {id} is missed"));
+                let shown = shown
+                    .get(id)
+                    .unwrap_or_else(|| panic!("{order}: {id} is missed"));
                 match changed.get(id) {
                     Some(name) => assert_eq!(shown.last().unwrap(), name, "{order}: {id}"),
                     None => assert_eq!(shown.len(), 1, "{order}: {id} did not change"),
@@ -116,8 +157,15 @@ fn what_changes_meanwhile_is_shown_again_and_nothing_is_missed() {
     });
 }
 
-/// Follows a list of so many trainees while others are changed, for so long. Returns how often it was followed.
-fn follow_beside_writers(api: &Api<'_>, trainees: usize, writers: usize, pause: Duration, time: Duration) -> usize {
+/// Follows a list of so many trainees while others are changed, for so long. Returns how often it
+/// was followed.
+fn follow_beside_writers(
+    api: &Api<'_>,
+    trainees: usize,
+    writers: usize,
+    pause: Duration,
+    time: Duration,
+) -> usize {
     add(api, trainees);
     let all: Vec<String> = ids_of(api);
     let (done, changes) = (AtomicBool::new(false), AtomicUsize::new(0));
@@ -144,14 +192,25 @@ fn follow_beside_writers(api: &Api<'_>, trainees: usize, writers: usize, pause: 
                 let pages = follow(api, &format!("sort_order={order}"), |_| {});
                 let mut shown: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
                 let mut times: BTreeMap<String, usize> = BTreeMap::new();
-                for record in pages.iter().flat_map(|page| page.data().as_array().unwrap()) {
+                for record in pages
+                    .iter()
+                    .flat_map(|page| page.data().as_array().unwrap())
+                {
                     let id = record["trainee_id"].as_str().unwrap().to_owned();
-                    shown.entry(id.clone()).or_default().insert(record["updated_at"].to_string());
+                    shown
+                        .entry(id.clone())
+                        .or_default()
+                        .insert(record["updated_at"].to_string());
                     *times.entry(id).or_default() += 1;
                 }
-                let missed: Vec<&String> = all.iter().filter(|id| !shown.contains_key(*id)).collect();
-                // Each time that a trainee is shown it has another change: one that did not change is shown once.
-                let repeated = times.iter().filter(|(id, times)| shown[*id].len() != **times).count();
+                let missed: Vec<&String> =
+                    all.iter().filter(|id| !shown.contains_key(*id)).collect();
+                // Each time that a trainee is shown it has another change: one that did not change
+                // is shown once.
+                let repeated = times
+                    .iter()
+                    .filter(|(id, times)| shown[*id].len() != **times)
+                    .count();
                 if !missed.is_empty() || repeated > 0 {
                     done.store(true, Ordering::Relaxed);
                     panic!("{order}: {} missed, {repeated} repeated", missed.len());
@@ -166,14 +225,25 @@ fn follow_beside_writers(api: &Api<'_>, trainees: usize, writers: usize, pause: 
 }
 
 fn ids_of(api: &Api<'_>) -> Vec<String> {
-    follow(api, "per_page=500", |_| {}).iter().flat_map(ids).collect()
+    follow(api, "per_page=500", |_| {})
+        .iter()
+        .flat_map(ids)
+        .collect()
 }
 
 #[test]
 fn writers_beside_a_client_that_follows_a_list_hide_nothing_from_it() {
     let register = crate::api::support::Register::start();
     let api = register.api(crate::api::support::newest());
-    assert!(follow_beside_writers(&api, 300, 4, Duration::from_millis(2), Duration::from_secs(4)) > 1);
+    assert!(
+        follow_beside_writers(
+            &api,
+            300,
+            4,
+            Duration::from_millis(2),
+            Duration::from_secs(4)
+        ) > 1
+    );
 }
 
 #[test]
@@ -181,7 +251,9 @@ fn a_cursor_page_without_trainees_is_empty() {
     every_version(|api| {
         let stays = api.create(api.example());
         let leaves = api.create(api.example().with(F::last_name, "Leaving"));
-        let page = api.get("/trainees?per_page=1&status=in_training&sort_order=asc").is(200);
+        let page = api
+            .get("/trainees?per_page=1&status=in_training&sort_order=asc")
+            .is(200);
         assert_eq!(ids(&page), [stays.id()]);
         api.withdraw(leaves.id());
         let next = open(api, link(&page, "next").unwrap());
@@ -195,20 +267,40 @@ fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
     every_version(|api| {
         add(api, 3);
         let page = api.get("/trainees?per_page=1").is(200);
-        let next =
-            link(&page, "next").unwrap().strip_prefix(&format!("/api/{}", api.version.label)).unwrap().to_owned();
+        let next = link(&page, "next")
+            .unwrap()
+            .strip_prefix(&format!("/api/{}", api.version.label))
+            .unwrap()
+            .to_owned();
         let (_, cursor) = next.split_once("cursor=").unwrap();
         let refused = |api: &Api<'_>, path: &str| {
             let reply = api.get(path).is(422);
-            assert_eq!(reply.body["errors"], json!({ "cursor": ["cursor is not a cursor of this list"] }), "{path}");
+            assert_eq!(
+                reply.body["errors"],
+                json!({ "cursor": ["cursor is not a cursor of this list"] }),
+                "{path}"
+            );
         };
         api.get(&next).is(200);
         refused(&api.register.other_provider(api.version), &next);
-        refused(api, &format!("/trainees?per_page=1&status=deferred&cursor={cursor}"));
-        refused(api, &format!("/trainees?per_page=1&sort_order=asc&cursor={cursor}"));
-        refused(api, &format!("/trainees?academic_cycle=2020&cursor={cursor}"));
+        refused(
+            api,
+            &format!("/trainees?per_page=1&status=deferred&cursor={cursor}"),
+        );
+        refused(
+            api,
+            &format!("/trainees?per_page=1&sort_order=asc&cursor={cursor}"),
+        );
+        refused(
+            api,
+            &format!("/trainees?academic_cycle=2020&cursor={cursor}"),
+        );
         refused(api, &next[..next.len() - 1]);
-        let forged = format!("{}{}", if cursor.starts_with('A') { "B" } else { "A" }, &cursor[1..]);
+        let forged = format!(
+            "{}{}",
+            if cursor.starts_with('A') { "B" } else { "A" },
+            &cursor[1..]
+        );
         refused(api, &next.replace(cursor, &forged));
         refused(api, "/trainees?cursor=AAAA");
         refused(api, &format!("/trainees?cursor={}", "A".repeat(4_000)));
@@ -216,8 +308,17 @@ fn a_cursor_of_others_and_a_damaged_one_are_refused_alike() {
             refused(&api.in_version(other), &next);
         }
         let changes = api.get("/changes").is(200);
-        refused(api, &format!("/trainees?cursor={}", changes.body["meta"]["after"].as_str().unwrap()));
+        refused(
+            api,
+            &format!(
+                "/trainees?cursor={}",
+                changes.body["meta"]["after"].as_str().unwrap()
+            ),
+        );
         // What is shown on a page is no filter.
-        assert_eq!(ids(&api.get(&next.replace("per_page=1", "per_page=2")).is(200)).len(), 2);
+        assert_eq!(
+            ids(&api.get(&next.replace("per_page=1", "per_page=2")).is(200)).len(),
+            2
+        );
     });
 }

@@ -9,8 +9,8 @@ fn nested_records_are_included_on_request_as_the_trainee_shows_them() {
     every_version(|api| {
         let created = api.create(api.example());
         let shown = api.get(&format!("/trainees/{}", created.id())).is(200);
-        let [placements, degrees] =
-            [F::placements, F::degrees].map(|list| api.version.shapes.trainee.name_of(list).unwrap());
+        let [placements, degrees] = [F::placements, F::degrees]
+            .map(|list| api.version.shapes.trainee.name_of(list).unwrap());
         let both = format!("{placements},{degrees}");
         let always = api.version.shapes.nested_in_lists.shows(Kind::Records);
         for (include, lists) in [
@@ -18,9 +18,17 @@ fn nested_records_are_included_on_request_as_the_trainee_shows_them() {
             (placements, &[placements]),
             (degrees, &[degrees]),
             (both.as_str(), &[placements, degrees]),
-            (format!("{degrees} , {placements}").as_str(), &[placements, degrees]),
+            (
+                format!("{degrees} , {placements}").as_str(),
+                &[placements, degrees],
+            ),
         ] {
-            let page = api.get(&format!("/trainees?include={}", include.replace(' ', "%20"))).is(200);
+            let page = api
+                .get(&format!(
+                    "/trainees?include={}",
+                    include.replace(' ', "%20")
+                ))
+                .is(200);
             let mut expected = shown.data().clone();
             for list in [placements, degrees] {
                 if !always && !lists.contains(&list) {
@@ -39,10 +47,19 @@ fn what_is_included_stays_so_on_the_next_page() {
             api.create(api.example().with(F::last_name, name));
         }
         let degrees = api.version.shapes.trainee.name_of(F::degrees).unwrap();
-        let page = api.get(&format!("/trainees?per_page=1&include={degrees}")).is(200);
-        let next =
-            page.header("link").unwrap().split(['<', '>']).rfind(|part| part.contains("cursor=")).unwrap().to_owned();
-        let next = next.strip_prefix(&format!("/api/{}", api.version.label)).unwrap();
+        let page = api
+            .get(&format!("/trainees?per_page=1&include={degrees}"))
+            .is(200);
+        let next = page
+            .header("link")
+            .unwrap()
+            .split(['<', '>'])
+            .rfind(|part| part.contains("cursor="))
+            .unwrap()
+            .to_owned();
+        let next = next
+            .strip_prefix(&format!("/api/{}", api.version.label))
+            .unwrap();
         let next = api.get(next).is(200);
         assert!(next.data()[0].get(degrees).is_some(), "{:#}", next.body);
     });

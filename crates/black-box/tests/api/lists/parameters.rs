@@ -12,7 +12,11 @@ use crate::api::support::{Api, Body, Register, Request, every_version};
 const WARNING: &str = "299 - \"unknown parameter colour\"";
 
 fn with_body<'a>(request: Request<'a>, method: &str) -> Request<'a> {
-    if ["GET", "DELETE"].contains(&method) { request } else { request.json(json!({ "data": { "trn": "x" } })) }
+    if ["GET", "DELETE"].contains(&method) {
+        request
+    } else {
+        request.json(json!({ "data": { "trn": "x" } }))
+    }
 }
 
 #[test]
@@ -20,10 +24,19 @@ fn every_endpoint_names_an_unknown_parameter_in_a_warning_and_refuses_it_to_a_st
     every_version(|api| {
         let created = api.create(api.example());
         for endpoint in api.version.endpoints.all() {
-            let what = if endpoint == Endpoint::ListTrainees { "filter" } else { "parameter" };
+            let what = if endpoint == Endpoint::ListTrainees {
+                "filter"
+            } else {
+                "parameter"
+            };
             for method in methods(endpoint) {
-                let path = format!("{}?colour=red&colour=blue", path_of(endpoint, &created.data));
-                let refused = with_body(api.request(method, &path), method).header("Prefer", "handling=strict").send();
+                let path = format!(
+                    "{}?colour=red&colour=blue",
+                    path_of(endpoint, &created.data)
+                );
+                let refused = with_body(api.request(method, &path), method)
+                    .header("Prefer", "handling=strict")
+                    .send();
                 assert_eq!(
                     refused.is(422).body,
                     json!({
@@ -33,9 +46,17 @@ fn every_endpoint_names_an_unknown_parameter_in_a_warning_and_refuses_it_to_a_st
                     "{method} {path}"
                 );
                 // Whatever is answered, unless something else stands in the way of the endpoint.
-                let tried = with_body(api.request(method, &path), method).header("Prefer", "validate-only").send();
-                assert!(tried.warnings().contains(&WARNING), "{method} {path}: {:#}", tried.body);
-                let unauthorized = with_body(api.request(method, &path), method).without("Authorization").send();
+                let tried = with_body(api.request(method, &path), method)
+                    .header("Prefer", "validate-only")
+                    .send();
+                assert!(
+                    tried.warnings().contains(&WARNING),
+                    "{method} {path}: {:#}",
+                    tried.body
+                );
+                let unauthorized = with_body(api.request(method, &path), method)
+                    .without("Authorization")
+                    .send();
                 assert_eq!(unauthorized.is(401).warnings(), Vec::<&str>::new());
             }
         }
@@ -47,8 +68,14 @@ fn every_endpoint_names_an_unknown_parameter_in_a_warning_and_refuses_it_to_a_st
 fn a_misspelt_filter_is_named_with_the_nearest_one_beside_what_else_is_wrong() {
     every_version(|api| {
         let reply = api.get("/trainees?academic_cycel=2024").is(404);
-        assert_eq!(reply.warnings(), ["299 - \"unknown parameter academic_cycel (did you mean academic_cycle?)\""]);
-        let strict = api.request("GET", "/trainees?academic_cycel=2024&has_trn=perhaps&since=2026-13-01");
+        assert_eq!(
+            reply.warnings(),
+            ["299 - \"unknown parameter academic_cycel (did you mean academic_cycle?)\""]
+        );
+        let strict = api.request(
+            "GET",
+            "/trainees?academic_cycel=2024&has_trn=perhaps&since=2026-13-01",
+        );
         let strict = strict.header("Prefer", "handling=strict").send().is(422);
         assert_eq!(
             strict.body,
@@ -68,28 +95,52 @@ fn a_misspelt_filter_is_named_with_the_nearest_one_beside_what_else_is_wrong() {
 fn a_strict_request_with_an_unknown_parameter_is_not_carried_out() {
     every_version(|api| {
         let body = api.example();
-        let strict = api.request("POST", "/trainees?dry_run=true").header("Prefer", "handling=strict");
+        let strict = api
+            .request("POST", "/trainees?dry_run=true")
+            .header("Prefer", "handling=strict");
         strict.json(body.clone()).send().is(422);
         api.get("/trainees?academic_cycle=2026").is(404);
         let created = api.send("POST", "/trainees?dry_run=true", body).is(201);
         assert_eq!(created.warnings(), ["299 - \"unknown parameter dry_run\""]);
-        let path = format!("{}/{}?x=1", api.shown(&created).path(), recommendation(api.version));
-        api.request("POST", &path).header("Prefer", "handling=strict").json(json!({})).send().is(422);
+        let path = format!(
+            "{}/{}?x=1",
+            api.shown(&created).path(),
+            recommendation(api.version)
+        );
+        api.request("POST", &path)
+            .header("Prefer", "handling=strict")
+            .json(json!({}))
+            .send()
+            .is(422);
     });
 }
 
 fn many(api: &Api<'_>, path: &str) -> usize {
-    let body = (0..6).fold(Body::new(api.version), |body, number| body.with_key(&format!("colour_{number}"), 1));
-    api.send("PATCH", path, body.with(F::middle_names, "Many")).is(200).warnings().len()
+    let body = (0..6).fold(Body::new(api.version), |body, number| {
+        body.with_key(&format!("colour_{number}"), 1)
+    });
+    api.send("PATCH", path, body.with(F::middle_names, "Many"))
+        .is(200)
+        .warnings()
+        .len()
 }
 
 #[test]
-fn warnings_about_keys_and_parameters_are_ten_together_and_repeat_nothing_that_a_header_cannot_hold() {
+fn warnings_about_keys_and_parameters_are_ten_together_and_repeat_nothing_that_a_header_cannot_hold()
+ {
     every_version(|api| {
         let created = api.create(api.example());
         let query: Vec<String> = (0..25).map(|number| format!("size_{number}=1")).collect();
-        assert_eq!(many(api, &format!("{}?{}", created.path(), query.join("&"))), 10);
-        let reply = api.get(&format!("/info?{}=1&a%0d%0ab=1&na%C3%AFve=2&=3&%22=4", "x".repeat(65))).is(200);
+        assert_eq!(
+            many(api, &format!("{}?{}", created.path(), query.join("&"))),
+            10
+        );
+        let reply = api
+            .get(&format!(
+                "/info?{}=1&a%0d%0ab=1&na%C3%AFve=2&=3&%22=4",
+                "x".repeat(65)
+            ))
+            .is(200);
         assert_eq!(reply.warnings(), Vec::<&str>::new());
     });
 }
@@ -102,15 +153,31 @@ fn a_path_that_is_almost_one_is_not_found_and_names_the_nearest() {
         for (path, meant) in [
             (format!("{base}/trainees/"), format!("{base}/trainees")),
             (format!("{base}/trainee"), format!("{base}/trainees")),
-            (format!("{base}/trainees/x/placement/"), format!("{base}/trainees/x/placements")),
+            (
+                format!("{base}/trainees/x/placement/"),
+                format!("{base}/trainees/x/placements"),
+            ),
             (base.clone(), format!("{base}/info")),
         ] {
             let reply = register.request("GET", &path).send();
-            assert_eq!(reply.error(404, "NotFound"), format!("not found; did you mean {meant}?"), "{path}");
+            assert_eq!(
+                reply.error(404, "NotFound"),
+                format!("not found; did you mean {meant}?"),
+                "{path}"
+            );
         }
     }
     let newest = versions::all().newest().unwrap().version.label;
     let reply = register.request("GET", "/trainees/").send();
-    assert_eq!(reply.error(404, "NotFound"), format!("not found; did you mean /api/{newest}/trainees?"));
-    assert_eq!(register.request("GET", "/favicon.ico").send().error(404, "NotFound"), "not found");
+    assert_eq!(
+        reply.error(404, "NotFound"),
+        format!("not found; did you mean /api/{newest}/trainees?")
+    );
+    assert_eq!(
+        register
+            .request("GET", "/favicon.ico")
+            .send()
+            .error(404, "NotFound"),
+        "not found"
+    );
 }

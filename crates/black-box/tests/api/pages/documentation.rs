@@ -19,11 +19,16 @@ fn rewrite(register: &Register, from: &str, to: &str, kind: &str, body: &str) ->
     let pairs = [("from", from), ("to", to), ("kind", kind), ("body", body)];
     let form = Serializer::new(String::new()).extend_pairs(pairs).finish();
     let request = register.request("POST", "/docs/migrate").bytes(form);
-    request.header("Content-Type", "application/x-www-form-urlencoded").page()
+    request
+        .header("Content-Type", "application/x-www-form-urlencoded")
+        .page()
 }
 
 fn oldest_and_newest() -> (String, String) {
-    (SERVED[0].label.to_string(), SERVED.last().unwrap().label.to_string())
+    (
+        SERVED[0].label.to_string(),
+        SERVED.last().unwrap().label.to_string(),
+    )
 }
 
 #[test]
@@ -37,20 +42,33 @@ fn every_page_keeps_to_itself() {
         rewrite(&register, &oldest, &newest, "detect", "{").is(422),
     ];
     for page in pages {
-        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+        assert_eq!(
+            page.header("content-type"),
+            Some("text/html; charset=utf-8")
+        );
         assert_eq!(
             page.header("content-security-policy"),
-            Some("default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+            Some(
+                "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+            )
         );
         assert_eq!(page.header("referrer-policy"), Some("no-referrer"));
         assert_eq!(page.header("x-content-type-options"), Some("nosniff"));
-        for foreign in ["<script", "<style", "style=", "onclick", "http:", "https:", "src="] {
+        for foreign in [
+            "<script", "<style", "style=", "onclick", "http:", "https:", "src=",
+        ] {
             let text = page.text.replace("curl -i http:", "");
             assert!(!text.contains(foreign), "{foreign} in {text}");
         }
-        assert!(page.text.starts_with("<!DOCTYPE html>\n<html lang=\"en-GB\">"));
+        assert!(
+            page.text
+                .starts_with("<!DOCTYPE html>\n<html lang=\"en-GB\">")
+        );
         assert_eq!(page.text.matches("<h1").count(), 1);
-        assert!(page.text.contains("href=\"#main\">Skip to the main content"));
+        assert!(
+            page.text
+                .contains("href=\"#main\">Skip to the main content")
+        );
     }
 }
 
@@ -62,38 +80,93 @@ fn the_list_shows_every_version_with_its_days_and_where_to_read() {
         ..version.publication
     };
     let old = republished(SERVED[0], publication(SERVED[0]));
-    let list: Vec<_> = SERVED.iter().map(|version| if version.label == old.label { old } else { *version }).collect();
+    let list: Vec<_> = SERVED
+        .iter()
+        .map(|version| {
+            if version.label == old.label {
+                old
+            } else {
+                *version
+            }
+        })
+        .collect();
     let register = Register::serving(Box::leak(Box::new(Versions::new(&list))));
     let page = get(&register, "/docs").is(200);
     let newest = SERVED.last().unwrap().label;
     for version in SERVED {
         let label = version.label;
-        for address in
-            [format!("/docs/{label}"), format!("/docs/versions/{label}"), format!("/api/{label}/openapi.json")]
-        {
-            assert!(page.text.contains(&format!("href=\"{address}\"")), "{address}");
+        for address in [
+            format!("/docs/{label}"),
+            format!("/docs/versions/{label}"),
+            format!("/api/{label}/openapi.json"),
+        ] {
+            assert!(
+                page.text.contains(&format!("href=\"{address}\"")),
+                "{address}"
+            );
         }
         let guide = format!("href=\"/docs/migrate?from={label}&#38;to={newest}\"");
-        assert_eq!(page.text.contains(&guide), label != newest, "{guide} {}", page.text);
+        assert_eq!(
+            page.text.contains(&guide),
+            label != newest,
+            "{guide} {}",
+            page.text
+        );
     }
-    for words in ["1 September 2026", "1 September 2027", "deprecated", "for use in the sandbox", "newest"] {
+    for words in [
+        "1 September 2026",
+        "1 September 2027",
+        "deprecated",
+        "for use in the sandbox",
+        "newest",
+    ] {
         assert!(page.text.contains(words), "{words}");
     }
-    assert!(REMOVED.iter().all(|removed| page.text.contains(&removed.label.to_string())));
+    assert!(
+        REMOVED
+            .iter()
+            .all(|removed| page.text.contains(&removed.label.to_string()))
+    );
 }
 
 #[test]
 fn version_without_a_date_is_shown_as_not_released() {
-    let old = republished(SERVED[0], Publication { since: None, ..SERVED[0].publication });
-    let list: Vec<_> = SERVED.iter().map(|version| if version.label == old.label { old } else { *version }).collect();
+    let old = republished(
+        SERVED[0],
+        Publication {
+            since: None,
+            ..SERVED[0].publication
+        },
+    );
+    let list: Vec<_> = SERVED
+        .iter()
+        .map(|version| {
+            if version.label == old.label {
+                old
+            } else {
+                *version
+            }
+        })
+        .collect();
     let register = Register::serving(Box::leak(Box::new(Versions::new(&list))));
     let label = old.label;
-    for path in ["/docs".to_owned(), format!("/docs/versions/{label}"), format!("/api/{label}/openapi.json")] {
+    for path in [
+        "/docs".to_owned(),
+        format!("/docs/versions/{label}"),
+        format!("/api/{label}/openapi.json"),
+    ] {
         let text = get(&register, &path).is(200).text;
-        assert!(text.to_lowercase().contains("not released") && !text.contains("9999-12-31"), "{path}: {text}");
+        assert!(
+            text.to_lowercase().contains("not released") && !text.contains("9999-12-31"),
+            "{path}: {text}"
+        );
     }
     let listed = register.request("GET", "/api/versions").send().is(200).body;
-    let listed = listed["data"].as_array().unwrap().iter().find(|listed| listed["label"] == label.to_string());
+    let listed = listed["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|listed| listed["label"] == label.to_string());
     assert_eq!(listed.unwrap()["since"], serde_json::Value::Null);
 }
 
@@ -101,10 +174,25 @@ fn version_without_a_date_is_shown_as_not_released() {
 fn the_form_that_compares_leads_to_the_difference() {
     let register = Register::start();
     let (oldest, newest) = oldest_and_newest();
-    let page = get(&register, &format!("/docs/differences?from={oldest}&to={newest}")).is(303);
-    assert_eq!(page.header("location"), Some(format!("/docs/differences/{oldest}..{newest}").as_str()));
-    for query in ["", "?from=&to=", "?from=x&to=y", "?from=//elsewhere.example&to=y"] {
-        register.request("GET", &format!("/docs/differences{query}")).send().error(404, "NotFound");
+    let page = get(
+        &register,
+        &format!("/docs/differences?from={oldest}&to={newest}"),
+    )
+    .is(303);
+    assert_eq!(
+        page.header("location"),
+        Some(format!("/docs/differences/{oldest}..{newest}").as_str())
+    );
+    for query in [
+        "",
+        "?from=&to=",
+        "?from=x&to=y",
+        "?from=//elsewhere.example&to=y",
+    ] {
+        register
+            .request("GET", &format!("/docs/differences{query}"))
+            .send()
+            .error(404, "NotFound");
     }
 }
 
@@ -115,17 +203,38 @@ fn a_body_stands_beside_the_new_one_with_its_changes_marked() {
     let (from, to) = oldest_and_newest();
     let new = SERVED.last().unwrap();
     let field = domain::TraineeField::course_subject_1;
-    let (old_name, new_name) =
-        (version.inputs.trainee.name_of(field).unwrap(), new.inputs.trainee.name_of(field).unwrap());
+    let (old_name, new_name) = (
+        version.inputs.trainee.name_of(field).unwrap(),
+        new.inputs.trainee.name_of(field).unwrap(),
+    );
     let body = format!("{{\"data\": {{\"{old_name}\": \"100403\", \"email\": \"<b>&\\\"\"}}}}");
     let page = rewrite(&register, &from, &to, "update", &body).is(200);
     assert!(page.text.contains(&format!("renamed to {new_name}")));
     assert!(page.text.contains(&format!("was {old_name}")));
     assert!(page.text.contains("1 name changed"));
     assert!(page.text.contains("not a valid e-mail address"));
-    let ended = rewrite(&register, &from, &to, "update", "{\"data\": {\"training_route\": \"02\"}}").is(200);
-    assert!(ended.text.contains("no code takes its place"), "{}", ended.text);
-    assert!(page.text.contains(domain::Code::ALL.iter().find(|code| code.name() == "not_email").unwrap().remedy()));
+    let ended = rewrite(
+        &register,
+        &from,
+        &to,
+        "update",
+        "{\"data\": {\"training_route\": \"02\"}}",
+    )
+    .is(200);
+    assert!(
+        ended.text.contains("no code takes its place"),
+        "{}",
+        ended.text
+    );
+    assert!(
+        page.text.contains(
+            domain::Code::ALL
+                .iter()
+                .find(|code| code.name() == "not_email")
+                .unwrap()
+                .remedy()
+        )
+    );
     // What was sent is shown as text.
     assert!(!page.text.contains("<b>"), "{}", page.text);
     assert_eq!(page.header("cache-control"), Some("no-store"));
@@ -138,12 +247,21 @@ fn a_value_without_a_place_is_shown_with_the_reason() {
     let register = Register::start();
     let (from, to) = oldest_and_newest();
     // A field that only the oldest version has.
-    let own = SERVED[0].shapes.trainee.entries.iter().find(|entry| matches!(entry.source, Source::Own(_)));
+    let own = SERVED[0]
+        .shapes
+        .trainee
+        .entries
+        .iter()
+        .find(|entry| matches!(entry.source, Source::Own(_)));
     let lost = own.unwrap().name;
     let body = format!("{{\"data\": {{\"trainee_id\": \"x\", \"{lost}\": \"something\"}}}}");
     let page = rewrite(&register, &from, &to, "reply", &body).is(200);
     assert!(page.text.contains("no place in"), "{}", page.text);
-    assert!(page.text.contains("1 value without a place") && page.text.contains("no name changed"), "{}", page.text);
+    assert!(
+        page.text.contains("1 value without a place") && page.text.contains("no name changed"),
+        "{}",
+        page.text
+    );
 }
 
 #[test]
@@ -152,13 +270,24 @@ fn what_is_wrong_with_the_form_is_said_at_its_fields_and_at_the_top() {
     let (from, to) = oldest_and_newest();
     let page = rewrite(&register, &from, &to, "detect", "{\n  \"sex\": ,").is(422);
     assert!(page.text.contains("<title>Error: "));
-    assert!(page.text.contains("<a href=\"#body\">The body is not valid JSON: expected value at line 2 column 10</a>"));
-    assert!(page.text.contains("aria-describedby=\"body-hint body-fault\" aria-invalid=\"true\""));
+    assert!(page.text.contains(
+        "<a href=\"#body\">The body is not valid JSON: expected value at line 2 column 10</a>"
+    ));
+    assert!(
+        page.text
+            .contains("aria-describedby=\"body-hint body-fault\" aria-invalid=\"true\"")
+    );
     assert!(page.text.contains("  &#34;sex&#34;: ,"));
     let page = rewrite(&register, "v1998.7", "<i>", "hat", " ").is(422);
     for field in ["from", "to", "kind", "body"] {
-        assert!(page.text.contains(&format!("<a href=\"#{field}\">")), "{field}");
-        assert!(page.text.contains(&format!("id=\"{field}-fault\"")), "{field}");
+        assert!(
+            page.text.contains(&format!("<a href=\"#{field}\">")),
+            "{field}"
+        );
+        assert!(
+            page.text.contains(&format!("id=\"{field}-fault\"")),
+            "{field}"
+        );
     }
     assert!(page.text.contains("v1998.7 is not served"));
     assert!(!page.text.contains("<i>"));
@@ -181,9 +310,19 @@ fn the_guide_of_a_removed_version_says_what_is_left() {
     let register = Register::start();
     let (oldest, newest) = oldest_and_newest();
     for removed in REMOVED {
-        let page = get(&register, &format!("/docs/migrate?from={}&to={newest}", removed.label)).is(200);
-        assert!(page.text.contains(&format!("{} is no longer served", removed.label)));
-        assert!(page.text.contains(&format!("<option value=\"{oldest}\" selected>")));
+        let page = get(
+            &register,
+            &format!("/docs/migrate?from={}&to={newest}", removed.label),
+        )
+        .is(200);
+        assert!(
+            page.text
+                .contains(&format!("{} is no longer served", removed.label))
+        );
+        assert!(
+            page.text
+                .contains(&format!("<option value=\"{oldest}\" selected>"))
+        );
     }
 }
 
@@ -192,11 +331,17 @@ fn the_guide_within_a_version_shows_the_endpoints_that_end_there() {
     let register = Register::start();
     let deprecates = |version: &&&ApiVersion| !version.endpoints.deprecated.is_empty();
     let version = SERVED.iter().rev().find(deprecates).unwrap();
-    let page = get(&register, &format!("/docs/migrate?from={0}&to={0}", version.label)).is(200);
+    let page = get(
+        &register,
+        &format!("/docs/migrate?from={0}&to={0}", version.label),
+    )
+    .is(200);
     let deprecation = version.endpoints.deprecated[0];
     assert!(
         page.text.contains(deprecation.endpoint.path())
-            && page.text.contains(deprecation.endpoint.row().replaced_by.unwrap().path())
+            && page
+                .text
+                .contains(deprecation.endpoint.row().replaced_by.unwrap().path())
     );
     assert!(page.text.contains("20 March 2026"));
 }
@@ -205,10 +350,17 @@ fn the_guide_within_a_version_shows_the_endpoints_that_end_there() {
 fn the_style_is_kept_by_its_tag() {
     let register = Register::start();
     let style = get(&register, "/docs/style.css").is(200);
-    assert_eq!(style.header("content-type"), Some("text/css; charset=utf-8"));
+    assert_eq!(
+        style.header("content-type"),
+        Some("text/css; charset=utf-8")
+    );
     assert_eq!(style.header("cache-control"), Some("public, max-age=3600"));
     let tag = style.header("etag").unwrap();
-    let again = register.request("GET", "/docs/style.css").header("If-None-Match", tag).page().is(304);
+    let again = register
+        .request("GET", "/docs/style.css")
+        .header("If-None-Match", tag)
+        .page()
+        .is(304);
     assert!(again.text.is_empty());
     assert!(!style.text.contains("url(") && !style.text.contains("@import"));
 }
@@ -226,10 +378,28 @@ fn pages_answer_their_methods_and_state_them() {
         let refused = register.request("DELETE", path).send();
         refused.error(405, "MethodNotAllowed");
         assert_eq!(refused.header("allow"), Some(allowed), "{path}");
-        assert_eq!(register.request("OPTIONS", path).send().is(204).header("allow"), Some(allowed), "{path}");
+        assert_eq!(
+            register
+                .request("OPTIONS", path)
+                .send()
+                .is(204)
+                .header("allow"),
+            Some(allowed),
+            "{path}"
+        );
     }
-    assert!(register.request("HEAD", "/docs").page().is(200).text.is_empty());
-    register.request("GET", "/docs/nothing").send().error(404, "NotFound");
+    assert!(
+        register
+            .request("HEAD", "/docs")
+            .page()
+            .is(200)
+            .text
+            .is_empty()
+    );
+    register
+        .request("GET", "/docs/nothing")
+        .send()
+        .error(404, "NotFound");
 }
 
 #[test]
@@ -245,14 +415,35 @@ fn addresses_without_a_page_lead_to_the_documentation() {
 fn browser_gets_a_page_where_nothing_is_found_and_a_program_gets_an_error() {
     let register = Register::start();
     let label = SERVED[0].label;
-    for path in ["/docs/nothing", "/docs/v9", &format!("/docs/{label}/nothing"), "/docs/differences/v9..v8"] {
+    for path in [
+        "/docs/nothing",
+        "/docs/v9",
+        &format!("/docs/{label}/nothing"),
+        "/docs/differences/v9..v8",
+    ] {
         let accept = "text/html,application/xhtml+xml,*/*;q=0.8";
-        let page = register.request("GET", path).header("Accept", accept).page().is(404);
-        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+        let page = register
+            .request("GET", path)
+            .header("Accept", accept)
+            .page()
+            .is(404);
+        assert_eq!(
+            page.header("content-type"),
+            Some("text/html; charset=utf-8"),
+            "{path}"
+        );
         assert_eq!(page.header("vary"), Some("Accept"), "{path}");
-        assert!(page.text.contains("<h1>There is no such page</h1>"), "{path}: {}", page.text);
+        assert!(
+            page.text.contains("<h1>There is no such page</h1>"),
+            "{path}: {}",
+            page.text
+        );
         for accept in ["*/*", "application/json"] {
-            register.request("GET", path).header("Accept", accept).send().error(404, "NotFound");
+            register
+                .request("GET", path)
+                .header("Accept", accept)
+                .send()
+                .error(404, "NotFound");
         }
     }
 }

@@ -11,7 +11,15 @@ use versions::SERVED;
 use crate::api::support::{Page, Register, every_version};
 
 /// The documents of a version, by their names in addresses.
-const DOCUMENTS: [&str; 7] = ["guide", "contract", "fields", "problems", "rules", "reference-data", "funding"];
+const DOCUMENTS: [&str; 7] = [
+    "guide",
+    "contract",
+    "fields",
+    "problems",
+    "rules",
+    "reference-data",
+    "funding",
+];
 
 fn get(register: &Register, path: &str) -> Page {
     register.request("GET", path).page()
@@ -20,18 +28,26 @@ fn get(register: &Register, path: &str) -> Page {
 /// The values of an attribute, without what HTML escapes in addresses.
 fn attributes<'a>(page: &'a str, name: &str) -> impl Iterator<Item = String> + 'a {
     let begin = format!(" {name}=\"");
-    let values: Vec<&str> =
-        page.split(begin.as_str()).skip(1).filter_map(|rest| Some(rest.split_once('"')?.0)).collect();
-    values.into_iter().map(|value| value.replace("&amp;", "&").replace("&#38;", "&"))
+    let values: Vec<&str> = page
+        .split(begin.as_str())
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once('"')?.0))
+        .collect();
+    values
+        .into_iter()
+        .map(|value| value.replace("&amp;", "&").replace("&#38;", "&"))
 }
 
 /// The words of a page, with the parts of names kept together.
 fn words(page: &str) -> BTreeSet<&str> {
-    page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect()
+    page.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .collect()
 }
 
 fn search(register: &Register, version: &str, query: &str) -> Page {
-    let query = Serializer::new(String::new()).extend_pairs([("version", version), ("q", query)]).finish();
+    let query = Serializer::new(String::new())
+        .extend_pairs([("version", version), ("q", query)])
+        .finish();
     get(register, &format!("/docs/search?{query}"))
 }
 
@@ -46,10 +62,16 @@ fn every_link_of_every_page_leads_somewhere() {
             continue;
         }
         let page = get(&register, &address);
-        assert!([200, 308].contains(&page.status), "{address}: {}", page.status);
+        assert!(
+            [200, 308].contains(&page.status),
+            "{address}: {}",
+            page.status
+        );
         pages.insert(address.clone(), attributes(&page.text, "id").collect());
         // Which pages the explorer loads is not for this test.
-        let is_document = page.header("content-type").is_some_and(|media| media.starts_with("text/html"));
+        let is_document = page
+            .header("content-type")
+            .is_some_and(|media| media.starts_with("text/html"));
         if !is_document || page.text.contains("swagger-ui") {
             continue;
         }
@@ -61,9 +83,15 @@ fn every_link_of_every_page_leads_somewhere() {
             linked.insert((address.clone(), path.to_owned(), anchor.to_owned()));
         }
     }
-    assert!(pages.len() > SERVED.len() * (DOCUMENTS.len() + reference::names().count()), "{:?}", pages.keys());
-    let broken: Vec<_> =
-        linked.iter().filter(|(_, path, anchor)| !anchor.is_empty() && !pages[path].contains(anchor)).collect();
+    assert!(
+        pages.len() > SERVED.len() * (DOCUMENTS.len() + reference::names().count()),
+        "{:?}",
+        pages.keys()
+    );
+    let broken: Vec<_> = linked
+        .iter()
+        .filter(|(_, path, anchor)| !anchor.is_empty() && !pages[path].contains(anchor))
+        .collect();
     assert_eq!(broken, [] as [&(String, String, String); 0]);
 }
 
@@ -72,19 +100,28 @@ fn a_document_has_the_names_of_its_version_and_no_others() {
     let register = Register::start();
     for version in SERVED {
         let own = names::all(version);
-        let foreign: BTreeSet<&str> =
-            SERVED.iter().flat_map(|other| names::all(other)).filter(|name| !own.contains(name)).collect();
+        let foreign: BTreeSet<&str> = SERVED
+            .iter()
+            .flat_map(|other| names::all(other))
+            .filter(|name| !own.contains(name))
+            .collect();
         // A list has one name in all versions.
         let lists: BTreeSet<&str> = reference::names().collect();
         for document in ["guide", "fields", "problems", "funding", "reference-data"] {
             let page = get(&register, &format!("/docs/{}/{document}", version.label)).is(200);
-            let found: Vec<_> =
-                words(&page.text).intersection(&foreign).copied().filter(|name| !lists.contains(name)).collect();
+            let found: Vec<_> = words(&page.text)
+                .intersection(&foreign)
+                .copied()
+                .filter(|name| !lists.contains(name))
+                .collect();
             assert_eq!(found, [] as [&str; 0], "{document} of {}", version.label);
         }
         let fields = get(&register, &format!("/docs/{}/fields", version.label)).is(200);
         let words = words(&fields.text);
-        let missing: Vec<_> = own.iter().filter(|name| !name.split('.').all(|step| words.contains(step))).collect();
+        let missing: Vec<_> = own
+            .iter()
+            .filter(|name| !name.split('.').all(|step| words.contains(step)))
+            .collect();
         assert_eq!(missing, [] as [&&str; 0], "{}", version.label);
     }
 }
@@ -99,20 +136,40 @@ fn the_contract_speaks_of_each_version_under_its_own_names() {
     for version in SERVED {
         let contract = get(&register, &format!("/docs/{}/contract", version.label)).is(200);
         let name = version.inputs.trainee.name_of(renamed).unwrap();
-        assert!(contract.text.contains(&format!("<tr id=\"{name}\"><th scope=\"row\"><code>{name}</code>")), "{name}");
-        // The table of renamed fields has the names of all versions that the contract is written for.
-        let names =
-            SERVED.iter().filter_map(|other| other.inputs.trainee.name_of(domain::TraineeField::training_partner_urn));
+        assert!(
+            contract.text.contains(&format!(
+                "<tr id=\"{name}\"><th scope=\"row\"><code>{name}</code>"
+            )),
+            "{name}"
+        );
+        // The table of renamed fields has the names of all versions that the contract is written
+        // for.
+        let names = SERVED.iter().filter_map(|other| {
+            other
+                .inputs
+                .trainee
+                .name_of(domain::TraineeField::training_partner_urn)
+        });
         let written: BTreeSet<&str> = names.filter(|name| CONTRACT.contains(name)).collect();
         assert!(written.len() > 1, "{written:?}");
         for name in written {
-            assert!(contract.text.contains(&format!("<code>{name}</code>")), "{name} in {}", version.label);
-        }
-        for endpoint in Endpoint::ALL.iter().filter(|endpoint| !version.endpoints.has(**endpoint)) {
-            let heading =
-                format!(" {endpoint}</h3>\n<div class=\"inset\"><p>{} does not have this endpoint.", version.label);
             assert!(
-                contract.text.contains(&heading) || !contract.text.contains(&format!(" {endpoint}</h3>")),
+                contract.text.contains(&format!("<code>{name}</code>")),
+                "{name} in {}",
+                version.label
+            );
+        }
+        for endpoint in Endpoint::ALL
+            .iter()
+            .filter(|endpoint| !version.endpoints.has(**endpoint))
+        {
+            let heading = format!(
+                " {endpoint}</h3>\n<div class=\"inset\"><p>{} does not have this endpoint.",
+                version.label
+            );
+            assert!(
+                contract.text.contains(&heading)
+                    || !contract.text.contains(&format!(" {endpoint}</h3>")),
                 "{endpoint} {}",
                 version.label
             );
@@ -124,10 +181,20 @@ fn the_contract_speaks_of_each_version_under_its_own_names() {
 fn a_page_with_commands_has_the_address_of_its_reader() {
     let register = Register::start();
     let path = format!("/docs/{}/guide", SERVED[0].label);
-    let page = register.request("GET", &path).header("Host", "register.example:8443").page().is(200);
-    assert!(page.text.contains(&format!("BASE=http://register.example:8443/api/{}\n", SERVED[0].label)));
+    let page = register
+        .request("GET", &path)
+        .header("Host", "register.example:8443")
+        .page()
+        .is(200);
+    assert!(page.text.contains(&format!(
+        "BASE=http://register.example:8443/api/{}\n",
+        SERVED[0].label
+    )));
     assert!(!page.text.contains("127.0.0.1"));
-    let strange = register.request("GET", &path).header("Host", "\"><b>").page();
+    let strange = register
+        .request("GET", &path)
+        .header("Host", "\"><b>")
+        .page();
     assert!(!strange.text.contains("\"><b>"), "{}", strange.text);
 }
 
@@ -139,12 +206,41 @@ fn documents_are_kept_by_their_tags_and_the_search_is_not() {
         let page = get(&register, &path).is(200);
         let tag = page.header("etag").unwrap();
         assert_eq!(page.header("cache-control"), Some("no-cache"));
-        assert!(register.request("GET", &path).header("If-None-Match", tag).page().is(304).text.is_empty());
-        assert!(register.request("HEAD", &path).page().is(200).text.is_empty());
-        register.request("POST", &path).send().error(405, "MethodNotAllowed");
+        assert!(
+            register
+                .request("GET", &path)
+                .header("If-None-Match", tag)
+                .page()
+                .is(304)
+                .text
+                .is_empty()
+        );
+        assert!(
+            register
+                .request("HEAD", &path)
+                .page()
+                .is(200)
+                .text
+                .is_empty()
+        );
+        register
+            .request("POST", &path)
+            .send()
+            .error(405, "MethodNotAllowed");
     }
-    assert_eq!(search(&register, "", "email").is(200).header("cache-control"), Some("no-store"));
-    register.request("GET", &format!("/docs/{}/reference-data/nothing", SERVED[0].label)).send().error(404, "NotFound");
+    assert_eq!(
+        search(&register, "", "email")
+            .is(200)
+            .header("cache-control"),
+        Some("no-store")
+    );
+    register
+        .request(
+            "GET",
+            &format!("/docs/{}/reference-data/nothing", SERVED[0].label),
+        )
+        .send()
+        .error(404, "NotFound");
 }
 
 #[test]
@@ -152,17 +248,40 @@ fn every_code_list_is_a_page_with_each_code_its_name_and_the_versions_that_accep
     let register = Register::start();
     let lists = domain::Lists::embedded();
     for list in domain::List::ALL {
-        let page = get(&register, &format!("/docs/{}/reference-data/{}", SERVED[0].label, list.name())).is(200);
+        let page = get(
+            &register,
+            &format!("/docs/{}/reference-data/{}", SERVED[0].label, list.name()),
+        )
+        .is(200);
         for entry in lists.entries(*list) {
-            let row =
-                format!("<tr id=\"{}\"><th scope=\"row\"><code>{}</code></th>", entry.code.to_lowercase(), entry.code);
-            let (_, rest) = page.text.split_once(&row).unwrap_or_else(|| panic!("no {row}"));
+            let row = format!(
+                "<tr id=\"{}\"><th scope=\"row\"><code>{}</code></th>",
+                entry.code.to_lowercase(),
+                entry.code
+            );
+            let (_, rest) = page
+                .text
+                .split_once(&row)
+                .unwrap_or_else(|| panic!("no {row}"));
             let row = rest.split_once("</tr>").unwrap().0;
-            let accepts = |version: &&&adapter_kit::ApiVersion| version.accepted_codes.accepts(*list, &entry.code);
+            let accepts = |version: &&&adapter_kit::ApiVersion| {
+                version.accepted_codes.accepts(*list, &entry.code)
+            };
             if SERVED.iter().filter(accepts).count() < SERVED.len() {
-                assert!(SERVED.iter().filter(accepts).all(|version| row.contains(&version.label.to_string())), "{row}");
+                assert!(
+                    SERVED
+                        .iter()
+                        .filter(accepts)
+                        .all(|version| row.contains(&version.label.to_string())),
+                    "{row}"
+                );
                 let others = SERVED.iter().filter(|version| !accepts(version));
-                assert!(others.into_iter().all(|version| !row.contains(&version.label.to_string())), "{row}");
+                assert!(
+                    others
+                        .into_iter()
+                        .all(|version| !row.contains(&version.label.to_string())),
+                    "{row}"
+                );
             }
         }
     }
@@ -172,28 +291,66 @@ fn every_code_list_is_a_page_with_each_code_its_name_and_the_versions_that_accep
 fn an_error_links_to_the_page_about_it() {
     every_version(|api| {
         let label = api.version.label;
-        let problems = api.register.request("GET", &format!("/docs/{label}/problems")).page().is(200);
+        let problems = api
+            .register
+            .request("GET", &format!("/docs/{label}/problems"))
+            .page()
+            .is(200);
         let ids: BTreeSet<String> = attributes(&problems.text, "id").collect();
-        assert!(Code::ALL.iter().all(|code| ids.contains(code.name())), "{ids:?}");
+        assert!(
+            Code::ALL.iter().all(|code| ids.contains(code.name())),
+            "{ids:?}"
+        );
         let created = api.create(api.example());
-        let one = api.send("PATCH", &created.path(), json!({ "data": { "email": "none" } })).is(422);
-        let two = api.send("PATCH", &created.path(), json!({ "data": { "email": "none", "sex": "x" } })).is(422);
+        let one = api
+            .send(
+                "PATCH",
+                &created.path(),
+                json!({ "data": { "email": "none" } }),
+            )
+            .is(422);
+        let two = api
+            .send(
+                "PATCH",
+                &created.path(),
+                json!({ "data": { "email": "none", "sex": "x" } }),
+            )
+            .is(422);
         let replies = [
             (one, "not_email"),
             (two, "status-422"),
             (api.get("/nothing").is(404), "status-404"),
-            (api.request("GET", "/trainees").without("Authorization").send().is(401), "status-401"),
+            (
+                api.request("GET", "/trainees")
+                    .without("Authorization")
+                    .send()
+                    .is(401),
+                "status-401",
+            ),
             (api.request("DELETE", "/info").send().is(405), "status-405"),
-            (api.get("/trainees?sort_order=sideways").is(422), "status-422"),
-            (api.send("POST", "/trainees", api.example()).is(409), "status-409"),
+            (
+                api.get("/trainees?sort_order=sideways").is(422),
+                "status-422",
+            ),
+            (
+                api.send("POST", "/trainees", api.example()).is(409),
+                "status-409",
+            ),
         ];
         for (reply, anchor) in replies {
-            let link = format!("</docs/{label}/problems#{anchor}>; rel=\"help\"; type=\"text/html\"");
+            let link =
+                format!("</docs/{label}/problems#{anchor}>; rel=\"help\"; type=\"text/html\"");
             assert_eq!(reply.header("link"), Some(link.as_str()));
             assert!(ids.contains(anchor), "{anchor}");
         }
         assert_eq!(api.get("/info").is(200).header("link"), None);
-        assert_eq!(api.request("OPTIONS", "/info").send().is(204).header("link"), None);
+        assert_eq!(
+            api.request("OPTIONS", "/info")
+                .send()
+                .is(204)
+                .header("link"),
+            None
+        );
     });
 }
 
@@ -202,18 +359,41 @@ fn the_search_finds_fields_codes_problems_rules_and_sections() {
     let register = Register::start();
     for version in SERVED {
         let label = version.label.to_string();
-        let subject = version.inputs.trainee.name_of(domain::TraineeField::course_subject_1).unwrap();
+        let subject = version
+            .inputs
+            .trainee
+            .name_of(domain::TraineeField::course_subject_1)
+            .unwrap();
         for (query, place) in [
             (subject, format!("/docs/{label}/fields#{subject}")),
-            ("100511", format!("/docs/{label}/reference-data/course_subject#100511")),
-            ("open university", format!("/docs/{label}/reference-data/institution#0001")),
-            ("no_such_funding", format!("/docs/{label}/problems#no_such_funding")),
-            ("funding_exists", format!("/docs/{label}/rules#funding_exists")),
-            ("mirror that stays right", format!("/docs/{label}/guide#a-mirror-that-stays-right")),
+            (
+                "100511",
+                format!("/docs/{label}/reference-data/course_subject#100511"),
+            ),
+            (
+                "open university",
+                format!("/docs/{label}/reference-data/institution#0001"),
+            ),
+            (
+                "no_such_funding",
+                format!("/docs/{label}/problems#no_such_funding"),
+            ),
+            (
+                "funding_exists",
+                format!("/docs/{label}/rules#funding_exists"),
+            ),
+            (
+                "mirror that stays right",
+                format!("/docs/{label}/guide#a-mirror-that-stays-right"),
+            ),
             ("retry-after", format!("/docs/{label}/contract#8-limits")),
         ] {
             let page = search(&register, &label, query).is(200);
-            assert!(page.text.contains(&format!("<a href=\"{place}\">")), "{query}: {}", page.text);
+            assert!(
+                page.text.contains(&format!("<a href=\"{place}\">")),
+                "{query}: {}",
+                page.text
+            );
         }
     }
 }
@@ -222,14 +402,33 @@ fn the_search_finds_fields_codes_problems_rules_and_sections() {
 fn a_query_is_bounded_and_shown_as_text() {
     let register = Register::start();
     let page = search(&register, "", "<b>&\"'").is(200);
-    assert!(!page.text.contains("<b>") && page.text.contains("Nothing is found"), "{}", page.text);
+    assert!(
+        !page.text.contains("<b>") && page.text.contains("Nothing is found"),
+        "{}",
+        page.text
+    );
     let long = search(&register, "", &"é".repeat(5_000)).is(200);
     assert!(long.text.contains(&"é".repeat(100)) && !long.text.contains(&"é".repeat(101)));
-    assert!(!search(&register, "", "").is(200).text.contains("id=\"results\""));
-    assert!(!get(&register, "/docs/search").is(200).text.contains("id=\"results\""));
+    assert!(
+        !search(&register, "", "")
+            .is(200)
+            .text
+            .contains("id=\"results\"")
+    );
+    assert!(
+        !get(&register, "/docs/search")
+            .is(200)
+            .text
+            .contains("id=\"results\"")
+    );
     // A version that there is not stands for the newest.
     let newest = SERVED.last().unwrap().label;
-    assert!(search(&register, "v1999.1", "email").is(200).text.contains(&format!("<option selected>{newest}")));
+    assert!(
+        search(&register, "v1999.1", "email")
+            .is(200)
+            .text
+            .contains(&format!("<option selected>{newest}"))
+    );
     // Broad ones end with the best.
     let broad = search(&register, "", "a").is(200);
     assert_eq!(broad.text.matches("<mark>").count(), 50);
@@ -241,14 +440,26 @@ fn no_page_links_to_a_guide_from_a_version_to_itself() {
     let register = Register::start();
     for version in SERVED {
         let itself = format!("from={0}&to={0}\"", version.label);
-        for path in ["/docs".to_owned(), "/docs/migrate".to_owned(), format!("/docs/versions/{}", version.label)] {
+        for path in [
+            "/docs".to_owned(),
+            "/docs/migrate".to_owned(),
+            format!("/docs/versions/{}", version.label),
+        ] {
             let page = get(&register, &path).is(200);
-            assert!(attributes(&page.text, "href").all(|link| !format!("{link}\"").contains(&itself)), "{path}");
+            assert!(
+                attributes(&page.text, "href").all(|link| !format!("{link}\"").contains(&itself)),
+                "{path}"
+            );
         }
     }
     let list = register.request("GET", "/api/versions").send().is(200);
     for version in SERVED {
-        assert!(!list.body.to_string().contains(&format!("from={0}&to={0}\"", version.label)));
+        assert!(
+            !list
+                .body
+                .to_string()
+                .contains(&format!("from={0}&to={0}\"", version.label))
+        );
     }
 }
 
@@ -258,26 +469,52 @@ fn the_page_that_rewrites_begins_with_an_example_of_what_is_chosen() {
     let newest = SERVED.last().unwrap().label;
     for version in SERVED {
         let example = |kind: &str| {
-            get(&register, &format!("/docs/migrate?from={}&to={newest}&kind={kind}", version.label)).is(200).text
+            get(
+                &register,
+                &format!(
+                    "/docs/migrate?from={}&to={newest}&kind={kind}",
+                    version.label
+                ),
+            )
+            .is(200)
+            .text
         };
-        let subject = version.inputs.trainee.name_of(domain::TraineeField::course_subject_1).unwrap();
+        let subject = version
+            .inputs
+            .trainee
+            .name_of(domain::TraineeField::course_subject_1)
+            .unwrap();
         assert!(example("create").contains(&format!("&#34;{subject}&#34;: ")));
         assert!(example("").contains(&format!("&#34;{subject}&#34;: ")));
-        let date = version.inputs.withdrawal.name_of(domain::WithdrawalField::withdrawal_date).unwrap();
+        let date = version
+            .inputs
+            .withdrawal
+            .name_of(domain::WithdrawalField::withdrawal_date)
+            .unwrap();
         assert!(example("withdraw").contains(&format!("&#34;{date}&#34;: ")));
         assert!(example("reply").contains("&#34;trainee_id&#34;: "));
         assert!(example("withdraw").contains(&format!("This is an example of {}", version.label)));
-        // The second button asks for the example of what is chosen then; the body that was there is not looked at.
+        // The second button asks for the example of what is chosen then; the body that was there is
+        // not looked at.
         let pairs = [
             ("from", version.label.to_string()),
             ("to", newest.to_string()),
             ("kind", "degree".to_owned()),
             ("body", "{".to_owned()),
         ];
-        let form = Serializer::new(String::new()).extend_pairs(pairs).append_pair("example", "yes").finish();
+        let form = Serializer::new(String::new())
+            .extend_pairs(pairs)
+            .append_pair("example", "yes")
+            .finish();
         let request = register.request("POST", "/docs/migrate").bytes(form);
-        let page = request.header("Content-Type", "application/x-www-form-urlencoded").page().is(200);
-        assert!(page.text.contains("&#34;graduation_year&#34;: ") && !page.text.contains("There is a problem"));
+        let page = request
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .page()
+            .is(200);
+        assert!(
+            page.text.contains("&#34;graduation_year&#34;: ")
+                && !page.text.contains("There is a problem")
+        );
         assert_eq!(page.header("cache-control"), Some("no-store"));
     }
 }

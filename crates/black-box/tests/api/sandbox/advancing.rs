@@ -20,7 +20,10 @@ fn advance(api: &Api<'_>, trainee: &Shown) -> Response {
 fn advanced(api: &Api<'_>, trainee: &Shown, state: &str) -> Shown {
     let reply = advance(api, trainee).is(200);
     let shown = api.get(&trainee.path()).is(200);
-    assert_eq!((&reply.body, reply.header("etag")), (&shown.body, shown.header("etag")));
+    assert_eq!(
+        (&reply.body, reply.header("etag")),
+        (&shown.body, shown.header("etag"))
+    );
     let shown = api.shown(&shown);
     shown.has(&[(F::state, json!(state))]);
     shown
@@ -41,14 +44,23 @@ fn a_submitted_trainee_gets_a_trn_and_a_recommended_one_the_award() {
         let created = ready(api, "1999-04-12");
         let numbered = advanced(api, &created, "trn_received");
         let trn = numbered.value(F::trn).as_str().unwrap();
-        assert!(trn.len() == 7 && trn.bytes().all(|byte| byte.is_ascii_digit()), "{trn}");
-        let until =
-            "state is trn_received: the registry has nothing to do until the trainee is recommended or deferred";
+        assert!(
+            trn.len() == 7 && trn.bytes().all(|byte| byte.is_ascii_digit()),
+            "{trn}"
+        );
+        let until = "state is trn_received: the registry has nothing to do until the trainee is recommended or deferred";
         nothing_follows(api, &created, until);
         carry_out(api, &created, Action::Recommend).is(202);
         let awarded = advanced(api, &created, "awarded");
-        awarded.has(&[(F::trn, json!(trn)), (F::awarded_at, json!("2026-10-01T00:00:00.000Z"))]);
-        nothing_follows(api, &created, "state is awarded: nothing follows; register another trainee");
+        awarded.has(&[
+            (F::trn, json!(trn)),
+            (F::awarded_at, json!("2026-10-01T00:00:00.000Z")),
+        ]);
+        nothing_follows(
+            api,
+            &created,
+            "state is awarded: nothing follows; register another trainee",
+        );
     });
 }
 
@@ -60,11 +72,26 @@ fn a_recommended_trainee_without_a_trn_gets_one_with_the_award() {
         let awarded = advanced(api, &created, "awarded");
         assert!(awarded.value(F::trn).is_string());
         let id = created.id().to_owned();
-        let history = api.register.operate(move |session| session.history_of(&id)).unwrap();
+        let history = api
+            .register
+            .operate(move |session| session.history_of(&id))
+            .unwrap();
         let last = history.entries.last().unwrap();
-        assert_eq!(last.operation, "POST /sandbox/trainees/{trainee_id}/advance");
-        let changed: Vec<&str> = last.fields.iter().map(|field| field.path.as_str()).collect();
-        assert!(["trn", "state", "awarded_at"].iter().all(|field| changed.contains(field)), "{changed:?}");
+        assert_eq!(
+            last.operation,
+            "POST /sandbox/trainees/{trainee_id}/advance"
+        );
+        let changed: Vec<&str> = last
+            .fields
+            .iter()
+            .map(|field| field.path.as_str())
+            .collect();
+        assert!(
+            ["trn", "state", "awarded_at"]
+                .iter()
+                .all(|field| changed.contains(field)),
+            "{changed:?}"
+        );
     });
 }
 
@@ -79,7 +106,8 @@ fn a_deferred_trainee_is_back_today() {
         advanced(api, &created, "trn_received");
         // A deferral that has not begun is taken back.
         let ahead = json!({ "data": { "defer_date": "2026-12-01" } });
-        api.send("POST", &format!("{}/defer", created.path()), ahead).is(200);
+        api.send("POST", &format!("{}/defer", created.path()), ahead)
+            .is(200);
         advanced(api, &created, "trn_received").has(&[(F::reinstate_date, json!("2026-10-20"))]);
     });
 }
@@ -89,7 +117,11 @@ fn nothing_follows_a_withdrawal() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
         carry_out(api, &created, Action::Withdraw).is(200);
-        nothing_follows(api, &created, "state is withdrawn: nothing follows; register another trainee");
+        nothing_follows(
+            api,
+            &created,
+            "state is withdrawn: nothing follows; register another trainee",
+        );
     });
 }
 
@@ -98,9 +130,14 @@ fn a_trainee_of_another_provider_or_none_is_not_found() {
     every_version(|api| {
         let other = api.register.other_provider(api.version);
         let theirs = other.create(other.example());
-        assert_eq!(advance(api, &theirs).error(404, "NotFound"), "trainee not found");
+        assert_eq!(
+            advance(api, &theirs).error(404, "NotFound"),
+            "trainee not found"
+        );
         assert_eq!(other.read(theirs.id()).data, theirs.data);
-        api.request("POST", "/sandbox/trainees/none/advance").send().error(404, "NotFound");
+        api.request("POST", "/sandbox/trainees/none/advance")
+            .send()
+            .error(404, "NotFound");
     });
 }
 
@@ -108,19 +145,42 @@ fn a_trainee_of_another_provider_or_none_is_not_found() {
 fn advancing_can_be_tried_out_made_conditional_and_is_done_once_for_a_key() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
-        let tried = api.request("POST", &path(&created)).header("Prefer", "validate-only").send().is(200);
-        assert_eq!((tried.header("preference-applied"), tried.header("etag")), (Some("validate-only"), None));
-        api.shown(&tried).has(&[(F::state, json!("trn_received")), (F::trn, Value::Null)]);
-        api.read(created.id()).has(&[(F::state, json!("submitted_for_trn"))]);
+        let tried = api
+            .request("POST", &path(&created))
+            .header("Prefer", "validate-only")
+            .send()
+            .is(200);
+        assert_eq!(
+            (tried.header("preference-applied"), tried.header("etag")),
+            (Some("validate-only"), None)
+        );
+        api.shown(&tried)
+            .has(&[(F::state, json!("trn_received")), (F::trn, Value::Null)]);
+        api.read(created.id())
+            .has(&[(F::state, json!("submitted_for_trn"))]);
 
-        let with_tag = |tag: &str| api.request("POST", &path(&created)).header("If-Match", tag).send();
+        let with_tag = |tag: &str| {
+            api.request("POST", &path(&created))
+                .header("If-Match", tag)
+                .send()
+        };
         with_tag("\"another\"").is(412);
-        let tag = api.get(&created.path()).is(200).header("etag").unwrap().to_owned();
+        let tag = api
+            .get(&created.path())
+            .is(200)
+            .header("etag")
+            .unwrap()
+            .to_owned();
         with_tag(&tag).is(200);
         with_tag(&tag).is(412);
 
         carry_out(api, &created, Action::Defer).is(200);
-        let with_key = || api.request("POST", &path(&created)).header("Idempotency-Key", "run-7").send().is(200);
+        let with_key = || {
+            api.request("POST", &path(&created))
+                .header("Idempotency-Key", "run-7")
+                .send()
+                .is(200)
+        };
         let first = with_key();
         let replayed = with_key();
         assert_eq!(replayed.header("idempotent-replayed"), Some("true"));
@@ -137,7 +197,9 @@ fn the_simulated_registry_has_nothing_left_to_do() {
         api.register.clock.set("2026-10-05T10:00:00Z");
         let simulate = registry::simulated::simulate_once;
         let store = api.register.store();
-        let simulated = actix_web::rt::System::new().block_on(simulate(&store, TimeDelta::seconds(10))).unwrap();
+        let simulated = actix_web::rt::System::new()
+            .block_on(simulate(&store, TimeDelta::seconds(10)))
+            .unwrap();
         assert_eq!(simulated, registry::simulated::Simulated::default());
     });
 }

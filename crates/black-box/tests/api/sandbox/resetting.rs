@@ -9,15 +9,25 @@ use crate::api::transitions::trainee_lifecycle::{carry_out, ready};
 
 fn reset(api: &Api<'_>) -> (i64, i64) {
     let reply = api.request("POST", "/sandbox/reset").send().is(200);
-    (reply.data()["discarded"].as_i64().unwrap(), reply.data()["remaining"].as_i64().unwrap())
+    (
+        reply.data()["discarded"].as_i64().unwrap(),
+        reply.data()["remaining"].as_i64().unwrap(),
+    )
 }
 
 /// A trainee in each state that the API shows.
 fn in_every_state(api: &Api<'_>) -> Vec<Shown> {
     let advance = |trainee: &Shown| {
-        api.request("POST", &format!("/sandbox/trainees/{}/advance", trainee.id())).send().is(200);
+        api.request(
+            "POST",
+            &format!("/sandbox/trainees/{}/advance", trainee.id()),
+        )
+        .send()
+        .is(200);
     };
-    let trainees: Vec<Shown> = (0..6).map(|number| ready(api, &format!("199{number}-04-12"))).collect();
+    let trainees: Vec<Shown> = (0..6)
+        .map(|number| ready(api, &format!("199{number}-04-12")))
+        .collect();
     advance(&trainees[1]);
     carry_out(api, &trainees[2], Action::Defer).is(200);
     carry_out(api, &trainees[3], Action::Withdraw).is(200);
@@ -34,20 +44,36 @@ fn reset_discards_the_own_trainees_in_every_state_and_no_others() {
         let theirs = other.create(other.example());
         let trainees = in_every_state(api);
         // A trainee of another academic cycle.
-        let earlier = api.create(api.example().with(F::itt_start_date, "2025-09-01").with(F::last_name, "Earlier"));
+        let earlier = api.create(
+            api.example()
+                .with(F::itt_start_date, "2025-09-01")
+                .with(F::last_name, "Earlier"),
+        );
         assert_eq!(reset(api), (7, 0));
         for trainee in trainees.iter().chain([&earlier]) {
-            assert_eq!(api.get(&trainee.path()).error(404, "NotFound"), "trainee not found");
+            assert_eq!(
+                api.get(&trainee.path()).error(404, "NotFound"),
+                "trainee not found"
+            );
         }
         for cycle in [2025, 2026] {
-            api.get(&format!("/trainees?academic_cycle={cycle}")).error(404, "NotFound");
+            api.get(&format!("/trainees?academic_cycle={cycle}"))
+                .error(404, "NotFound");
         }
         assert_eq!(reset(api), (0, 0));
         assert_eq!(other.read(theirs.id()).data, theirs.data);
         // The same person can be registered again.
         let again = api.create(api.example().with(F::date_of_birth, "1990-04-12"));
         assert_ne!(again.id(), trainees[0].id());
-        assert_eq!(api.get("/trainees").is(200).data().as_array().unwrap().len(), 1);
+        assert_eq!(
+            api.get("/trainees")
+                .is(200)
+                .data()
+                .as_array()
+                .unwrap()
+                .len(),
+            1
+        );
     });
 }
 
@@ -56,19 +82,38 @@ fn reset_leaves_a_dated_tombstone_with_an_entry_in_the_history() {
     every_version(|api| {
         let created = api.create(api.example());
         api.register.clock.set("2026-10-06T09:00:00Z");
-        let request = api.request("POST", "/sandbox/reset").header("X-Request-Id", "run-7");
+        let request = api
+            .request("POST", "/sandbox/reset")
+            .header("X-Request-Id", "run-7");
         request.send().is(200);
         let id = created.id().to_owned();
-        let history = api.register.operate(move |session| session.history_of(&id)).unwrap();
+        let history = api
+            .register
+            .operate(move |session| session.history_of(&id))
+            .unwrap();
         let last = history.entries.last().unwrap();
-        assert_eq!((last.operation.as_str(), last.request_id.as_deref()), ("POST /sandbox/reset", Some("run-7")));
-        let discarded = last.fields.iter().find(|field| field.path == "discarded_at").unwrap();
+        assert_eq!(
+            (last.operation.as_str(), last.request_id.as_deref()),
+            ("POST /sandbox/reset", Some("run-7"))
+        );
+        let discarded = last
+            .fields
+            .iter()
+            .find(|field| field.path == "discarded_at")
+            .unwrap();
         assert_eq!(discarded.before(), "null");
-        assert!(discarded.after().contains("2026-10-06T09:00:00"), "{}", discarded.after());
+        assert!(
+            discarded.after().contains("2026-10-06T09:00:00"),
+            "{}",
+            discarded.after()
+        );
         // What is discarded cannot be brought back, and counts nowhere.
         let action = RegistryAction::Award;
         perform_blocking(&api.register.store(), created.id(), &action, "A. Operator").unwrap_err();
-        assert_eq!(api.register.operate(|session| session.inspect()).miscounted, 0);
+        assert_eq!(
+            api.register.operate(|session| session.inspect()).miscounted,
+            0
+        );
     });
 }
 
@@ -80,7 +125,10 @@ fn reset_discards_a_thousand_trainees_at_a_time_and_reports_how_many_remain() {
         while remaining > 0 {
             let (now, left) = reset(api);
             // A slow machine does less in its time, and never more.
-            assert!((1..=1_000).contains(&now) && now + left == remaining, "{now} {left}");
+            assert!(
+                (1..=1_000).contains(&now) && now + left == remaining,
+                "{now} {left}"
+            );
             (discarded, remaining) = (discarded + now, left);
         }
         assert_eq!(discarded, 1_200);
@@ -92,12 +140,21 @@ fn reset_discards_a_thousand_trainees_at_a_time_and_reports_how_many_remain() {
 fn reset_can_be_tried_out_and_is_done_once_for_a_key() {
     every_version(|api| {
         let first = api.create(api.example());
-        let tried = api.request("POST", "/sandbox/reset").header("Prefer", "validate-only").send().is(200);
+        let tried = api
+            .request("POST", "/sandbox/reset")
+            .header("Prefer", "validate-only")
+            .send()
+            .is(200);
         assert_eq!(tried.header("preference-applied"), Some("validate-only"));
         assert_eq!(*tried.data(), json!({ "discarded": 1, "remaining": 0 }));
         assert_eq!(api.read(first.id()).data, first.data);
 
-        let with_key = || api.request("POST", "/sandbox/reset").header("Idempotency-Key", "run-7").send().is(200);
+        let with_key = || {
+            api.request("POST", "/sandbox/reset")
+                .header("Idempotency-Key", "run-7")
+                .send()
+                .is(200)
+        };
         assert_eq!(with_key().header("idempotent-replayed"), None);
         let second = api.create(api.example());
         let replayed = with_key();
@@ -105,7 +162,12 @@ fn reset_can_be_tried_out_and_is_done_once_for_a_key() {
         assert_eq!(*replayed.data(), json!({ "discarded": 1, "remaining": 0 }));
         assert_eq!(api.read(second.id()).data, second.data);
         // A body is not looked at.
-        api.send("POST", "/sandbox/reset", json!({ "data": { "trainee_id": "none" } })).is(200);
+        api.send(
+            "POST",
+            "/sandbox/reset",
+            json!({ "data": { "trainee_id": "none" } }),
+        )
+        .is(200);
         api.get(&second.path()).is(404);
     });
 }
@@ -113,7 +175,12 @@ fn reset_can_be_tried_out_and_is_done_once_for_a_key() {
 #[test]
 fn a_request_of_before_a_reset_is_not_answered_from_memory() {
     every_version(|api| {
-        let create = || api.request("POST", "/trainees").header("Idempotency-Key", "fixed").json(api.example()).send();
+        let create = || {
+            api.request("POST", "/trainees")
+                .header("Idempotency-Key", "fixed")
+                .json(api.example())
+                .send()
+        };
         let before = create().is(201);
         api.request("POST", "/sandbox/reset").send().is(200);
         let after = create().is(201);

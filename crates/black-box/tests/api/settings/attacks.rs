@@ -15,37 +15,79 @@ use crate::api::support::register::UKPRN;
 #[test]
 fn a_session_that_somebody_has_planted_ends_when_its_browser_signs_in() {
     let register = Register::start();
-    let attacker = Browser::signed_in(&register, Some(UKPRN), "attacker@example.com", UserRole::Viewer);
+    let attacker = Browser::signed_in(
+        &register,
+        Some(UKPRN),
+        "attacker@example.com",
+        UserRole::Viewer,
+    );
     let victim = Browser::new(&register);
     victim.set_cookie(attacker.cookie());
-    victim.sign_in(&link(&register.store(), Some(UKPRN), "victim@example.com", UserRole::Admin)).is(303);
+    victim
+        .sign_in(&link(
+            &register.store(),
+            Some(UKPRN),
+            "victim@example.com",
+            UserRole::Admin,
+        ))
+        .is(303);
     assert_ne!(victim.cookie(), attacker.cookie());
     attacker.open("/settings").is(303);
-    assert!(victim.open("/settings").is(200).text.contains("victim@example.com"));
+    assert!(
+        victim
+            .open("/settings")
+            .is(200)
+            .text
+            .contains("victim@example.com")
+    );
     // A made-up one is not taken over.
     let planted = format!("__Host-register-session={}", "A".repeat(43));
     let other = Browser::new(&register);
     other.set_cookie(Some(planted.clone()));
-    other.sign_in(&link(&register.store(), Some(UKPRN), "other@example.com", UserRole::Admin)).is(303);
+    other
+        .sign_in(&link(
+            &register.store(),
+            Some(UKPRN),
+            "other@example.com",
+            UserRole::Admin,
+        ))
+        .is(303);
     assert_ne!(other.cookie(), Some(planted));
 }
 
 #[test]
 fn another_site_cannot_sign_a_browser_in() {
     let register = Register::start();
-    let secret = link(&register.store(), Some(UKPRN), "attacker@example.com", UserRole::Admin);
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "attacker@example.com",
+        UserRole::Admin,
+    );
     let path = format!("/settings/sign-in/{secret}");
-    // The attacker knows what the form for another browser holds, and the victim has a cookie or none.
+    // The attacker knows what the form for another browser holds, and the victim has a cookie or
+    // none.
     let attacker = register.request("GET", &path).page().is(200);
     let victim = register.request("GET", &path).page().is(200);
     let send = |form_token: &str, cookie: Option<String>, headers: &[(&str, &str)]| {
         let form = encode(&[("form_token", form_token), ("secret", &secret)]);
-        let request = register.request("POST", "/settings/sign-in").bytes(form).header("Content-Type", FORM);
+        let request = register
+            .request("POST", "/settings/sign-in")
+            .bytes(form)
+            .header("Content-Type", FORM);
         let cookie = cookie.iter().map(|cookie| ("Cookie", cookie.as_str()));
-        cookie.chain(headers.iter().copied()).fold(request, |request, (name, value)| request.header(name, value)).page()
+        cookie
+            .chain(headers.iter().copied())
+            .fold(request, |request, (name, value)| {
+                request.header(name, value)
+            })
+            .page()
     };
     let own = [("Sec-Fetch-Site", "same-origin"), ("Origin", "null")];
-    for header in [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")] {
+    for header in [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Origin", "https://evil.example"),
+    ] {
         let page = send(form_token_of(&victim), cookie_of(&victim), &[header]).is(403);
         assert_eq!(page.header("set-cookie"), None);
     }
@@ -58,7 +100,11 @@ fn another_site_cannot_sign_a_browser_in() {
             ("", None),
         ] {
             let page = send(form_token, cookie, headers).is(403);
-            assert!(page.text.contains("not made for this browser"), "{}", page.text);
+            assert!(
+                page.text.contains("not made for this browser"),
+                "{}",
+                page.text
+            );
             assert_eq!(page.header("set-cookie"), None);
         }
     }
@@ -69,27 +115,58 @@ fn another_site_cannot_sign_a_browser_in() {
 fn script_in_any_stored_text_is_shown_as_text() {
     const SCRIPT: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>";
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "a'&`{}@example.com", UserRole::Admin);
+    let admin = Browser::signed_in(
+        &register,
+        Some(UKPRN),
+        "a'&`{}@example.com",
+        UserRole::Admin,
+    );
     register.operate(|session| {
         session.rename_provider(UKPRN, SCRIPT)?;
         session.change_role(Actor::operator(SCRIPT), 1, UserRole::Viewer)?;
-        session.change_role(Actor::operator(SCRIPT), 1, UserRole::Admin).map(drop)
+        session
+            .change_role(Actor::operator(SCRIPT), 1, UserRole::Admin)
+            .map(drop)
     });
     let forms = [
         admin.send("/settings/tokens", &[("name", SCRIPT)]).is(200),
-        admin.send("/settings/tokens", &[("name", SCRIPT), ("expires", SCRIPT)]).is(422),
-        admin.send("/settings/people", &[("email", SCRIPT), ("role", SCRIPT)]).is(422),
-        admin.send("/settings/people", &[("email", "b@example.com"), ("role", "viewer")]).is(200),
-        admin.send("/settings/tokens/1/rotate", &[("overlap", SCRIPT)]).is(422),
+        admin
+            .send("/settings/tokens", &[("name", SCRIPT), ("expires", SCRIPT)])
+            .is(422),
+        admin
+            .send("/settings/people", &[("email", SCRIPT), ("role", SCRIPT)])
+            .is(422),
+        admin
+            .send(
+                "/settings/people",
+                &[("email", "b@example.com"), ("role", "viewer")],
+            )
+            .is(200),
+        admin
+            .send("/settings/tokens/1/rotate", &[("overlap", SCRIPT)])
+            .is(422),
     ];
     Browser::signed_in(&register, Some(UKPRN), "gone@example.com", UserRole::Viewer);
     register.operate(|session| session.erase_user(Actor::operator(SCRIPT), 2, SCRIPT));
     let operator = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
-    let secret = link(&register.store(), Some(UKPRN), "c@example.com", UserRole::Viewer);
-    let paths = ["/settings", "/settings/tokens", "/settings/people", "/settings/people/1", "/settings/activity"];
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "c@example.com",
+        UserRole::Viewer,
+    );
+    let paths = [
+        "/settings",
+        "/settings/tokens",
+        "/settings/people",
+        "/settings/people/1",
+        "/settings/activity",
+    ];
     let tokens = ["/settings/tokens/2/rotate", "/settings/tokens/2/revoke"];
     let shown = paths.iter().chain(&tokens).map(|path| admin.open(path));
-    let shown: Vec<_> = shown.chain([admin.open(&format!("/settings/sign-in/{secret}"))]).collect();
+    let shown: Vec<_> = shown
+        .chain([admin.open(&format!("/settings/sign-in/{secret}"))])
+        .collect();
     let of_operator = ["/settings", "/settings/activity"].map(|path| operator.open(path));
     let mut planted = 0;
     for page in forms.iter().chain(&shown).chain(&of_operator) {
@@ -108,25 +185,52 @@ fn nothing_of_a_request_decides_where_a_redirection_leads() {
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let evil = "https://evil.example/";
     let query = format!("?next={evil}&return_to=//evil.example&redirect={evil}&url={evil}");
-    let fields = [("next", evil), ("return_to", evil), ("redirect", evil), ("role", "admin")];
+    let fields = [
+        ("next", evil),
+        ("return_to", evil),
+        ("redirect", evil),
+        ("role", "admin"),
+    ];
     let nobody = Browser::new(&register);
-    let secret = link(&register.store(), Some(UKPRN), "b@example.com", UserRole::Viewer);
-    let form_token = form_token_of(&nobody.open(&format!("/settings/sign-in/{secret}?next={evil}")).is(200)).to_owned();
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "b@example.com",
+        UserRole::Viewer,
+    );
+    let form_token = form_token_of(
+        &nobody
+            .open(&format!("/settings/sign-in/{secret}?next={evil}"))
+            .is(200),
+    )
+    .to_owned();
     let replies = [
         nobody.open(&format!("/settings{query}")),
         nobody.open(&format!("/settings/tokens{query}")),
-        nobody.request("GET", "/settings").header("X-Forwarded-Host", "evil.example").page(),
+        nobody
+            .request("GET", "/settings")
+            .header("X-Forwarded-Host", "evil.example")
+            .page(),
         nobody.send_form(
             &format!("/settings/sign-in{query}"),
-            &[&[("secret", secret.as_str()), ("form_token", &form_token)], fields.as_slice()].concat(),
+            &[
+                &[("secret", secret.as_str()), ("form_token", &form_token)],
+                fields.as_slice(),
+            ]
+            .concat(),
         ),
         admin.send(&format!("/settings/people/1/role{query}"), &fields),
         admin.send(&format!("/settings/tokens/1/revoke{query}"), &fields),
         admin.send(&format!("/settings/sign-out{query}"), &fields),
     ];
     for reply in replies {
-        let location = reply.header("location").unwrap_or_else(|| panic!("{} {}", reply.status, reply.text));
-        assert!(location.starts_with("/settings") && !location.contains("evil"), "{location}");
+        let location = reply
+            .header("location")
+            .unwrap_or_else(|| panic!("{} {}", reply.status, reply.text));
+        assert!(
+            location.starts_with("/settings") && !location.contains("evil"),
+            "{location}"
+        );
     }
 }
 
@@ -136,11 +240,23 @@ fn forms_of_a_session_are_limited_and_those_of_others_are_not() {
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let other = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
     let form_token = admin.form_token();
-    let send = |_| admin.send_form("/settings/people/1/role", &[("form_token", &form_token), ("role", "admin")]);
+    let send = |_| {
+        admin.send_form(
+            "/settings/people/1/role",
+            &[("form_token", &form_token), ("role", "admin")],
+        )
+    };
     let limited = (0..40).map(send).find(|page| page.status != 303).unwrap();
-    assert_eq!((limited.status, limited.header("retry-after").is_some()), (429, true), "{}", limited.text);
+    assert_eq!(
+        (limited.status, limited.header("retry-after").is_some()),
+        (429, true),
+        "{}",
+        limited.text
+    );
     admin.open("/settings/people").is(200);
-    other.send("/settings/people/2/role", &[("role", "admin")]).is(303);
+    other
+        .send("/settings/people/2/role", &[("role", "admin")])
+        .is(303);
 }
 
 #[test]
@@ -149,16 +265,34 @@ fn a_form_that_is_too_large_or_none_is_refused() {
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let form_token = admin.form_token();
     let large = encode(&[("form_token", &form_token), ("name", &"x".repeat(16_384))]);
-    admin.request("POST", "/settings/tokens").bytes(large).header("Content-Type", FORM).page().is(413);
+    admin
+        .request("POST", "/settings/tokens")
+        .bytes(large)
+        .header("Content-Type", FORM)
+        .page()
+        .is(413);
     let form = encode(&[("form_token", &form_token), ("name", "Records")]);
-    for media_type in ["text/plain", "multipart/form-data; boundary=x", "application/json", ""] {
-        let request = admin.request("POST", "/settings/tokens").bytes(form.clone());
+    for media_type in [
+        "text/plain",
+        "multipart/form-data; boundary=x",
+        "application/json",
+        "",
+    ] {
+        let request = admin
+            .request("POST", "/settings/tokens")
+            .bytes(form.clone());
         request.header("Content-Type", media_type).page().is(415);
     }
-    let request = admin.request("POST", "/settings/tokens").bytes(form.clone()).header("Content-Type", FORM);
+    let request = admin
+        .request("POST", "/settings/tokens")
+        .bytes(form.clone())
+        .header("Content-Type", FORM);
     request.header("Content-Encoding", "gzip").page().is(415);
     let request = admin.request("POST", "/settings/tokens").bytes(form);
-    request.header("Content-Type", &format!("{FORM}; charset=UTF-8")).page().is(200);
+    request
+        .header("Content-Type", &format!("{FORM}; charset=UTF-8"))
+        .page()
+        .is(200);
     for method in ["PUT", "DELETE", "PATCH"] {
         assert_eq!(admin.request(method, "/settings/tokens").raw().status, 405);
     }
@@ -171,8 +305,10 @@ fn pages_beyond_their_limit_are_refused_and_the_api_goes_on() {
     let (cookie, form_token) = (admin.cookie().unwrap(), admin.form_token());
     let api = register.api(SERVED[0]);
     api.get("/info").is(200);
-    // Forms wait for whoever holds the row of the organisation, or on SQLite the one connection that writes.
-    let (store, (hold, held), (release, released)) = (register.store(), mpsc::channel(), mpsc::channel::<()>());
+    // Forms wait for whoever holds the row of the organisation, or on SQLite the one connection
+    // that writes.
+    let (store, (hold, held), (release, released)) =
+        (register.store(), mpsc::channel(), mpsc::channel::<()>());
     let holder = thread::spawn(move || {
         store.write_blocking::<_, StorageError>(move |session| {
             session.rename_provider(UKPRN, "Another name")?;
@@ -185,8 +321,13 @@ fn pages_beyond_their_limit_are_refused_and_the_api_goes_on() {
     let form = encode(&[("form_token", &form_token), ("role", "admin")]);
     let replies: Vec<_> = thread::scope(|scope| {
         let send = || {
-            let request = register.request("POST", "/settings/people/1/role").bytes(form.clone());
-            request.header("Content-Type", FORM).header("Cookie", &cookie).page()
+            let request = register
+                .request("POST", "/settings/people/1/role")
+                .bytes(form.clone());
+            request
+                .header("Content-Type", FORM)
+                .header("Cookie", &cookie)
+                .page()
         };
         let sending: Vec<_> = (0..30).map(|_| scope.spawn(send)).collect();
         // Of one user two are begun, six wait, and the others are refused at once.

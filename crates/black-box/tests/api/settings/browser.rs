@@ -1,4 +1,5 @@
-//! A browser as far as the settings need one: it keeps their two cookies, and sends the forms of pages.
+//! A browser as far as the settings need one: it keeps their two cookies, and sends the forms of
+//! pages.
 
 use std::cell::RefCell;
 
@@ -17,8 +18,17 @@ pub(crate) fn encode(fields: &[(&str, &str)]) -> String {
 }
 
 /// A link that a command makes, as its secret.
-pub(crate) fn link(store: &Store, ukprn: Option<&'static str>, email: &'static str, role: UserRole) -> String {
-    let request = NewInvitation { provider_ukprn: ukprn, email, role };
+pub(crate) fn link(
+    store: &Store,
+    ukprn: Option<&'static str>,
+    email: &'static str,
+    role: UserRole,
+) -> String {
+    let request = NewInvitation {
+        provider_ukprn: ukprn,
+        email,
+        role,
+    };
     let invited = store
         .write_blocking::<_, storage::error::StorageError>(move |session| {
             session.invite_user(Actor::operator("operator"), request)
@@ -36,7 +46,10 @@ pub(crate) fn cookie_of(page: &Page) -> Option<String> {
 /// The text of an attribute or an element behind a beginning, unescaped as far as is needed.
 #[track_caller]
 pub(crate) fn text_after<'a>(page: &'a str, beginning: &str, end: &str) -> &'a str {
-    let at = page.find(beginning).unwrap_or_else(|| panic!("{beginning} is not in {page}")) + beginning.len();
+    let at = page
+        .find(beginning)
+        .unwrap_or_else(|| panic!("{beginning} is not in {page}"))
+        + beginning.len();
     &page[at..at + page[at..].find(end).unwrap()]
 }
 
@@ -58,7 +71,11 @@ pub(crate) struct Browser<'a> {
 impl<'a> Browser<'a> {
     /// Nobody yet.
     pub(crate) fn new(register: &'a Register) -> Self {
-        Self { register, cookie: RefCell::new(None), browser_cookie: RefCell::new(None) }
+        Self {
+            register,
+            cookie: RefCell::new(None),
+            browser_cookie: RefCell::new(None),
+        }
     }
 
     /// Somebody who has just signed in.
@@ -75,15 +92,23 @@ impl<'a> Browser<'a> {
         browser
     }
 
-    /// Opens a link, and presses its button; the page that says that it cannot be used where there is no button.
+    /// Opens a link, and presses its button; the page that says that it cannot be used where there
+    /// is no button.
     pub(crate) fn sign_in(&self, link: &str) -> Page {
         let page = self.open(&format!("/settings/sign-in/{link}"));
-        if page.status != 200 { page } else { self.press(link, form_token_of(&page)) }
+        if page.status != 200 {
+            page
+        } else {
+            self.press(link, form_token_of(&page))
+        }
     }
 
     /// Sends the form of a link.
     pub(crate) fn press(&self, link: &str, form_token: &str) -> Page {
-        self.send_form("/settings/sign-in", &[("form_token", form_token), ("secret", link)])
+        self.send_form(
+            "/settings/sign-in",
+            &[("form_token", form_token), ("secret", link)],
+        )
     }
 
     /// The cookie of the session.
@@ -98,9 +123,17 @@ impl<'a> Browser<'a> {
 
     /// A request with the cookies.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
-        let cookies: Vec<_> = self.cookie().into_iter().chain(self.browser_cookie.borrow().clone()).collect();
+        let cookies: Vec<_> = self
+            .cookie()
+            .into_iter()
+            .chain(self.browser_cookie.borrow().clone())
+            .collect();
         let request = self.register.request(method, path);
-        if cookies.is_empty() { request } else { request.header("Cookie", &cookies.join("; ")) }
+        if cookies.is_empty() {
+            request
+        } else {
+            request.header("Cookie", &cookies.join("; "))
+        }
     }
 
     /// Opens a page.
@@ -110,13 +143,22 @@ impl<'a> Browser<'a> {
 
     /// Sends a form as it is.
     pub(crate) fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Page {
-        self.kept(self.request("POST", path).bytes(encode(fields)).header("Content-Type", FORM).page())
+        self.kept(
+            self.request("POST", path)
+                .bytes(encode(fields))
+                .header("Content-Type", FORM)
+                .page(),
+        )
     }
 
     /// The same page, of which the cookie is kept.
     fn kept(&self, page: Page) -> Page {
         if let Some(cookie) = cookie_of(&page) {
-            let jar = if cookie.starts_with(BROWSER) { &self.browser_cookie } else { &self.cookie };
+            let jar = if cookie.starts_with(BROWSER) {
+                &self.browser_cookie
+            } else {
+                &self.cookie
+            };
             *jar.borrow_mut() = Some(cookie).filter(|cookie| !cookie.ends_with('='));
         }
         page

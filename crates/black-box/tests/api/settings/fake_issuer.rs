@@ -60,7 +60,8 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// Those for which an issuer is to blame, so that nobody can sign in, and those that only make an answer invalid.
+    /// Those for which an issuer is to blame, so that nobody can sign in, and those that only make
+    /// an answer invalid.
     pub(crate) const OF_TOKEN: [Self; 14] = [
         Self::WrongIssuer,
         Self::OtherAudience,
@@ -77,8 +78,13 @@ impl Fault {
         Self::Refuses,
         Self::UserInfoOfOther,
     ];
-    pub(crate) const OF_TOKEN_REPLY: [Self; 5] =
-        [Self::NoJson, Self::Redirects, Self::TooLong, Self::Closes, Self::TokensElsewhere];
+    pub(crate) const OF_TOKEN_REPLY: [Self; 5] = [
+        Self::NoJson,
+        Self::Redirects,
+        Self::TooLong,
+        Self::Closes,
+        Self::TokensElsewhere,
+    ];
     pub(crate) const OF_METADATA: [Self; 6] = [
         Self::OtherName,
         Self::MetadataRedirects,
@@ -113,7 +119,12 @@ impl FakeIssuer {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Shared { fault: Fault::Nothing, nonce: String::new(), requests: Vec::new(), keys: [key(), key()] };
+        let shared = Shared {
+            fault: Fault::Nothing,
+            nonce: String::new(),
+            requests: Vec::new(),
+            keys: [key(), key()],
+        };
         let shared = Arc::new(Mutex::new(shared));
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
@@ -162,7 +173,9 @@ fn answer(stream: &TcpStream, address: SocketAddr, shared: &Mutex<Shared>) {
     let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
     let (fault, reply) = {
         let mut shared = shared.lock().unwrap();
-        shared.requests.push(format!("{head}\n{}", String::from_utf8_lossy(&body)));
+        shared
+            .requests
+            .push(format!("{head}\n{}", String::from_utf8_lossy(&body)));
         (shared.fault, reply(&path, address, &shared))
     };
     if path == "/token" && fault == Fault::Slow {
@@ -173,7 +186,11 @@ fn answer(stream: &TcpStream, address: SocketAddr, shared: &Mutex<Shared>) {
     }
     let is_redirected = matches!(
         (path.as_str(), fault),
-        ("/token", Fault::Redirects) | ("/.well-known/openid-configuration", Fault::MetadataRedirects)
+        ("/token", Fault::Redirects)
+            | (
+                "/.well-known/openid-configuration",
+                Fault::MetadataRedirects
+            )
     );
     let status = if is_redirected {
         // One that a client follows with GET.
@@ -189,19 +206,31 @@ fn answer(stream: &TcpStream, address: SocketAddr, shared: &Mutex<Shared>) {
     );
     // A client that has read enough closes.
     let mut stream = stream;
-    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(reply.as_bytes()));
+    let _ = stream
+        .write_all(head.as_bytes())
+        .and_then(|()| stream.write_all(reply.as_bytes()));
 }
 
 fn reply(path: &str, address: SocketAddr, shared: &Shared) -> String {
     let (fault, name) = (shared.fault, format!("http://{address}"));
-    let long = |fault: Fault, of| if fault == of { "x".repeat(1_048_577) } else { String::new() };
+    let long = |fault: Fault, of| {
+        if fault == of {
+            "x".repeat(1_048_577)
+        } else {
+            String::new()
+        }
+    };
     // Where a redirection leads, everything is as it should be.
     let is_elsewhere = path.starts_with("/elsewhere");
     match path.trim_start_matches("/elsewhere") {
         "/.well-known/openid-configuration" if fault == Fault::MetadataIsNone => "[]".to_owned(),
         "/.well-known/openid-configuration" => {
             let elsewhere = |of, path: &str| {
-                if fault == of { format!("http://id.example{path}") } else { format!("{name}{path}") }
+                if fault == of {
+                    format!("http://id.example{path}")
+                } else {
+                    format!("{name}{path}")
+                }
             };
             json!({
                 "issuer": if fault == Fault::OtherName { "http://127.0.0.1:1" } else { name.as_str() },
@@ -217,7 +246,11 @@ fn reply(path: &str, address: SocketAddr, shared: &Shared) -> String {
             .to_string()
         }
         "/keys" => {
-            let (key, id) = if fault == Fault::NewKey { (&shared.keys[1], "2") } else { (&shared.keys[0], "1") };
+            let (key, id) = if fault == Fault::NewKey {
+                (&shared.keys[1], "2")
+            } else {
+                (&shared.keys[0], "1")
+            };
             let key = key.public_key().as_ref();
             let [x, y] = [&key[1..33], &key[33..]].map(|part| BASE64URL_NOPAD.encode(part));
             json!({ "keys": [{ "kty": "EC", "crv": "P-256", "use": "sig", "kid": id, "x": x, "y": y }] }).to_string()
@@ -225,14 +258,15 @@ fn reply(path: &str, address: SocketAddr, shared: &Shared) -> String {
         "/token" if fault == Fault::NoJson => "<html>".to_owned(),
         "/token" if fault == Fault::Refuses => json!({ "error": "invalid_grant" }).to_string(),
         "/token" => {
-            let mut reply =
-                json!({ "access_token": "a", "token_type": "Bearer", "padding": long(fault, Fault::TooLong) });
+            let mut reply = json!({ "access_token": "a", "token_type": "Bearer", "padding": long(fault, Fault::TooLong) });
             if fault != Fault::NoIdToken || is_elsewhere {
                 reply["id_token"] = json!(id_token(&name, shared));
             }
             reply.to_string()
         }
-        "/me" => json!({ "sub": "somebody else", "email": EMAIL, "email_verified": true }).to_string(),
+        "/me" => {
+            json!({ "sub": "somebody else", "email": EMAIL, "email_verified": true }).to_string()
+        }
         _ => "{}".to_owned(),
     }
 }
@@ -272,13 +306,22 @@ fn id_token(name: &str, shared: &Shared) -> String {
     }
     let encode = |value: &Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
     let mut signed = format!("{}.{}", encode(&header), encode(&claims));
-    let key = &shared.keys[usize::from([Fault::OtherKey, Fault::UnknownKey, Fault::NewKey].contains(&fault))];
+    let key = &shared.keys
+        [usize::from([Fault::OtherKey, Fault::UnknownKey, Fault::NewKey].contains(&fault))];
     let signature = if fault == Fault::Unsigned {
         Vec::new()
     } else if fault == Fault::SharedSecret {
-        hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes()), signed.as_bytes()).as_ref().to_vec()
+        hmac::sign(
+            &hmac::Key::new(hmac::HMAC_SHA256, SECRET.as_bytes()),
+            signed.as_bytes(),
+        )
+        .as_ref()
+        .to_vec()
     } else {
-        key.sign(&SystemRandom::new(), signed.as_bytes()).unwrap().as_ref().to_vec()
+        key.sign(&SystemRandom::new(), signed.as_bytes())
+            .unwrap()
+            .as_ref()
+            .to_vec()
     };
     if fault == Fault::OtherClaims {
         // Others than those that were signed.

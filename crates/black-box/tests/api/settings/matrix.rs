@@ -17,8 +17,15 @@ fn path(route: &Route, id: i64) -> String {
 
 /// The same, with the organisation of an operator's page.
 fn path_within(route: &Route, ukprn: &str, id: i64) -> String {
-    let path = route.path.replace("{id}", &id.to_string()).replace("{secret}", "nothing").replace("{ukprn}", ukprn);
-    assert!(!path.contains('{'), "{path} has a part that is unknown here");
+    let path = route
+        .path
+        .replace("{id}", &id.to_string())
+        .replace("{secret}", "nothing")
+        .replace("{ukprn}", ukprn);
+    assert!(
+        !path.contains('{'),
+        "{path} has a part that is unknown here"
+    );
     format!("/settings{path}")
 }
 
@@ -42,25 +49,57 @@ fn state(register: &Register) -> String {
         let tokens = session.list_tokens(None)?;
         let users = session.list_users(None)?;
         let invitations = session.pending_invitations(UKPRN)?;
-        let (providers, imports) = (session.list_providers()?, session.list_imports(None, 1_000)?);
-        let log = session.list_activity(ActivityFilter { limit: 1_000, ..ActivityFilter::default() })?;
-        Ok(format!("{providers:#?}{imports:#?}{tokens:#?}{users:#?}{invitations:#?}{log:#?}"))
+        let (providers, imports) = (
+            session.list_providers()?,
+            session.list_imports(None, 1_000)?,
+        );
+        let log = session.list_activity(ActivityFilter {
+            limit: 1_000,
+            ..ActivityFilter::default()
+        })?;
+        Ok(format!(
+            "{providers:#?}{imports:#?}{tokens:#?}{users:#?}{invitations:#?}{log:#?}"
+        ))
     })
 }
 
 #[test]
 fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "victim@example.com", UserRole::Admin);
-    admin.send("/settings/tokens", &[("name", "Victim records")]).is(200);
-    admin.send("/settings/people", &[("email", "invited-victim@example.com"), ("role", "viewer")]).is(200);
+    let admin = Browser::signed_in(
+        &register,
+        Some(UKPRN),
+        "victim@example.com",
+        UserRole::Admin,
+    );
+    admin
+        .send("/settings/tokens", &[("name", "Victim records")])
+        .is(200);
+    admin
+        .send(
+            "/settings/people",
+            &[("email", "invited-victim@example.com"), ("role", "viewer")],
+        )
+        .is(200);
     let tokens = register.operate(|session| session.list_tokens(Some(UKPRN)));
-    let token = tokens.iter().find(|token| token.name == "Victim records").unwrap().id;
+    let token = tokens
+        .iter()
+        .find(|token| token.name == "Victim records")
+        .unwrap()
+        .id;
     let user = register.operate(|session| session.list_users(Some(UKPRN)))[0].id;
-    let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "other@example.com", UserRole::Admin);
+    let other = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "other@example.com",
+        UserRole::Admin,
+    );
     let form_token = other.form_token();
     let (mut requests, mut refused) = (0, 0);
-    for route in ROUTES.iter().filter(|route| !route.path.starts_with("/sign-out")) {
+    for route in ROUTES
+        .iter()
+        .filter(|route| !route.path.starts_with("/sign-out"))
+    {
         let id = match route.path {
             path if path.contains("/people") => user,
             // The first that was begun is that of the admin.
@@ -70,7 +109,10 @@ fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
         let path = path(route, id);
         let before = state(&register);
         let page = if route.method == Method::Post {
-            other.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+            other.send_form(
+                &path,
+                &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat(),
+            )
         } else {
             other.open(&path)
         };
@@ -81,11 +123,18 @@ fn a_session_of_another_organisation_reaches_nothing_on_any_page_or_form() {
             refused += 1;
         }
         for text in ["ictim", UKPRN, "Ashdown"] {
-            assert!(!page.text.contains(text), "{text} is on {route:?}: {}", page.text);
+            assert!(
+                !page.text.contains(text),
+                "{text} is on {route:?}: {}",
+                page.text
+            );
         }
     }
     eprintln!("{requests} routes, {refused} of them with a number or for operators");
-    let of_operators = ROUTES.iter().filter(|route| route.access() == Access::Operator).count();
+    let of_operators = ROUTES
+        .iter()
+        .filter(|route| route.access() == Access::Operator)
+        .count();
     assert_eq!((requests, refused), (ROUTES.len() - 2, 9 + of_operators));
     let after = register.operate(|session| session.list_tokens(Some(UKPRN)));
     assert_eq!(after, tokens);
@@ -109,7 +158,10 @@ fn nobody_gets_through_a_route_of_another_role() {
         for route in ROUTES.iter().filter(|route| route.access() == access) {
             let path = path(route, 1);
             let page = if route.method == Method::Post {
-                browser.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+                browser.send_form(
+                    &path,
+                    &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat(),
+                )
             } else {
                 browser.open(&path)
             };
@@ -118,9 +170,13 @@ fn nobody_gets_through_a_route_of_another_role() {
         }
         assert_eq!(state(&register), before);
     }
-    // For two browsers each, the routes of admins and of operators that there were when this was written, or more.
+    // For two browsers each, the routes of admins and of operators that there were when this was
+    // written, or more.
     assert!(refused >= 20, "{refused}");
-    for route in ROUTES.iter().filter(|route| route.access() == Access::Organisation) {
+    for route in ROUTES
+        .iter()
+        .filter(|route| route.access() == Access::Organisation)
+    {
         operator.open(&path(route, 1)).is(404);
         viewer.open(&path(route, 1)).is(200);
     }
@@ -129,8 +185,15 @@ fn nobody_gets_through_a_route_of_another_role() {
 #[test]
 fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another() {
     let register = Register::start();
-    let admin = Browser::signed_in(&register, Some(UKPRN), "victim@example.com", UserRole::Admin);
-    admin.send("/settings/tokens", &[("name", "Victim records")]).is(200);
+    let admin = Browser::signed_in(
+        &register,
+        Some(UKPRN),
+        "victim@example.com",
+        UserRole::Admin,
+    );
+    admin
+        .send("/settings/tokens", &[("name", "Victim records")])
+        .is(200);
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let form_token = operator.form_token();
     let (before, mut refused) = (state(&register), 0);
@@ -138,7 +201,10 @@ fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another()
     for route in ROUTES.iter().filter(of_organisation) {
         let send = |path: &str| {
             if route.method == Method::Post {
-                operator.send_form(path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+                operator.send_form(
+                    path,
+                    &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat(),
+                )
             } else {
                 operator.open(path)
             }
@@ -157,13 +223,19 @@ fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another()
         refused += 2;
     }
     eprintln!("{refused} refused");
-    assert_eq!(refused, 8 + 2 * ROUTES.iter().filter(of_organisation).count());
+    assert_eq!(
+        refused,
+        8 + 2 * ROUTES.iter().filter(of_organisation).count()
+    );
     assert_eq!(state(&register), before);
 }
 
 #[test]
 fn nobody_gets_through_without_a_session() {
-    let closed: Vec<_> = ROUTES.iter().filter(|route| route.access() != Access::Public).collect();
+    let closed: Vec<_> = ROUTES
+        .iter()
+        .filter(|route| route.access() != Access::Public)
+        .collect();
     // An address that asks for more pages without a session is refused for that reason.
     for some in closed.chunks(20) {
         nobody_gets_through(some);
@@ -183,11 +255,18 @@ fn nobody_gets_through(routes: &[&Route]) {
         for browser in [&nobody, &ended] {
             let path = path(route, 1);
             let page = if route.method == Method::Post {
-                browser.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+                browser.send_form(
+                    &path,
+                    &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat(),
+                )
             } else {
                 browser.open(&path)
             };
-            assert_eq!((page.status, page.header("location")), (303, Some("/settings/sign-in")), "{route:?}");
+            assert_eq!(
+                (page.status, page.header("location")),
+                (303, Some("/settings/sign-in")),
+                "{route:?}"
+            );
         }
     }
     assert_eq!(state(&register), before);
@@ -203,11 +282,15 @@ fn elsewhere<'a>(
     let link = SecretDigest::of(&link(&register.store(), ukprn, email, role));
     let secret = Secret::generate().unwrap();
     let digest = SecretDigest::of(secret.reveal());
-    register.operate(move |session| session.accept_invitation(&link, &digest, None, Origin::default()));
+    register
+        .operate(move |session| session.accept_invitation(&link, &digest, None, Origin::default()));
     let browser = Browser::new(register);
     browser.set_cookie(Some(format!("__Host-register-session={}", secret.reveal())));
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.reveal().as_bytes());
-    (browser, BASE64URL_NOPAD.encode(hmac::sign(&key, b"form of the settings").as_ref()))
+    (
+        browser,
+        BASE64URL_NOPAD.encode(hmac::sign(&key, b"form of the settings").as_ref()),
+    )
 }
 
 #[test]
@@ -222,48 +305,89 @@ fn the_pages_of_each_listener_are_for_its_own_people_alone() {
     ] {
         // An address that asks for more pages without a session is refused for that reason.
         for routes in ROUTES.chunks(30) {
-            let register = Register::with(Setup { audience, ..Setup::default() });
+            let register = Register::with(Setup {
+                audience,
+                ..Setup::default()
+            });
             let ukprn = (role != UserRole::Operator).then_some(UKPRN);
             let (browser, form_token) = elsewhere(&register, ukprn, "elsewhere@example.com", role);
             let send = |route: &Route| -> Page {
                 let path = path(route, 1);
                 if route.method == Method::Post {
-                    browser.send_form(&path, &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat())
+                    browser.send_form(
+                        &path,
+                        &[&[("form_token", form_token.as_str())], FIELDS.as_slice()].concat(),
+                    )
                 } else {
                     browser.open(&path)
                 }
             };
             let before = state(&register);
-            for route in routes.iter().filter(|route| route.access() != Access::Public) {
+            for route in routes
+                .iter()
+                .filter(|route| route.access() != Access::Public)
+            {
                 let page = send(route);
-                let is_there = is_shared(&route) || of_operators(&route) == (audience == Audience::Operators);
-                assert_eq!(page.status, if is_there { 303 } else { 404 }, "{audience:?}, {role}: {route:?}");
-                assert!(!is_there || page.header("location") == Some("/settings/sign-in"), "{route:?}");
+                let is_there =
+                    is_shared(&route) || of_operators(&route) == (audience == Audience::Operators);
+                assert_eq!(
+                    page.status,
+                    if is_there { 303 } else { 404 },
+                    "{audience:?}, {role}: {route:?}"
+                );
+                assert!(
+                    !is_there || page.header("location") == Some("/settings/sign-in"),
+                    "{route:?}"
+                );
                 requests += 1;
             }
             assert_eq!(state(&register), before);
         }
     }
     eprintln!("{requests} requests");
-    assert_eq!(requests, 3 * ROUTES.iter().filter(|route| route.access() != Access::Public).count());
+    assert_eq!(
+        requests,
+        3 * ROUTES
+            .iter()
+            .filter(|route| route.access() != Access::Public)
+            .count()
+    );
 }
 
 #[test]
 fn each_listener_signs_its_own_people_in_and_uses_up_no_other_link() {
     for (audience, own, other) in [
-        (Audience::Operators, (None, UserRole::Operator), (Some(UKPRN), UserRole::Admin)),
-        (Audience::Organisations, (Some(UKPRN), UserRole::Admin), (None, UserRole::Operator)),
+        (
+            Audience::Operators,
+            (None, UserRole::Operator),
+            (Some(UKPRN), UserRole::Admin),
+        ),
+        (
+            Audience::Organisations,
+            (Some(UKPRN), UserRole::Admin),
+            (None, UserRole::Operator),
+        ),
     ] {
-        let register = Register::with(Setup { audience, ..Setup::default() });
+        let register = Register::with(Setup {
+            audience,
+            ..Setup::default()
+        });
         let secret = link(&register.store(), other.0, "b@example.com", other.1);
         let own_link = link(&register.store(), own.0, "c@example.com", own.1);
         let browser = Browser::new(&register);
-        let form_token = form_token_of(&browser.open(&format!("/settings/sign-in/{own_link}")).is(200)).to_owned();
+        let form_token = form_token_of(
+            &browser
+                .open(&format!("/settings/sign-in/{own_link}"))
+                .is(200),
+        )
+        .to_owned();
         let before = state(&register);
         browser.open(&format!("/settings/sign-in/{secret}")).is(410);
         browser.press(&secret, &form_token).is(410);
         assert_eq!((browser.cookie(), state(&register)), (None, before));
-        Browser::signed_in(&register, own.0, "a@example.com", own.1).open("/settings").is(200);
+        Browser::signed_in(&register, own.0, "a@example.com", own.1)
+            .open("/settings")
+            .is(200);
     }
 }
 
@@ -276,10 +400,17 @@ fn no_form_is_accepted_without_the_token_of_its_session() {
     assert_ne!(own, others);
     let before = state(&register);
     let mut refused = 0;
-    for route in ROUTES.iter().filter(|route| route.method == Method::Post && route.access() != Access::Public) {
+    for route in ROUTES
+        .iter()
+        .filter(|route| route.method == Method::Post && route.access() != Access::Public)
+    {
         let path = path(route, 1);
         for wrong in [None, Some(""), Some("x"), Some(others.as_str())] {
-            let fields: Vec<_> = wrong.map(|token| ("form_token", token)).into_iter().chain(FIELDS).collect();
+            let fields: Vec<_> = wrong
+                .map(|token| ("form_token", token))
+                .into_iter()
+                .chain(FIELDS)
+                .collect();
             let page = admin.send_form(&path, &fields).is(403);
             assert!(page.text.contains("out of date"), "{}", page.text);
             refused += 1;
@@ -292,7 +423,10 @@ fn no_form_is_accepted_without_the_token_of_its_session() {
             ("Origin", "https://evil.example"),
             ("Origin", "http://127.0.0.1:1"),
         ] {
-            let request = admin.request("POST", &path).bytes(form.clone()).header("Content-Type", FORM);
+            let request = admin
+                .request("POST", &path)
+                .bytes(form.clone())
+                .header("Content-Type", FORM);
             let page = request.header(name, value).page().is(403);
             assert!(page.text.contains("another site"), "{}", page.text);
             refused += 1;

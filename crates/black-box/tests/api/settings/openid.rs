@@ -46,15 +46,22 @@ fn accounts() -> Value {
     for (name, organisation, role) in [
         ("member", json!({ "ukprn": UKPRN }), json!(null)),
         ("manager", json!({ "ukprn": UKPRN }), json!(["manager"])),
-        ("member of two", json!({ "ukprn": [UKPRN, OTHER_UKPRN] }), json!("manager")),
-        ("member of none", json!({ "ukprn": "10099999" }), json!("manager")),
+        (
+            "member of two",
+            json!({ "ukprn": [UKPRN, OTHER_UKPRN] }),
+            json!("manager"),
+        ),
+        (
+            "member of none",
+            json!({ "ukprn": "10099999" }),
+            json!("manager"),
+        ),
         ("operator", json!(null), json!("staff")),
     ] {
         let email = format!("{}@example.com", name.replace(' ', "-"));
         accounts[name] = json!({ "email": email, "email_verified": true, "organisation": organisation, "role": role });
     }
-    accounts["unverified member"] =
-        json!({ "email": "m@example.com", "email_verified": false, "organisation": { "ukprn": UKPRN } });
+    accounts["unverified member"] = json!({ "email": "m@example.com", "email_verified": false, "organisation": { "ukprn": UKPRN } });
     accounts
 }
 
@@ -66,7 +73,11 @@ impl World {
         let secret = (!kind.is_public).then_some(SECRET);
         let address = provider.address().to_owned();
         let config = IssuerConfig {
-            issuer: if kind.has_other_name { address.replace("127.0.0.1", "localhost") } else { address },
+            issuer: if kind.has_other_name {
+                address.replace("127.0.0.1", "localhost")
+            } else {
+                address
+            },
             client_id: CLIENT.to_owned(),
             client_secret: secret.map(str::to_owned),
             scopes: vec!["email".to_owned(), "organisation".to_owned()],
@@ -78,9 +89,14 @@ impl World {
             },
         };
         let issuer = Issuer::new(config, Environment::Sandbox).unwrap();
-        let register = Register::with(Setup { issuer: Some(issuer), ..Setup::default() });
+        let register = Register::with(Setup {
+            issuer: Some(issuer),
+            ..Setup::default()
+        });
         // The provider has the time of the machine.
-        register.clock.set(&Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true));
+        register
+            .clock
+            .set(&Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true));
         let setup = json!({
             "client_id": CLIENT, "client_secret": secret, "in_id_token": kind.in_id_token, "accounts": accounts(),
             "redirect_uri": format!("{}/settings/sign-in/oidc/callback", register.origin()),
@@ -108,10 +124,17 @@ impl World {
     /// Whom a page has signed in.
     #[track_caller]
     fn signed_in(&self, page: &Page) -> SignedIn {
-        assert_eq!((page.status, page.header("location")), (303, Some("/settings")), "{}", page.text);
+        assert_eq!(
+            (page.status, page.header("location")),
+            (303, Some("/settings")),
+            "{}",
+            page.text
+        );
         let cookie = cookie_of(page).unwrap();
         let digest = storage::accounts::users::SecretDigest::of(cookie.split_once('=').unwrap().1);
-        self.register.operate(move |session| session.signed_in(&digest)).unwrap()
+        self.register
+            .operate(move |session| session.signed_in(&digest))
+            .unwrap()
     }
 
     /// A page that has signed nobody in, and made no user.
@@ -120,7 +143,10 @@ impl World {
         assert_eq!(page.status, status, "{what}: {}", page.text);
         assert_eq!(cookie_of(page), None, "{what}");
         let users = self.register.operate(|session| session.list_users(None));
-        assert!(users.iter().all(|user| user.removed_at.is_some()), "{what}: {users:?}");
+        assert!(
+            users.iter().all(|user| user.removed_at.is_some()),
+            "{what}: {users:?}"
+        );
     }
 
     fn invite(&self, ukprn: Option<&'static str>, role: UserRole) {
@@ -130,55 +156,104 @@ impl World {
 
 #[test]
 fn an_invited_person_signs_in_by_a_verified_address_and_from_then_on_by_the_identity() {
-    for kind in [Kind::default(), Kind { is_public: true, in_id_token: true, ..Kind::default() }] {
-        let Some(mut world) = World::start(kind) else { return };
+    for kind in [
+        Kind::default(),
+        Kind {
+            is_public: true,
+            in_id_token: true,
+            ..Kind::default()
+        },
+    ] {
+        let Some(mut world) = World::start(kind) else {
+            return;
+        };
         world.invite(Some(UKPRN), UserRole::Admin);
-        world.refused(&world.sign_in("unverified"), 403, "an address that is not verified");
+        world.refused(
+            &world.sign_in("unverified"),
+            403,
+            "an address that is not verified",
+        );
         let first = world.signed_in(&world.sign_in("person"));
         assert_eq!((first.email.as_str(), first.role), (EMAIL, UserRole::Admin));
         let same = world.sign_in("same address").is(403);
-        assert!(same.text.contains("You have no access") && cookie_of(&same).is_none(), "{}", same.text);
+        assert!(
+            same.text.contains("You have no access") && cookie_of(&same).is_none(),
+            "{}",
+            same.text
+        );
         // Another address, and then none: the identity is the same.
-        for claims in [json!({ "email": "new@example.com", "email_verified": true }), json!({})] {
-            world.provider.set_up(&json!({ "accounts": { "person": claims } }).to_string());
-            assert_eq!(world.signed_in(&world.sign_in("person")).user_id, first.user_id);
+        for claims in [
+            json!({ "email": "new@example.com", "email_verified": true }),
+            json!({}),
+        ] {
+            world
+                .provider
+                .set_up(&json!({ "accounts": { "person": claims } }).to_string());
+            assert_eq!(
+                world.signed_in(&world.sign_in("person")).user_id,
+                first.user_id
+            );
         }
     }
 }
 
 #[test]
 fn a_claim_makes_a_viewer_an_admin_or_an_operator() {
-    let Some(world) = World::start(Kind::default()) else { return };
+    let Some(world) = World::start(Kind::default()) else {
+        return;
+    };
     for (account, ukprn, role) in [
         ("member", Some(UKPRN), UserRole::Viewer),
         ("manager", Some(UKPRN), UserRole::Admin),
         ("operator", None, UserRole::Operator),
     ] {
         let user = world.signed_in(&world.sign_in(account));
-        assert_eq!((user.role, user.organisation.map(|one| one.ukprn)), (role, ukprn.map(str::to_owned)), "{account}");
-        assert_eq!(world.signed_in(&world.sign_in(account)).user_id, user.user_id);
+        assert_eq!(
+            (user.role, user.organisation.map(|one| one.ukprn)),
+            (role, ukprn.map(str::to_owned)),
+            "{account}"
+        );
+        assert_eq!(
+            world.signed_in(&world.sign_in(account)).user_id,
+            user.user_id
+        );
     }
 }
 
 #[test]
 fn nobody_without_access_is_signed_in_and_all_get_the_same_page() {
-    let Some(world) = World::start(Kind::default()) else { return };
+    let Some(world) = World::start(Kind::default()) else {
+        return;
+    };
     world.invite(Some(UKPRN), UserRole::Admin);
     let words = world.sign_in("unknown").is(403).text;
-    for account in ["unverified", "no address", "member of none", "unverified member"] {
+    for account in [
+        "unverified",
+        "no address",
+        "member of none",
+        "unverified member",
+    ] {
         let page = world.sign_in(account);
         world.refused(&page, 403, account);
         assert_eq!(page.text, words, "{account}");
     }
-    world.register.operate(|session| session.close_provider(UKPRN).map(drop));
+    world
+        .register
+        .operate(|session| session.close_provider(UKPRN).map(drop));
     for account in ["person", "member"] {
         let page = world.sign_in(account);
         world.refused(&page, 403, account);
         assert_eq!(page.text, words, "{account}");
     }
-    world.register.operate(|session| session.reopen_provider(UKPRN).map(drop));
+    world
+        .register
+        .operate(|session| session.reopen_provider(UKPRN).map(drop));
     let id = world.signed_in(&world.sign_in("member")).user_id;
-    world.register.operate(move |session| session.remove_user(Actor::operator("operator"), id).map(drop));
+    world.register.operate(move |session| {
+        session
+            .remove_user(Actor::operator("operator"), id)
+            .map(drop)
+    });
     let page = world.sign_in("member");
     world.refused(&page, 403, "a removed user");
     assert_eq!(page.text, words);
@@ -186,34 +261,58 @@ fn nobody_without_access_is_signed_in_and_all_get_the_same_page() {
 
 #[test]
 fn whoever_belongs_to_two_organisations_chooses_once_and_in_the_same_browser() {
-    let Some(world) = World::start(Kind::default()) else { return };
+    let Some(world) = World::start(Kind::default()) else {
+        return;
+    };
     let browser = Browser::new(&world.register);
     let page = world.sign_in_with(&browser, "member of two").is(200);
-    assert!(page.text.contains("Ashdown University") && page.text.contains("Brackwater College"), "{}", page.text);
+    assert!(
+        page.text.contains("Ashdown University") && page.text.contains("Brackwater College"),
+        "{}",
+        page.text
+    );
     assert_eq!(cookie_of(&page), None);
     let secret = text_after(&page.text, "name=\"secret\" value=\"", "\"").to_owned();
     let path = "/settings/sign-in/oidc/organisation";
     let choose = |browser: &Browser<'_>, ukprn: &str| {
         let form_token = form_token(browser);
-        let fields = [("form_token", form_token.as_str()), ("secret", &secret), ("organisation", ukprn)];
+        let fields = [
+            ("form_token", form_token.as_str()),
+            ("secret", &secret),
+            ("organisation", ukprn),
+        ];
         browser.send_form(path, &fields)
     };
     let other = Browser::new(&world.register);
     begin(&other);
     world.refused(&choose(&other, OTHER_UKPRN), 403, "another browser");
-    world.refused(&choose(&Browser::new(&world.register), OTHER_UKPRN), 403, "no cookie");
+    world.refused(
+        &choose(&Browser::new(&world.register), OTHER_UKPRN),
+        403,
+        "no cookie",
+    );
     let fields = [("secret", secret.as_str()), ("organisation", OTHER_UKPRN)];
-    world.refused(&browser.send_form(path, &fields), 403, "not the form of the page");
+    world.refused(
+        &browser.send_form(path, &fields),
+        403,
+        "not the form of the page",
+    );
     for ukprn in ["", "10099999", "x"] {
         world.refused(&choose(&browser, ukprn), 403, ukprn);
     }
     let cookie = browser.cookie();
     let chosen = choose(&browser, OTHER_UKPRN);
     let user = world.signed_in(&chosen);
-    assert_eq!((user.organisation.unwrap().ukprn.as_str(), user.role), (OTHER_UKPRN, UserRole::Admin));
+    assert_eq!(
+        (user.organisation.unwrap().ukprn.as_str(), user.role),
+        (OTHER_UKPRN, UserRole::Admin)
+    );
     // The button that is pressed twice leads to the same session, and to none once that has ended.
     browser.set_cookie(cookie.clone());
-    assert_eq!(cookie_of(&choose(&browser, UKPRN).is(303)), cookie_of(&chosen));
+    assert_eq!(
+        cookie_of(&choose(&browser, UKPRN).is(303)),
+        cookie_of(&chosen)
+    );
     browser.send("/settings/sign-out", &[]).is(303);
     browser.set_cookie(cookie);
     assert_eq!(cookie_of(&choose(&browser, UKPRN).is(403)), None);
@@ -221,7 +320,9 @@ fn whoever_belongs_to_two_organisations_chooses_once_and_in_the_same_browser() {
 
 #[test]
 fn an_answer_of_the_provider_that_was_changed_or_repeated_signs_nobody_in() {
-    let Some(world) = World::start(Kind::default()) else { return };
+    let Some(world) = World::start(Kind::default()) else {
+        return;
+    };
     world.invite(Some(UKPRN), UserRole::Admin);
     let browser = Browser::new(&world.register);
     let changed = |name: &str, value: &str| {
@@ -231,20 +332,37 @@ fn an_answer_of_the_provider_that_was_changed_or_repeated_signs_nobody_in() {
     fn form(name: &str, value: &str) -> String {
         super::browser::encode(&[(name, value)])
     }
-    for (name, value) in [("state", "another"), ("code", "another"), ("iss", "http://127.0.0.1:1"), ("iss", "")] {
+    for (name, value) in [
+        ("state", "another"),
+        ("code", "another"),
+        ("iss", "http://127.0.0.1:1"),
+        ("iss", ""),
+    ] {
         world.refused(&world.give(&browser, &changed(name, value)), 403, name);
     }
     // The code of another attempt: its challenge is another one.
     let other = Browser::new(&world.register);
     let code = field(&log_in(&begin(&other), "person"), "code");
-    world.refused(&world.give(&browser, &changed("code", &code)), 403, "code of another attempt");
+    world.refused(
+        &world.give(&browser, &changed("code", &code)),
+        403,
+        "code of another attempt",
+    );
     // Another nonce on the way there.
     let address = begin(&browser);
     let planted = address.replace(&field(&address, "nonce"), "another");
-    world.refused(&world.give(&browser, &log_in(&planted, "person")), 403, "nonce");
+    world.refused(
+        &world.give(&browser, &log_in(&planted, "person")),
+        403,
+        "nonce",
+    );
     // The answer in a browser that has not begun, and in one that has begun another attempt.
     let answer = log_in(&begin(&browser), "person");
-    world.refused(&world.give(&Browser::new(&world.register), &answer), 403, "no cookie");
+    world.refused(
+        &world.give(&Browser::new(&world.register), &answer),
+        403,
+        "no cookie",
+    );
     begin(&other);
     world.refused(&world.give(&other, &answer), 403, "another browser");
     // It is good once.
@@ -253,37 +371,61 @@ fn an_answer_of_the_provider_that_was_changed_or_repeated_signs_nobody_in() {
     assert_eq!(cookie_of(&again), None);
     // The code is used up at the provider too.
     let address = begin(&browser);
-    let fields =
-        [("state", field(&address, "state")), ("code", field(&answer, "code")), ("iss", field(&answer, "iss"))];
-    let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let fields = [
+        ("state", field(&address, "state")),
+        ("code", field(&answer, "code")),
+        ("iss", field(&answer, "iss")),
+    ];
+    let fields: Vec<(&str, &str)> = fields
+        .iter()
+        .map(|(name, value)| (*name, value.as_str()))
+        .collect();
     assert_eq!(cookie_of(&come_back(&browser, &fields).is(403)), None);
 }
 
 #[test]
 fn an_expired_id_token_and_an_issuer_of_another_name_sign_nobody_in() {
-    let Some(world) = World::start(Kind::default()) else { return };
+    let Some(world) = World::start(Kind::default()) else {
+        return;
+    };
     world.invite(Some(UKPRN), UserRole::Admin);
     let browser = Browser::new(&world.register);
     let answer = log_in(&begin(&browser), "person");
     // The attempt lasts for ten minutes, and an ID token of this provider for five.
     let later = Utc::now() + TimeDelta::minutes(6);
-    world.register.clock.set(&later.to_rfc3339_opts(SecondsFormat::Millis, true));
+    world
+        .register
+        .clock
+        .set(&later.to_rfc3339_opts(SecondsFormat::Millis, true));
     world.refused(&world.give(&browser, &answer), 403, "expired");
 
-    let Some(world) = World::start(Kind { has_other_name: true, ..Kind::default() }) else { return };
+    let Some(world) = World::start(Kind {
+        has_other_name: true,
+        ..Kind::default()
+    }) else {
+        return;
+    };
     let page = press(&Browser::new(&world.register));
     world.refused(&page, 503, "another name");
 }
 
 #[test]
 fn the_activity_log_says_who_signed_in_and_how() {
-    let Some(world) = World::start(Kind::default()) else { return };
+    let Some(world) = World::start(Kind::default()) else {
+        return;
+    };
     let page = world.sign_in("manager");
     let browser = Browser::new(&world.register);
     browser.set_cookie(cookie_of(&page));
     let log = browser.open("/settings/activity").is(200).text;
-    assert!(log.contains("signed in: user 1, OpenID Connect, first time, by claim"), "{log}");
-    assert!(log.contains("manager@example.com") && log.contains("127.0.0.1"), "{log}");
+    assert!(
+        log.contains("signed in: user 1, OpenID Connect, first time, by claim"),
+        "{log}"
+    );
+    assert!(
+        log.contains("manager@example.com") && log.contains("127.0.0.1"),
+        "{log}"
+    );
     let other = Browser::new(&world.register);
     let page = world.sign_in_with(&other, "person").is(403);
     assert!(page.text.contains("15 minutes"));

@@ -1,4 +1,5 @@
-//! Signing in by OpenID Connect at an issuer that lies, and answers that an attacker gives: nobody is signed in.
+//! Signing in by OpenID Connect at an issuer that lies, and answers that an attacker gives: nobody
+//! is signed in.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -27,24 +28,42 @@ fn trusting_with_pages_for(issuer: &str, audience: Audience) -> Register {
         client_id: CLIENT.to_owned(),
         client_secret: Some(SECRET.to_owned()),
         scopes: vec!["email".to_owned()],
-        claims: ClaimNames { provider: None, role: None, admin: "admin".to_owned(), operator: None },
+        claims: ClaimNames {
+            provider: None,
+            role: None,
+            admin: "admin".to_owned(),
+            operator: None,
+        },
     };
     let issuer = Issuer::new(config, Environment::Sandbox).unwrap();
-    Register::with(Setup { issuer: Some(issuer), audience, ..Setup::default() })
+    Register::with(Setup {
+        issuer: Some(issuer),
+        audience,
+        ..Setup::default()
+    })
 }
 
 /// Goes to the issuer and back.
 fn go(browser: &Browser<'_>, issuer: &FakeIssuer) -> Page {
     let address = begin(browser);
     issuer.set_nonce(field(&address, "nonce"));
-    come_back(browser, &[("state", &field(&address, "state")), ("code", "code")])
+    come_back(
+        browser,
+        &[("state", &field(&address, "state")), ("code", "code")],
+    )
 }
 
 /// How often somebody has signed in.
 fn sign_ins(register: &Register) -> usize {
-    let filter = ActivityFilter { limit: 1_000, ..ActivityFilter::default() };
+    let filter = ActivityFilter {
+        limit: 1_000,
+        ..ActivityFilter::default()
+    };
     let entries = register.operate(move |session| session.list_activity(filter));
-    entries.iter().filter(|entry| entry.kind == ActivityKind::UserSignedIn).count()
+    entries
+        .iter()
+        .filter(|entry| entry.kind == ActivityKind::UserSignedIn)
+        .count()
 }
 
 /// A page that has signed nobody in.
@@ -64,13 +83,29 @@ fn an_honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
     let page = browser.open("/settings/sign-in").is(200);
     assert!(page.text.contains("Sign in at 127.0.0.1"), "{}", page.text);
     let address = begin(&browser);
-    assert!(address.starts_with(&format!("{}/authorize?", issuer.name())), "{address}");
-    assert_eq!((field(&address, "response_type").as_str(), field(&address, "client_id").as_str()), ("code", CLIENT));
+    assert!(
+        address.starts_with(&format!("{}/authorize?", issuer.name())),
+        "{address}"
+    );
+    assert_eq!(
+        (
+            field(&address, "response_type").as_str(),
+            field(&address, "client_id").as_str()
+        ),
+        ("code", CLIENT)
+    );
     assert_eq!(field(&address, "scope"), "openid email");
     assert_eq!(field(&address, "code_challenge_method"), "S256");
     assert!(field(&address, "redirect_uri").ends_with("/settings/sign-in/oidc/callback"));
     issuer.set_nonce(field(&address, "nonce"));
-    let page = come_back(&browser, &[("state", &field(&address, "state")), ("code", "of the issuer")]).is(303);
+    let page = come_back(
+        &browser,
+        &[
+            ("state", &field(&address, "state")),
+            ("code", "of the issuer"),
+        ],
+    )
+    .is(303);
     assert_eq!(page.header("location"), Some("/settings"));
     let attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
     assert!(page.header("set-cookie").unwrap().ends_with(attributes));
@@ -79,18 +114,33 @@ fn an_honest_issuer_signs_in_with_code_challenge_state_and_nonce() {
     assert_eq!(sign_ins(&register), 1);
 
     let requests = issuer.requests();
-    let paths: Vec<&str> = requests.iter().map(|request| request.split(' ').nth(1).unwrap()).collect();
-    assert_eq!(paths, ["/.well-known/openid-configuration", "/keys", "/token"]);
+    let paths: Vec<&str> = requests
+        .iter()
+        .map(|request| request.split(' ').nth(1).unwrap())
+        .collect();
+    assert_eq!(
+        paths,
+        ["/.well-known/openid-configuration", "/keys", "/token"]
+    );
     let token = &requests[2];
     let (head, body) = token.rsplit_once('\n').unwrap();
-    assert!(head.to_ascii_lowercase().contains("authorization: basic "), "{head}");
+    assert!(
+        head.to_ascii_lowercase().contains("authorization: basic "),
+        "{head}"
+    );
     let sent = format!("?{body}");
     assert_eq!(
         (field(&sent, "code"), field(&sent, "grant_type")),
         ("of the issuer".into(), "authorization_code".into())
     );
-    assert_eq!(challenge(&field(&sent, "code_verifier")), field(&address, "code_challenge"));
-    assert_eq!(field(&sent, "redirect_uri"), field(&address, "redirect_uri"));
+    assert_eq!(
+        challenge(&field(&sent, "code_verifier")),
+        field(&address, "code_challenge")
+    );
+    assert_eq!(
+        field(&sent, "redirect_uri"),
+        field(&address, "redirect_uri")
+    );
 }
 
 #[test]
@@ -117,7 +167,13 @@ fn a_reply_for_the_code_that_is_none_is_not_followed_and_signs_nobody_in() {
         let browser = Browser::new(&register);
         issuer.set(fault);
         refused(&register, go(&browser, &issuer), 503, &format!("{fault:?}"));
-        assert!(issuer.requests().iter().all(|request| !request.contains("/elsewhere")), "{fault:?}");
+        assert!(
+            issuer
+                .requests()
+                .iter()
+                .all(|request| !request.contains("/elsewhere")),
+            "{fault:?}"
+        );
     }
 }
 
@@ -129,10 +185,20 @@ fn an_issuer_that_says_of_itself_what_cannot_be_is_not_used_and_tried_again() {
     for fault in Fault::OF_METADATA {
         issuer.set(fault);
         let page = press(&browser);
-        assert!(page.text.contains("You cannot sign in that way now"), "{fault:?}: {}", page.text);
+        assert!(
+            page.text.contains("You cannot sign in that way now"),
+            "{fault:?}: {}",
+            page.text
+        );
         assert!(page.header("retry-after").is_some() && page.header("refresh").is_none());
         refused(&register, page, 503, &format!("{fault:?}"));
-        assert!(issuer.requests().iter().all(|request| !request.contains("/elsewhere")), "{fault:?}");
+        assert!(
+            issuer
+                .requests()
+                .iter()
+                .all(|request| !request.contains("/elsewhere")),
+            "{fault:?}"
+        );
     }
     issuer.set(Fault::Nothing);
     begin(&browser);
@@ -144,11 +210,22 @@ fn another_key_of_the_issuer_is_fetched_once_a_minute_and_everything_once_an_hou
     let register = trusting(&issuer.name());
     link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
     let browser = Browser::new(&register);
-    let fetched = || issuer.requests().iter().filter(|request| request.starts_with("GET /keys")).count();
+    let fetched = || {
+        issuer
+            .requests()
+            .iter()
+            .filter(|request| request.starts_with("GET /keys"))
+            .count()
+    };
     begin(&browser);
     assert_eq!(fetched(), 1);
     issuer.set(Fault::NewKey);
-    refused(&register, go(&browser, &issuer), 403, "within the first minute");
+    refused(
+        &register,
+        go(&browser, &issuer),
+        403,
+        "within the first minute",
+    );
     assert_eq!(fetched(), 0);
     register.clock.set("2026-10-05T09:01:00Z");
     go(&browser, &issuer).is(303);
@@ -167,7 +244,9 @@ fn an_issuer_that_is_away_keeps_nobody_from_the_other_pages() {
     let browser = Browser::new(&register);
     press(&browser).is(503);
     browser.open("/settings/sign-in").is(200);
-    Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer).open("/settings").is(200);
+    Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer)
+        .open("/settings")
+        .is(200);
 }
 
 #[test]
@@ -195,14 +274,21 @@ fn an_issuer_that_is_slow_is_not_waited_for() {
         };
         let waiting: Vec<_> = begun.into_iter().map(wait).collect();
         // All that may fetch at once do, and others wait until they are refused.
-        while issuer.requests().iter().all(|request| !request.contains("/token")) {
+        while issuer
+            .requests()
+            .iter()
+            .all(|request| !request.contains("/token"))
+        {
             thread::sleep(Duration::from_millis(10));
         }
         for _ in 0..9 {
             reader.open("/settings/sign-in").is(200);
             register.api(SERVED[0]).get("/info").is(200);
         }
-        assert!(waiting.iter().any(|one| !one.is_finished()), "the other pages have waited");
+        assert!(
+            waiting.iter().any(|one| !one.is_finished()),
+            "the other pages have waited"
+        );
         for one in waiting {
             refused(&register, one.join().unwrap(), 503, "slow");
         }
@@ -220,9 +306,20 @@ fn an_answer_counts_once_in_its_browser_within_ten_minutes_and_with_its_state() 
     let (state, of_other) = (field(&address, "state"), field(&begin(&other), "state"));
     issuer.set_nonce(field(&address, "nonce"));
     let code = ("code", "code");
-    // An attacker's answer in the browser of somebody else signs them in as the attacker, or the other way round.
-    refused(&register, come_back(&other, &[("state", &state), code]), 403, "of another browser");
-    refused(&register, come_back(&browser, &[("state", &of_other), code]), 403, "the state of another browser");
+    // An attacker's answer in the browser of somebody else signs them in as the attacker, or the
+    // other way round.
+    refused(
+        &register,
+        come_back(&other, &[("state", &state), code]),
+        403,
+        "of another browser",
+    );
+    refused(
+        &register,
+        come_back(&browser, &[("state", &of_other), code]),
+        403,
+        "the state of another browser",
+    );
     for (fields, what) in [
         (vec![("state", "unknown"), code], "unknown state"),
         (vec![("state", ""), code], "empty state"),
@@ -232,15 +329,25 @@ fn an_answer_counts_once_in_its_browser_within_ten_minutes_and_with_its_state() 
         refused(&register, come_back(&browser, &fields), 403, what);
     }
     let cookie = browser.cookie();
-    for planted in
-        [None, Some("__Host-register-sign-in=x".to_owned()), cookie.as_ref().map(|text| text.replace("__Host-", ""))]
-    {
+    for planted in [
+        None,
+        Some("__Host-register-sign-in=x".to_owned()),
+        cookie.as_ref().map(|text| text.replace("__Host-", "")),
+    ] {
         browser.set_cookie(planted.clone());
-        refused(&register, come_back(&browser, &[("state", &state), code]), 403, &format!("the cookie {planted:?}"));
+        refused(
+            &register,
+            come_back(&browser, &[("state", &state), code]),
+            403,
+            &format!("the cookie {planted:?}"),
+        );
     }
     browser.set_cookie(cookie.clone());
     // A HEAD uses nothing up.
-    let path = format!("/settings/sign-in/oidc/callback?{}", encode(&[("state", &state), code]));
+    let path = format!(
+        "/settings/sign-in/oidc/callback?{}",
+        encode(&[("state", &state), code])
+    );
     assert_eq!(browser.request("HEAD", &path).raw().status, 405);
     let page = come_back(&browser, &[("state", &state), code]).is(303);
     assert_eq!(sign_ins(&register), 1);
@@ -258,34 +365,71 @@ fn an_answer_that_comes_late_declines_or_names_another_issuer_signs_nobody_in() 
     let browser = Browser::new(&register);
     for (more, what) in [
         (vec![("error", "access_denied")], "declined"),
-        (vec![("code", "code"), ("error", "access_denied")], "declined with a code"),
+        (
+            vec![("code", "code"), ("error", "access_denied")],
+            "declined with a code",
+        ),
         (vec![("code", "")], "without a code"),
-        (vec![("code", "code"), ("iss", "http://127.0.0.1:1")], "of another issuer"),
+        (
+            vec![("code", "code"), ("iss", "http://127.0.0.1:1")],
+            "of another issuer",
+        ),
     ] {
         let address = begin(&browser);
         issuer.set_nonce(field(&address, "nonce"));
         let state = field(&address, "state");
-        refused(&register, come_back(&browser, &[vec![("state", state.as_str())], more].concat()), 403, what);
+        refused(
+            &register,
+            come_back(&browser, &[vec![("state", state.as_str())], more].concat()),
+            403,
+            what,
+        );
         // It was the only one.
-        refused(&register, come_back(&browser, &[("state", &state), ("code", "code")]), 403, what);
+        refused(
+            &register,
+            come_back(&browser, &[("state", &state), ("code", "code")]),
+            403,
+            what,
+        );
     }
     let address = begin(&browser);
     issuer.set_nonce(field(&address, "nonce"));
     register.clock.set("2026-10-05T09:10:00Z");
-    refused(&register, come_back(&browser, &[("state", &field(&address, "state")), ("code", "code")]), 403, "late");
+    refused(
+        &register,
+        come_back(
+            &browser,
+            &[("state", &field(&address, "state")), ("code", "code")],
+        ),
+        403,
+        "late",
+    );
 }
 
 #[test]
 fn the_issuer_signs_in_whom_the_pages_of_the_listener_are_for() {
     for (audience, own, other) in [
-        (Audience::Operators, (None, UserRole::Operator), (Some(UKPRN), UserRole::Admin)),
-        (Audience::Organisations, (Some(UKPRN), UserRole::Admin), (None, UserRole::Operator)),
+        (
+            Audience::Operators,
+            (None, UserRole::Operator),
+            (Some(UKPRN), UserRole::Admin),
+        ),
+        (
+            Audience::Organisations,
+            (Some(UKPRN), UserRole::Admin),
+            (None, UserRole::Operator),
+        ),
     ] {
         let issuer = FakeIssuer::start();
         let register = trusting_with_pages_for(&issuer.name(), audience);
         link(&register.store(), other.0, EMAIL, other.1);
         let browser = Browser::new(&register);
-        refused(&register, go(&browser, &issuer), 403, "who belongs elsewhere");
+        refused(
+            &register,
+            go(&browser, &issuer),
+            403,
+            "who belongs elsewhere",
+        );
         link(&register.store(), own.0, EMAIL, own.1);
         go(&browser, &issuer).is(303);
         assert_eq!(sign_ins(&register), 1);
@@ -296,33 +440,69 @@ fn the_issuer_signs_in_whom_the_pages_of_the_listener_are_for() {
 fn another_site_can_neither_begin_nor_choose() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
-    for path in ["/settings/sign-in/oidc", "/settings/sign-in/oidc/organisation"] {
-        for (name, value) in [("Sec-Fetch-Site", "cross-site"), ("Origin", "https://evil.example")] {
-            let request = register.request("POST", path).bytes("a=b").header("Content-Type", super::browser::FORM);
+    for path in [
+        "/settings/sign-in/oidc",
+        "/settings/sign-in/oidc/organisation",
+    ] {
+        for (name, value) in [
+            ("Sec-Fetch-Site", "cross-site"),
+            ("Origin", "https://evil.example"),
+        ] {
+            let request = register
+                .request("POST", path)
+                .bytes("a=b")
+                .header("Content-Type", super::browser::FORM);
             refused(&register, request.header(name, value).page(), 403, path);
         }
         // Of a browser that says nothing of where the form was, what the form holds tells it.
-        let request = register.request("POST", path).bytes("form_token=x").header("Content-Type", super::browser::FORM);
-        refused(&register, request.header("Origin", "null").page(), 403, path);
-        let request = register.request("POST", path).bytes("a=b").header("Content-Type", "text/plain");
+        let request = register
+            .request("POST", path)
+            .bytes("form_token=x")
+            .header("Content-Type", super::browser::FORM);
+        refused(
+            &register,
+            request.header("Origin", "null").page(),
+            403,
+            path,
+        );
+        let request = register
+            .request("POST", path)
+            .bytes("a=b")
+            .header("Content-Type", "text/plain");
         refused(&register, request.page(), 415, path);
     }
     assert!(issuer.requests().is_empty());
     // It is no secret where the way begins, but a GET does not begin it.
-    register.request("GET", "/settings/sign-in/oidc").page().is(405);
+    register
+        .request("GET", "/settings/sign-in/oidc")
+        .page()
+        .is(405);
 }
 
 #[test]
 fn a_session_that_somebody_has_planted_ends_also_when_the_issuer_signs_in() {
     let issuer = FakeIssuer::start();
     let register = trusting(&issuer.name());
-    let attacker = Browser::signed_in(&register, Some(UKPRN), "attacker@example.com", UserRole::Viewer);
+    let attacker = Browser::signed_in(
+        &register,
+        Some(UKPRN),
+        "attacker@example.com",
+        UserRole::Viewer,
+    );
     link(&register.store(), Some(UKPRN), EMAIL, UserRole::Admin);
     let victim = Browser::new(&register);
     let address = begin(&victim);
     issuer.set_nonce(field(&address, "nonce"));
-    victim.set_cookie(Some(format!("{}; {}", attacker.cookie().unwrap(), victim.cookie().unwrap())));
-    let page = come_back(&victim, &[("state", &field(&address, "state")), ("code", "code")]).is(303);
+    victim.set_cookie(Some(format!(
+        "{}; {}",
+        attacker.cookie().unwrap(),
+        victim.cookie().unwrap()
+    )));
+    let page = come_back(
+        &victim,
+        &[("state", &field(&address, "state")), ("code", "code")],
+    )
+    .is(303);
     assert_ne!(cookie_of(&page), attacker.cookie());
     attacker.open("/settings").is(303);
 }
@@ -346,9 +526,17 @@ fn whoever_begins_often_is_limited_by_address() {
 fn without_an_issuer_there_is_no_such_way() {
     let register = Register::start();
     let browser = Browser::new(&register);
-    assert!(!browser.open("/settings/sign-in").is(200).text.contains("/settings/sign-in/oidc"));
+    assert!(
+        !browser
+            .open("/settings/sign-in")
+            .is(200)
+            .text
+            .contains("/settings/sign-in/oidc")
+    );
     // There is no form for it either.
     browser.send_form("/settings/sign-in/oidc", &[]).is(403);
     come_back(&browser, &[("state", "x"), ("code", "code")]).is(404);
-    browser.send_form("/settings/sign-in/oidc/organisation", &[]).is(403);
+    browser
+        .send_form("/settings/sign-in/oidc/organisation", &[])
+        .is(403);
 }

@@ -1,4 +1,5 @@
-//! What operators of the service do on their pages to organisations, and what is there to see of it.
+//! What operators of the service do on their pages to organisations, and what is there to see of
+//! it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read};
@@ -25,42 +26,103 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
     let operator = operator(&register);
     for (ukprn, name, fault) in [
         ("1", "Ash", "which is 8 digits"),
-        (UKPRN, "Ash", "There is an organisation with this UKPRN already"),
+        (
+            UKPRN,
+            "Ash",
+            "There is an organisation with this UKPRN already",
+        ),
         (NEW, " ", "Enter the name"),
         ("\0", "Ash", "which is 8 digits"),
     ] {
-        let page = operator.send("/settings/organisations/add", &[("ukprn", ukprn), ("name", name)]).is(422);
-        assert!(page.text.contains(fault) && page.text.contains("There is a problem"), "{}", page.text);
+        let page = operator
+            .send(
+                "/settings/organisations/add",
+                &[("ukprn", ukprn), ("name", name)],
+            )
+            .is(422);
+        assert!(
+            page.text.contains(fault) && page.text.contains("There is a problem"),
+            "{}",
+            page.text
+        );
     }
-    let added = operator.send("/settings/organisations/add", &[("ukprn", NEW), ("name", "Cedar College")]).is(303);
+    let added = operator
+        .send(
+            "/settings/organisations/add",
+            &[("ukprn", NEW), ("name", "Cedar College")],
+        )
+        .is(303);
     let home = format!("/settings/organisations/{NEW}");
     assert_eq!(added.header("location"), Some(home.as_str()));
-    assert!(operator.open(&home).is(200).text.contains("<h1>Cedar College</h1>"));
-    operator.send(&format!("{home}/rename"), &[("name", "")]).is(422);
-    operator.send(&format!("{home}/rename"), &[("name", "Cedar University")]).is(303);
+    assert!(
+        operator
+            .open(&home)
+            .is(200)
+            .text
+            .contains("<h1>Cedar College</h1>")
+    );
+    operator
+        .send(&format!("{home}/rename"), &[("name", "")])
+        .is(422);
+    operator
+        .send(&format!("{home}/rename"), &[("name", "Cedar University")])
+        .is(303);
     assert!(operator.open("/settings").text.contains("Cedar University"));
 
     let admin = Browser::signed_in(&register, Some(NEW), "a@example.com", UserRole::Admin);
     admin.open("/settings").is(200);
-    assert!(operator.open(&format!("{home}/close")).is(200).text.contains("Close Cedar University?"));
+    assert!(
+        operator
+            .open(&format!("{home}/close"))
+            .is(200)
+            .text
+            .contains("Close Cedar University?")
+    );
     operator.send(&format!("{home}/close"), &[]).is(303);
-    assert!(operator.open(&home).text.contains("closed on 5 October 2026"));
+    assert!(
+        operator
+            .open(&home)
+            .text
+            .contains("closed on 5 October 2026")
+    );
     // What a closed one cannot get signs nobody out.
-    let page = operator.send(&format!("{home}/tokens"), &[("name", "Records")]).is(409);
-    assert!(page.text.contains("The organisation is closed"), "{}", page.text);
-    operator.send(&format!("{home}/people"), &[("email", "c@example.com"), ("role", "admin")]).is(409);
+    let page = operator
+        .send(&format!("{home}/tokens"), &[("name", "Records")])
+        .is(409);
+    assert!(
+        page.text.contains("The organisation is closed"),
+        "{}",
+        page.text
+    );
+    operator
+        .send(
+            &format!("{home}/people"),
+            &[("email", "c@example.com"), ("role", "admin")],
+        )
+        .is(409);
     operator.send(&format!("{home}/reopen"), &[]).is(303);
     // Its people were signed out, and stay so.
     admin.open("/settings").is(303);
-    operator.send(&format!("{home}/tokens"), &[("name", "Records")]).is(200);
+    operator
+        .send(&format!("{home}/tokens"), &[("name", "Records")])
+        .is(200);
 
-    let log = operator.open(&format!("/settings/activity?organisation={NEW}")).is(200).text;
-    for words in
-        ["added an organisation", "Cedar College to Cedar University", "closed an", "reopened an", "o@example.com"]
-    {
+    let log = operator
+        .open(&format!("/settings/activity?organisation={NEW}"))
+        .is(200)
+        .text;
+    for words in [
+        "added an organisation",
+        "Cedar College to Cedar University",
+        "closed an",
+        "reopened an",
+        "o@example.com",
+    ] {
         assert!(log.contains(words), "{words} in {log}");
     }
-    operator.open("/settings/activity?organisation=nobody").is(404);
+    operator
+        .open("/settings/activity?organisation=nobody")
+        .is(404);
 }
 
 #[test]
@@ -71,30 +133,59 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
     let home = format!("/settings/organisations/{UKPRN}");
     let tokens = format!("{home}/tokens");
     operator.send(&tokens, &[("name", "")]).is(422);
-    let made = operator.send(&tokens, &[("name", "Made for them")]).is(200).text;
+    let made = operator
+        .send(&tokens, &[("name", "Made for them")])
+        .is(200)
+        .text;
     assert!(text_after(&made, "autocomplete=\"off\" value=\"", "\"").starts_with("sandbox_"));
     assert!(made.contains(&format!("href=\"{tokens}\"")), "{made}");
     assert!(operator.open(&tokens).text.contains("an operator (user 2)"));
     operator.open(&format!("{tokens}/2/rotate")).is(200);
-    operator.send(&format!("{tokens}/2/rotate"), &[("overlap", "7")]).is(200);
+    operator
+        .send(&format!("{tokens}/2/rotate"), &[("overlap", "7")])
+        .is(200);
     let revoked = operator.send(&format!("{tokens}/2/revoke"), &[]).is(303);
     assert_eq!(revoked.header("location"), Some(tokens.as_str()));
 
     let people = format!("{home}/people");
-    let invited = operator.send(&people, &[("email", "b@example.com"), ("role", "viewer")]).is(200).text;
+    let invited = operator
+        .send(&people, &[("email", "b@example.com"), ("role", "viewer")])
+        .is(200)
+        .text;
     assert!(invited.contains("Ashdown University") && invited.contains("/settings/sign-in/"));
     // Another link for whoever has access, and the last admin, are for operators to decide.
-    let again = operator.send(&people, &[("email", "a@example.com"), ("role", "viewer")]).is(200).text;
+    let again = operator
+        .send(&people, &[("email", "a@example.com"), ("role", "viewer")])
+        .is(200)
+        .text;
     assert!(again.contains("as admin"), "{again}");
-    operator.send(&format!("{people}/1/role"), &[("role", "x")]).is(422);
-    let changed = operator.send(&format!("{people}/1/role"), &[("role", "viewer")]).is(303);
+    operator
+        .send(&format!("{people}/1/role"), &[("role", "x")])
+        .is(422);
+    let changed = operator
+        .send(&format!("{people}/1/role"), &[("role", "viewer")])
+        .is(303);
     assert_eq!(changed.header("location"), Some(people.as_str()));
-    assert!(!admin.open("/settings/tokens").is(200).text.contains("Make a token"));
+    assert!(
+        !admin
+            .open("/settings/tokens")
+            .is(200)
+            .text
+            .contains("Make a token")
+    );
 
-    operator.send(&format!("{home}/rename"), &[("name", "Ashdown College")]).is(303);
+    operator
+        .send(&format!("{home}/rename"), &[("name", "Ashdown College")])
+        .is(303);
     register.operate(|session| {
-        let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "d@example.com", role: UserRole::Viewer };
-        session.invite_user(Actor::operator("A. Person"), request).map(drop)
+        let request = NewInvitation {
+            provider_ukprn: Some(UKPRN),
+            email: "d@example.com",
+            role: UserRole::Viewer,
+        };
+        session
+            .invite_user(Actor::operator("A. Person"), request)
+            .map(drop)
     });
     // The organisation sees what was done, and not who of the operators did it, or where.
     let log = admin.open("/settings/activity").is(200).text;
@@ -109,19 +200,40 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
         assert!(log.contains(words), "{words} in {log}");
     }
     assert!(log.contains("the service (command)"), "{log}");
-    assert!(!log.contains("o@example.com") && !log.contains("A. Person"), "{log}");
+    assert!(
+        !log.contains("o@example.com") && !log.contains("A. Person"),
+        "{log}"
+    );
     let from = |log: &str, who: &str| {
-        let entries = log.split("<tr>").filter(|entry| entry.contains(&format!("data-name=\"Who\">{who} ")));
-        entries.map(|entry| text_after(entry, "data-name=\"From\">", "<").to_owned()).collect::<BTreeSet<_>>()
+        let entries = log
+            .split("<tr>")
+            .filter(|entry| entry.contains(&format!("data-name=\"Who\">{who} ")));
+        entries
+            .map(|entry| text_after(entry, "data-name=\"From\">", "<").to_owned())
+            .collect::<BTreeSet<_>>()
     };
-    assert_eq!(from(&log, "an operator"), BTreeSet::from(["not shown".to_owned()]));
-    assert_eq!(from(&log, "a@example.com"), BTreeSet::from(["127.0.0.1".to_owned()]));
+    assert_eq!(
+        from(&log, "an operator"),
+        BTreeSet::from(["not shown".to_owned()])
+    );
+    assert_eq!(
+        from(&log, "a@example.com"),
+        BTreeSet::from(["127.0.0.1".to_owned()])
+    );
     let whole = operator.open("/settings/activity").text;
-    assert_eq!(from(&whole, "o@example.com"), BTreeSet::from(["127.0.0.1".to_owned()]));
+    assert_eq!(
+        from(&whole, "o@example.com"),
+        BTreeSet::from(["127.0.0.1".to_owned()])
+    );
     assert!(whole.contains("A. Person (command)"), "{whole}");
     operator.send(&format!("{people}/1/remove"), &[]).is(303);
     admin.open("/settings").is(303);
-    let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "c@example.com", UserRole::Admin);
+    let other = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "c@example.com",
+        UserRole::Admin,
+    );
     assert!(!other.open("/settings/activity").text.contains("a token"));
 }
 
@@ -130,8 +242,15 @@ fn record_import(register: &Register, by: &'static str, problem: &'static str) {
         let import = NewImport {
             kind: ImportKind::Schools,
             operation: "school import".to_owned(),
-            counts: ImportCounts { added: 3, changed: 2, unchanged: 1 },
-            refused: vec![RefusedLine { line: 7, problem: problem.to_owned() }],
+            counts: ImportCounts {
+                added: 3,
+                changed: 2,
+                unchanged: 1,
+            },
+            refused: vec![RefusedLine {
+                line: 7,
+                problem: problem.to_owned(),
+            }],
             stopped_at_line: None,
         };
         session.record_import(Actor::operator(by), &import)
@@ -142,16 +261,35 @@ fn record_import(register: &Register, by: &'static str, problem: &'static str) {
 fn imports_are_listed_page_by_page_with_their_reports() {
     let register = Register::start();
     let operator = operator(&register);
-    assert!(operator.open("/settings/imports").is(200).text.contains("There is none"));
+    assert!(
+        operator
+            .open("/settings/imports")
+            .is(200)
+            .text
+            .contains("There is none")
+    );
     for _ in 0..51 {
         record_import(&register, "A. Operator", "URN must be 6 digits");
     }
     let first = operator.open("/settings/imports").is(200).text;
     assert_eq!(first.matches("data-name=\"Import\"").count(), 50);
     let older = text_after(&first, "<a class=\"button second\" href=\"", "\"").to_owned();
-    assert_eq!(operator.open(&older).is(200).text.matches("data-name=\"Import\"").count(), 1);
+    assert_eq!(
+        operator
+            .open(&older)
+            .is(200)
+            .text
+            .matches("data-name=\"Import\"")
+            .count(),
+        1
+    );
     let report = operator.open("/settings/imports/51").is(200).text;
-    for words in ["schools, by school import", "A. Operator", "URN must be 6 digits", "data-name=\"Line\">7<"] {
+    for words in [
+        "schools, by school import",
+        "A. Operator",
+        "URN must be 6 digits",
+        "data-name=\"Line\">7<",
+    ] {
         assert!(report.contains(words), "{words} in {report}");
     }
     operator.open("/settings/imports/52").is(404);
@@ -164,10 +302,22 @@ fn every_page_of_an_operator_keeps_to_itself_and_shows_stored_script_as_text() {
     let operator = operator(&register);
     let home = format!("/settings/organisations/{NEW}");
     Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    link(&register.store(), Some(UKPRN), "b@example.com", UserRole::Viewer);
+    link(
+        &register.store(),
+        Some(UKPRN),
+        "b@example.com",
+        UserRole::Viewer,
+    );
     record_import(&register, SCRIPT, SCRIPT);
-    operator.send("/settings/organisations/add", &[("ukprn", NEW), ("name", SCRIPT)]).is(303);
-    let made = operator.send(&format!("{home}/tokens"), &[("name", SCRIPT)]).is(200);
+    operator
+        .send(
+            "/settings/organisations/add",
+            &[("ukprn", NEW), ("name", SCRIPT)],
+        )
+        .is(303);
+    let made = operator
+        .send(&format!("{home}/tokens"), &[("name", SCRIPT)])
+        .is(200);
     let token = operator.open(&format!("{home}/tokens")).text;
     let token = text_after(&token, "id=\"token-", "\"").to_owned();
     let mut pages = vec![made];
@@ -192,19 +342,45 @@ fn every_page_of_an_operator_keeps_to_itself_and_shows_stored_script_as_text() {
         "/settings/activity".to_owned(),
         format!("/settings/activity?organisation={NEW}"),
     ] {
-        pages.push(operator.request("GET", &path).header("Accept-Encoding", "gzip").page().is(200));
+        pages.push(
+            operator
+                .request("GET", &path)
+                .header("Accept-Encoding", "gzip")
+                .page()
+                .is(200),
+        );
     }
-    pages.push(operator.open("/settings/registry?organisation=%3Cscript%3E").is(422));
+    pages.push(
+        operator
+            .open("/settings/registry?organisation=%3Cscript%3E")
+            .is(422),
+    );
     for (path, fields) in [
-        ("/settings/organisations/add", vec![("ukprn", SCRIPT), ("name", SCRIPT)]),
-        ("/settings/registry/trainee", vec![("trainee_id", SCRIPT), ("action", "award"), ("trn", SCRIPT)]),
-        ("/settings/registry/file", vec![("action", "award"), ("rows", SCRIPT)]),
+        (
+            "/settings/organisations/add",
+            vec![("ukprn", SCRIPT), ("name", SCRIPT)],
+        ),
+        (
+            "/settings/registry/trainee",
+            vec![("trainee_id", SCRIPT), ("action", "award"), ("trn", SCRIPT)],
+        ),
+        (
+            "/settings/registry/file",
+            vec![("action", "award"), ("rows", SCRIPT)],
+        ),
         ("/settings/history", vec![("trainee_id", SCRIPT)]),
     ] {
         pages.push(operator.send(path, &fields).is(422));
     }
     let rows = format!("trainee_id\n{}", SCRIPT.replace(['"', ','], ""));
-    pages.push(operator.send("/settings/registry/file", &[("action", "award"), ("rows", &rows)]).is(200));
+    pages.push(
+        operator
+            .send(
+                "/settings/registry/file",
+                &[("action", "award"), ("rows", &rows)],
+            )
+            .is(200),
+    );
     let mut planted = 0;
     for page in &pages {
         keeps_to_itself(page);
@@ -220,14 +396,23 @@ fn every_page_of_an_operator_keeps_to_itself_and_shows_stored_script_as_text() {
 fn a_character_that_postgresql_refuses_is_found_nowhere() {
     let register = Register::start();
     let operator = operator(&register);
-    operator.send("/settings/history", &[("trainee_id", "a\0")]).is(422);
+    operator
+        .send("/settings/history", &[("trainee_id", "a\0")])
+        .is(422);
     let fields = [("trainee_id", "a\0"), ("action", "issue-trn")];
     operator.send("/settings/registry/trainee", &fields).is(422);
-    for path in
-        ["/settings/registry?organisation=%00", "/settings/activity?organisation=%00", "/settings/requests?a=%00"]
-    {
+    for path in [
+        "/settings/registry?organisation=%00",
+        "/settings/activity?organisation=%00",
+        "/settings/requests?a=%00",
+    ] {
         let page = operator.open(path);
-        assert!([404, 422].contains(&page.status), "{path}: {} {}", page.status, page.text);
+        assert!(
+            [404, 422].contains(&page.status),
+            "{path}: {} {}",
+            page.status,
+            page.text
+        );
     }
 }
 
@@ -247,16 +432,33 @@ fn an_import_that_stops_half_way_is_among_the_imports_with_the_line() {
     for number in 0..600 {
         file += &format!("{},,Partner {number}\n", 300_000 + number);
     }
-    let report = import::<PartnerDetails>(&register.store(), file.as_bytes().chain(Broken), "A. Operator").unwrap();
+    let report = import::<PartnerDetails>(
+        &register.store(),
+        file.as_bytes().chain(Broken),
+        "A. Operator",
+    )
+    .unwrap();
     let stopped = report.stopped.unwrap();
     // The first 500 partners, on the lines from 3 on, were written together.
-    assert_eq!((stopped.line, report.merged.added, report.refused.len()), (503, 500, 1));
+    assert_eq!(
+        (stopped.line, report.merged.added, report.refused.len()),
+        (503, 500, 1)
+    );
     assert!(matches!(stopped.reason, ImportError::Unreadable(_)) && report.stored.is_ok());
     let shown = operator(&register).open("/settings/imports/1").is(200).text;
-    for words in ["<dt>Added</dt><dd>500</dd>", "<dt>Stopped</dt><dd>at line 503", "URN must be 6 digits"] {
+    for words in [
+        "<dt>Added</dt><dd>500</dd>",
+        "<dt>Stopped</dt><dd>at line 503",
+        "URN must be 6 digits",
+    ] {
         assert!(shown.contains(words), "{words} in {shown}");
     }
     let headless = import::<PartnerDetails>(&register.store(), Broken, "A. Operator");
     assert!(matches!(headless, Err(ImportError::Unreadable(_))));
-    assert_eq!(register.operate(|session| session.list_imports(None, 10)).len(), 1);
+    assert_eq!(
+        register
+            .operate(|session| session.list_imports(None, 10))
+            .len(),
+        1
+    );
 }

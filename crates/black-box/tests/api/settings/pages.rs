@@ -16,7 +16,9 @@ use crate::api::support::{Page, Register, Setup};
 pub(super) fn keeps_to_itself(page: &Page) {
     assert_eq!(
         page.header("content-security-policy"),
-        Some("default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+        Some(
+            "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+        )
     );
     for (name, value) in [
         ("content-type", "text/html; charset=utf-8"),
@@ -41,7 +43,12 @@ fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
     register.api(SERVED[0]).get("/trainees/nobody").is(404);
     register.write_usage();
     register.write_request_log();
-    let secret = link(&register.store(), Some(UKPRN), "b@example.com", UserRole::Viewer);
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "b@example.com",
+        UserRole::Viewer,
+    );
     let link = format!("/settings/sign-in/{secret}");
     let paths = [
         "/settings",
@@ -59,10 +66,27 @@ fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
         "/settings/activity",
     ];
     for path in paths {
-        keeps_to_itself(&admin.request("GET", path).header("Accept-Encoding", "gzip").page().is(200));
+        keeps_to_itself(
+            &admin
+                .request("GET", path)
+                .header("Accept-Encoding", "gzip")
+                .page()
+                .is(200),
+        );
     }
-    keeps_to_itself(&admin.send("/settings/tokens", &[("name", "Records")]).is(200));
-    keeps_to_itself(&admin.send("/settings/people", &[("email", "c@example.com"), ("role", "viewer")]).is(200));
+    keeps_to_itself(
+        &admin
+            .send("/settings/tokens", &[("name", "Records")])
+            .is(200),
+    );
+    keeps_to_itself(
+        &admin
+            .send(
+                "/settings/people",
+                &[("email", "c@example.com"), ("role", "viewer")],
+            )
+            .is(200),
+    );
     keeps_to_itself(&admin.send("/settings/people", &[]).is(422));
     keeps_to_itself(&admin.open("/settings/requests?status=x").is(422));
     keeps_to_itself(&admin.open("/settings/nothing").is(404));
@@ -97,38 +121,69 @@ fn pages_are_read_while_nothing_can_be_written() {
 fn a_slash_behind_the_address_leads_to_the_first_page() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    assert_eq!(admin.open("/settings/").is(303).header("location"), Some("/settings"));
+    assert_eq!(
+        admin.open("/settings/").is(303).header("location"),
+        Some("/settings")
+    );
 }
 
 #[test]
 fn people_are_invited_given_another_role_and_removed() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    let invited = admin.send("/settings/people", &[("email", " B@Example.com"), ("role", "viewer")]).is(200);
+    let invited = admin
+        .send(
+            "/settings/people",
+            &[("email", " B@Example.com"), ("role", "viewer")],
+        )
+        .is(200);
     let link = text_after(
         &invited.text,
         "id=\"link\" readonly autofocus spellcheck=\"false\" autocomplete=\"off\" value=\"",
         "\"",
     );
     assert_eq!(invited.text.matches(link).count(), 2);
-    assert!(admin.open("/settings/people").text.contains("b@example.com (viewer), until 09:15 UTC"));
+    assert!(
+        admin
+            .open("/settings/people")
+            .text
+            .contains("b@example.com (viewer), until 09:15 UTC")
+    );
     let (origin, path) = link.split_once("/settings/").unwrap();
     assert!(origin.starts_with("http://127.0.0.1:"));
     let viewer = Browser::new(&register);
     viewer.open(&format!("/settings/{path}")).is(200);
-    viewer.sign_in(path.strip_prefix("sign-in/").unwrap()).is(303);
+    viewer
+        .sign_in(path.strip_prefix("sign-in/").unwrap())
+        .is(303);
 
     let people = viewer.open("/settings/people").is(200).text;
     assert!(people.contains("a@example.com") && !people.contains("<select"));
-    assert!(!viewer.open("/settings/tokens").is(200).text.contains("Make a token"));
-    admin.send("/settings/people/2/role", &[("role", "admin")]).is(303);
-    assert!(viewer.open("/settings/tokens").is(200).text.contains("Make a token"));
+    assert!(
+        !viewer
+            .open("/settings/tokens")
+            .is(200)
+            .text
+            .contains("Make a token")
+    );
+    admin
+        .send("/settings/people/2/role", &[("role", "admin")])
+        .is(303);
+    assert!(
+        viewer
+            .open("/settings/tokens")
+            .is(200)
+            .text
+            .contains("Make a token")
+    );
 
     // The last admin stays.
     viewer.send("/settings/people/1/remove", &[]).is(303);
     admin.open("/settings").is(303);
     for (path, fields) in [("role", vec![("role", "viewer")]), ("remove", vec![])] {
-        let page = viewer.send(&format!("/settings/people/2/{path}"), &fields).is(422);
+        let page = viewer
+            .send(&format!("/settings/people/2/{path}"), &fields)
+            .is(422);
         assert!(page.text.contains("the only admin"), "{}", page.text);
     }
     // Who removes their own access is signed out.
@@ -142,21 +197,44 @@ fn people_are_invited_given_another_role_and_removed() {
 fn who_has_access_is_invited_by_a_command_alone() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    let page = admin.send("/settings/people", &[("email", "A@example.com"), ("role", "viewer")]).is(422);
+    let page = admin
+        .send(
+            "/settings/people",
+            &[("email", "A@example.com"), ("role", "viewer")],
+        )
+        .is(422);
     assert!(page.text.contains("has access already"));
-    let secret = link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Viewer);
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "a@example.com",
+        UserRole::Viewer,
+    );
     let again = Browser::new(&register);
     again.sign_in(&secret).is(303);
-    assert!(again.open("/settings").text.contains("a@example.com (admin)"));
+    assert!(
+        again
+            .open("/settings")
+            .text
+            .contains("a@example.com (admin)")
+    );
 }
 
 #[test]
 fn whether_somebody_has_access_elsewhere_is_not_to_be_seen() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    Browser::signed_in(&register, Some(OTHER_UKPRN), "known@example.com", UserRole::Admin);
+    Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "known@example.com",
+        UserRole::Admin,
+    );
     let shown = |email: &str| {
-        let page = admin.send("/settings/people", &[("email", email), ("role", "viewer")]).is(200).text;
+        let page = admin
+            .send("/settings/people", &[("email", email), ("role", "viewer")])
+            .is(200)
+            .text;
         let link = text_after(&page, "autocomplete=\"off\" value=\"", "\"").to_owned();
         page.replace(&link, "LINK").replace(email, "EMAIL")
     };
@@ -170,11 +248,26 @@ fn an_operator_sees_all_organisations_and_no_page_of_one() {
     Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     register.operate(|session| session.close_provider(OTHER_UKPRN).map(drop));
     let page = operator.open("/settings").is(200).text;
-    for words in [UKPRN, "Ashdown University", OTHER_UKPRN, "Brackwater College", "closed", "open"] {
+    for words in [
+        UKPRN,
+        "Ashdown University",
+        OTHER_UKPRN,
+        "Brackwater College",
+        "closed",
+        "open",
+    ] {
         assert!(page.contains(words), "{words} in {page}");
     }
-    assert!(page.contains("<td data-name=\"Active tokens\">1</td><td data-name=\"People\">1</td>"), "{page}");
-    for path in ["/settings/tokens", "/settings/requests", "/settings/usage", "/settings/tokens/1/revoke"] {
+    assert!(
+        page.contains("<td data-name=\"Active tokens\">1</td><td data-name=\"People\">1</td>"),
+        "{page}"
+    );
+    for path in [
+        "/settings/tokens",
+        "/settings/requests",
+        "/settings/usage",
+        "/settings/tokens/1/revoke",
+    ] {
         operator.open(path).is(404);
     }
     let log = operator.open("/settings/activity").is(200).text;
@@ -187,7 +280,11 @@ fn a_long_activity_log_has_pages() {
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     register.operate(|session| {
         for number in 0..120 {
-            let role = if number % 2 == 0 { UserRole::Viewer } else { UserRole::Admin };
+            let role = if number % 2 == 0 {
+                UserRole::Viewer
+            } else {
+                UserRole::Admin
+            };
             session.change_role(Actor::operator("operator"), 1, role)?;
         }
         Ok(())
@@ -195,7 +292,10 @@ fn a_long_activity_log_has_pages() {
     let (mut path, mut entries, mut pages) = ("/settings/activity".to_owned(), 0, 0);
     loop {
         let page = admin.open(&path).is(200).text;
-        (entries, pages) = (entries + page.matches("data-name=\"When\"").count(), pages + 1);
+        (entries, pages) = (
+            entries + page.matches("data-name=\"When\"").count(),
+            pages + 1,
+        );
         if !page.contains("Older entries") {
             break;
         }
@@ -207,7 +307,16 @@ fn a_long_activity_log_has_pages() {
 
 #[test]
 fn production_has_no_settings_unless_they_are_switched_on() {
-    let register = Register::with(Setup { environment: Environment::Production, ..Setup::default() });
-    register.request("GET", "/settings").send().error(404, "NotFound");
-    register.request("GET", "/settings/sign-in").send().error(404, "NotFound");
+    let register = Register::with(Setup {
+        environment: Environment::Production,
+        ..Setup::default()
+    });
+    register
+        .request("GET", "/settings")
+        .send()
+        .error(404, "NotFound");
+    register
+        .request("GET", "/settings/sign-in")
+        .send()
+        .error(404, "NotFound");
 }

@@ -1,4 +1,5 @@
-//! What operators do on their pages to trainees: the registry's queue and its acts, and the history.
+//! What operators do on their pages to trainees: the registry's queue and its acts, and the
+//! history.
 
 use domain::{Action, TraineeField as F};
 use serde_json::json;
@@ -24,38 +25,83 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
     let operator = operator(&register);
-    assert!(operator.open("/settings/registry").is(200).text.contains("Nobody waits"));
+    assert!(
+        operator
+            .open("/settings/registry")
+            .is(200)
+            .text
+            .contains("Nobody waits")
+    );
     let trainee = ready(&api, "1999-04-12");
     register.clock.set("2026-10-08T09:00:00Z");
     let operator = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
     let queue = operator.open("/settings/registry").is(200);
     assert_eq!(waiting(&queue), 1);
-    for words in [trainee.id(), "Ashdown University (10012345)", "2026-10-05T09:00:00.000Z", "data-name=\"Days\">3<"] {
+    for words in [
+        trainee.id(),
+        "Ashdown University (10012345)",
+        "2026-10-05T09:00:00.000Z",
+        "data-name=\"Days\">3<",
+    ] {
         assert!(queue.text.contains(words), "{words} in {}", queue.text);
     }
-    assert_eq!(waiting(&operator.open(&format!("/settings/registry?organisation={UKPRN}")).is(200)), 1);
-    assert_eq!(waiting(&operator.open(&format!("/settings/registry?organisation={OTHER_UKPRN}")).is(200)), 0);
+    assert_eq!(
+        waiting(
+            &operator
+                .open(&format!("/settings/registry?organisation={UKPRN}"))
+                .is(200)
+        ),
+        1
+    );
+    assert_eq!(
+        waiting(
+            &operator
+                .open(&format!("/settings/registry?organisation={OTHER_UKPRN}"))
+                .is(200)
+        ),
+        0
+    );
     operator.open("/settings/registry?organisation=1").is(422);
     operator.open("/settings/registry?for=nothing").is(404);
     operator.open("/settings/registry?after=nothing").is(404);
 
     // The queue leads to a form that is filled in.
-    let address = text_after(&queue.text, "data-name=\"Change\"><a href=\"", "\"").replace("&#38;", "&");
+    let address =
+        text_after(&queue.text, "data-name=\"Change\"><a href=\"", "\"").replace("&#38;", "&");
     let form = operator.open(&address).is(200).text;
-    assert!(form.contains("value=\"issue-trn\" selected") && form.contains(trainee.id()), "{form}");
+    assert!(
+        form.contains("value=\"issue-trn\" selected") && form.contains(trainee.id()),
+        "{form}"
+    );
     let act = |fields: &[(&str, &str)]| {
-        operator.send("/settings/registry/trainee", &[&[("trainee_id", trainee.id())], fields].concat())
+        operator.send(
+            "/settings/registry/trainee",
+            &[&[("trainee_id", trainee.id())], fields].concat(),
+        )
     };
     act(&[("action", "issue-trn"), ("trn", "12")]).is(422);
     act(&[]).is(422);
     act(&[("action", "award")]).is(422);
     for date in ["x", "2026-10-1"] {
         let refused = act(&[("action", "reinstate"), ("date", date)]).is(422).text;
-        assert!(refused.contains("Enter a date of the form YYYY-MM-DD"), "{refused}");
+        assert!(
+            refused.contains("Enter a date of the form YYYY-MM-DD"),
+            "{refused}"
+        );
     }
-    let issued = act(&[("action", "issue-trn"), ("trn", "1234567")]).is(200).text;
-    assert!(issued.contains("role=\"status\"") && issued.contains(trainee.id()), "{issued}");
-    assert!(act(&[("action", "issue-trn"), ("trn", "1234567")]).is(200).text.contains("nothing to do"));
+    let issued = act(&[("action", "issue-trn"), ("trn", "1234567")])
+        .is(200)
+        .text;
+    assert!(
+        issued.contains("role=\"status\"") && issued.contains(trainee.id()),
+        "{issued}"
+    );
+    assert!(
+        act(&[("action", "issue-trn"), ("trn", "1234567")])
+            .is(200)
+            .text
+            .contains("nothing to do")
+    );
     api.read(trainee.id()).has(&[(F::trn, json!("1234567"))]);
     assert_eq!(waiting(&operator.open("/settings/registry")), 0);
 
@@ -67,14 +113,30 @@ fn whoever_waits_is_in_the_queue_until_the_registry_has_acted() {
 
     // Each change stands in the history and in the activity log, by the operator.
     let id = trainee.id().to_owned();
-    let history = register.operate(move |session| session.history_of(&id)).unwrap();
-    let acts: Vec<_> = history.entries.iter().filter(|entry| entry.by.as_deref() == Some("user 2")).collect();
+    let history = register
+        .operate(move |session| session.history_of(&id))
+        .unwrap();
+    let acts: Vec<_> = history
+        .entries
+        .iter()
+        .filter(|entry| entry.by.as_deref() == Some("user 2"))
+        .collect();
     assert_eq!(
-        acts.iter().map(|entry| entry.operation.as_str()).collect::<Vec<_>>(),
+        acts.iter()
+            .map(|entry| entry.operation.as_str())
+            .collect::<Vec<_>>(),
         ["registry issue-trn", "registry award"]
     );
-    let log = operator.open(&format!("/settings/activity?organisation={UKPRN}")).is(200).text;
-    assert_eq!(log.matches(&format!("acted as the registry: trainee {}", trainee.id())).count(), 2, "{log}");
+    let log = operator
+        .open(&format!("/settings/activity?organisation={UKPRN}"))
+        .is(200)
+        .text;
+    assert_eq!(
+        log.matches(&format!("acted as the registry: trainee {}", trainee.id()))
+            .count(),
+        2,
+        "{log}"
+    );
 }
 
 #[test]
@@ -96,7 +158,12 @@ fn a_long_queue_has_pages_that_miss_and_repeat_nobody() {
     }
     let all = register.operate(|session| session.awaiting_trn(session.now(), None, 10_000));
     assert!(pages > 1, "{pages} pages of {}", all.len());
-    assert_eq!(seen, all.into_iter().map(|one| one.trainee_id).collect::<Vec<_>>());
+    assert_eq!(
+        seen,
+        all.into_iter()
+            .map(|one| one.trainee_id)
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]
@@ -105,8 +172,12 @@ fn every_row_of_a_file_is_judged_as_if_alone() {
     let api = register.api(SERVED[0]);
     let (first, second) = (ready(&api, "1999-04-12"), ready(&api, "1998-04-12"));
     let operator = operator(&register);
-    let send =
-        |action: &str, rows: &str| operator.send("/settings/registry/file", &[("action", action), ("rows", rows)]);
+    let send = |action: &str, rows: &str| {
+        operator.send(
+            "/settings/registry/file",
+            &[("action", action), ("rows", rows)],
+        )
+    };
     let rows = format!(
         "trn,trainee_id\r\n1234567,{}\r\n1,{}\r\n7654321,nobody\r\n\r\n1234567,{}\r\n7654321,{}\r\n1234567,{}\r\n",
         first.id(),
@@ -116,31 +187,51 @@ fn every_row_of_a_file_is_judged_as_if_alone() {
         first.id()
     );
     let report = send("issue-trn", &rows).is(200).text;
-    for words in ["<dt>Done</dt><dd>2</dd>", "<dt>Done before</dt><dd>1</dd>", "<dt>Refused</dt><dd>3</dd>"] {
+    for words in [
+        "<dt>Done</dt><dd>2</dd>",
+        "<dt>Done before</dt><dd>1</dd>",
+        "<dt>Refused</dt><dd>3</dd>",
+    ] {
         assert!(report.contains(words), "{words} in {report}");
     }
     for line in [3, 4, 6] {
-        assert!(report.contains(&format!("data-name=\"Line\">{line}<")), "{line} in {report}");
+        assert!(
+            report.contains(&format!("data-name=\"Line\">{line}<")),
+            "{line} in {report}"
+        );
     }
     api.read(first.id()).has(&[(F::trn, json!("1234567"))]);
     api.read(second.id()).has(&[(F::trn, json!("7654321"))]);
     // The report is among the imports, without a value.
     let import = operator.open("/settings/imports/1").is(200).text;
-    assert!(import.contains("trainees, by registry issue-trn") && import.contains("o@example.com"), "{import}");
+    assert!(
+        import.contains("trainees, by registry issue-trn") && import.contains("o@example.com"),
+        "{import}"
+    );
     for value in ["1234567", "7654321", "nobody", first.id(), second.id()] {
         assert!(!import.contains(value), "{value} in {import}");
     }
 
     let many = format!("trainee_id\n{}", "nobody\n".repeat(1_001));
-    for (action, rows) in
-        [("award", "trainee_id"), ("award", "x\ny"), ("award", ""), ("", rows.as_str()), ("award", &many)]
-    {
+    for (action, rows) in [
+        ("award", "trainee_id"),
+        ("award", "x\ny"),
+        ("award", ""),
+        ("", rows.as_str()),
+        ("award", &many),
+    ] {
         let page = send(action, rows).is(422);
         assert!(page.text.contains("There is a problem"), "{}", page.text);
     }
     send("award", &"x".repeat(262_144)).is(413);
     let log = operator.open("/settings/activity").text;
-    assert_eq!((log.matches("acted as the registry").count(), log.matches("imported a file").count()), (2, 1));
+    assert_eq!(
+        (
+            log.matches("acted as the registry").count(),
+            log.matches("imported a file").count()
+        ),
+        (2, 1)
+    );
 }
 
 #[test]
@@ -150,21 +241,44 @@ fn to_look_at_a_history_stands_in_the_activity_log() {
     let created = api.create(api.example().with(F::last_name, "Zqxcanary"));
     let operator = operator(&register);
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    assert!(!operator.open("/settings/history").is(200).text.contains("Zqxcanary"));
+    assert!(
+        !operator
+            .open("/settings/history")
+            .is(200)
+            .text
+            .contains("Zqxcanary")
+    );
     for wrong in ["", "nobody"] {
-        operator.send("/settings/history", &[("trainee_id", wrong)]).is(422);
+        operator
+            .send("/settings/history", &[("trainee_id", wrong)])
+            .is(422);
     }
-    assert!(!operator.open("/settings/activity").text.contains("looked at the history"));
-    let page = operator.send("/settings/history", &[("trainee_id", created.id())]).is(200);
+    assert!(
+        !operator
+            .open("/settings/activity")
+            .text
+            .contains("looked at the history")
+    );
+    let page = operator
+        .send("/settings/history", &[("trainee_id", created.id())])
+        .is(200);
     assert_eq!(page.header("cache-control"), Some("no-store"));
     for words in ["Zqxcanary", "last_name", UKPRN, "Student records system"] {
         assert!(page.text.contains(words), "{words} in {}", page.text);
     }
     for reader in [&operator, &admin] {
         let log = reader.open("/settings/activity").is(200).text;
-        let entry = format!("looked at the history of a trainee: trainee {}", created.id());
+        let entry = format!(
+            "looked at the history of a trainee: trainee {}",
+            created.id()
+        );
         assert!(log.contains(&entry) && !log.contains("Zqxcanary"), "{log}");
     }
-    let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "c@example.com", UserRole::Admin);
+    let other = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "c@example.com",
+        UserRole::Admin,
+    );
     assert!(!other.open("/settings/activity").text.contains("looked at"));
 }

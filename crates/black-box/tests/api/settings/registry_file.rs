@@ -1,4 +1,5 @@
-//! The rows of a file that an operator sends by a form: beside other pages, and as long as the operator is signed in.
+//! The rows of a file that an operator sends by a form: beside other pages, and as long as the
+//! operator is signed in.
 
 use std::thread;
 
@@ -14,20 +15,41 @@ const PATH: &str = "/settings/registry/file";
 /// The most rows of a file: one that is done, and others that are refused.
 fn rows(register: &Register) -> String {
     let trainee = ready(&register.api(SERVED[0]), "1999-04-12");
-    format!("trainee_id,trn\n{},1234567\n{}", trainee.id(), "nobody,\n".repeat(999))
+    format!(
+        "trainee_id,trn\n{},1234567\n{}",
+        trainee.id(),
+        "nobody,\n".repeat(999)
+    )
 }
 
 /// Sends a file, does something else when its first row is done, and returns the reply to the file.
 fn beside_a_file(register: &Register, operator: &Browser<'_>, act: impl FnOnce(&str)) -> Page {
-    let (rows, token, cookie) = (rows(register), operator.form_token(), operator.cookie().unwrap());
-    let form = encode(&[("form_token", &token), ("action", "issue-trn"), ("rows", &rows)]);
-    let file = register.request("POST", PATH).bytes(form).header("Content-Type", FORM).header("Cookie", &cookie);
+    let (rows, token, cookie) = (
+        rows(register),
+        operator.form_token(),
+        operator.cookie().unwrap(),
+    );
+    let form = encode(&[
+        ("form_token", &token),
+        ("action", "issue-trn"),
+        ("rows", &rows),
+    ]);
+    let file = register
+        .request("POST", PATH)
+        .bytes(form)
+        .header("Content-Type", FORM)
+        .header("Cookie", &cookie);
     thread::scope(|scope| {
         let file = scope.spawn(|| file.page());
         let is_begun = || {
-            let filter = ActivityFilter { limit: 1, ..ActivityFilter::default() };
+            let filter = ActivityFilter {
+                limit: 1,
+                ..ActivityFilter::default()
+            };
             let newest = register.operate(move |session| session.list_activity(filter));
-            newest.iter().any(|entry| entry.kind == ActivityKind::RegistryActed)
+            newest
+                .iter()
+                .any(|entry| entry.kind == ActivityKind::RegistryActed)
         };
         while !is_begun() {
             assert!(!file.is_finished());
@@ -42,15 +64,31 @@ fn one_file_is_done_at_once_and_other_pages_go_on() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let report = beside_a_file(&register, &operator, |token| {
-        let fields = [("form_token", token), ("action", "award"), ("rows", "trainee_id\nnobody")];
+        let fields = [
+            ("form_token", token),
+            ("action", "award"),
+            ("rows", "trainee_id\nnobody"),
+        ];
         let refused = operator.send_form(PATH, &fields).is(503);
-        assert!(refused.text.contains("Nothing was done"), "{}", refused.text);
+        assert!(
+            refused.text.contains("Nothing was done"),
+            "{}",
+            refused.text
+        );
         operator.open("/settings/registry").is(200);
     });
     assert!(report.is(200).text.contains("<dt>Refused</dt><dd>999</dd>"));
     // Its turn has come.
-    operator.send(PATH, &[("action", "award"), ("rows", "trainee_id\nnobody")]).is(200);
-    assert!(operator.open("/settings/imports/2").is(200).text.contains("registry award"));
+    operator
+        .send(PATH, &[("action", "award"), ("rows", "trainee_id\nnobody")])
+        .is(200);
+    assert!(
+        operator
+            .open("/settings/imports/2")
+            .is(200)
+            .text
+            .contains("registry award")
+    );
     operator.open("/settings/imports/3").is(404);
 }
 
@@ -59,11 +97,19 @@ fn no_row_is_done_for_an_operator_who_is_signed_out_and_the_report_says_at_which
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let report = beside_a_file(&register, &operator, |token| {
-        operator.send_form("/settings/sign-out", &[("form_token", token)]).is(303);
+        operator
+            .send_form("/settings/sign-out", &[("form_token", token)])
+            .is(303);
     });
     let report = report.is(200).text;
-    assert!(report.contains("You were signed out before line") && !report.contains("not certain"), "{report}");
-    assert!(report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"), "{report}");
+    assert!(
+        report.contains("You were signed out before line") && !report.contains("not certain"),
+        "{report}"
+    );
+    assert!(
+        report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"),
+        "{report}"
+    );
     let again = Browser::signed_in(&register, None, "p@example.com", UserRole::Operator);
     let import = again.open("/settings/imports/1").is(200).text;
     assert!(import.contains("<dt>Stopped</dt><dd>at line "), "{import}");
@@ -75,34 +121,71 @@ fn a_file_ends_between_two_rows_when_the_server_stops_and_its_report_is_kept() {
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let report = beside_a_file(&register, &operator, |_| register.long_jobs().stop());
     let report = report.is(200).text;
-    assert!(report.contains("The server was stopped before line ") && !report.contains("not certain"), "{report}");
-    assert!(report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"), "{report}");
+    assert!(
+        report.contains("The server was stopped before line ") && !report.contains("not certain"),
+        "{report}"
+    );
+    assert!(
+        report.contains("<dt>Done</dt><dd>1</dd>") && !report.contains("<dd>999</dd>"),
+        "{report}"
+    );
     let import = operator.open("/settings/imports/1").is(200).text;
     assert!(import.contains("<dt>Stopped</dt><dd>at line "), "{import}");
-    operator.send(PATH, &[("action", "award"), ("rows", "trainee_id\nnobody")]).is(503);
+    operator
+        .send(PATH, &[("action", "award"), ("rows", "trainee_id\nnobody")])
+        .is(503);
 }
 
 #[test]
 fn records_are_discarded_only_after_a_confirmation() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
-    let (one, other) = (ready(&register.api(SERVED[0]), "1999-04-12"), ready(&register.api(SERVED[0]), "1999-04-13"));
-    let is_there = |id: &str| register.api(SERVED[0]).get(&format!("/trainees/{id}")).status == 200;
+    let (one, other) = (
+        ready(&register.api(SERVED[0]), "1999-04-12"),
+        ready(&register.api(SERVED[0]), "1999-04-13"),
+    );
+    let is_there = |id: &str| {
+        register
+            .api(SERVED[0])
+            .get(&format!("/trainees/{id}"))
+            .status
+            == 200
+    };
 
     let single = [("trainee_id", one.id()), ("action", "discard")];
-    let asked = operator.send("/settings/registry/trainee", &single).is(200).text;
-    assert!(asked.contains(&format!("<h1>Discard the record of trainee {}?</h1>", one.id())), "{asked}");
+    let asked = operator
+        .send("/settings/registry/trainee", &single)
+        .is(200)
+        .text;
+    assert!(
+        asked.contains(&format!(
+            "<h1>Discard the record of trainee {}?</h1>",
+            one.id()
+        )),
+        "{asked}"
+    );
     assert!(is_there(one.id()));
     let done = [&single[..], &[("confirmed", "yes")]].concat();
-    assert!(operator.send("/settings/registry/trainee", &done).is(200).text.contains("discarded"));
+    assert!(
+        operator
+            .send("/settings/registry/trainee", &done)
+            .is(200)
+            .text
+            .contains("discarded")
+    );
     assert!(!is_there(one.id()));
 
     let rows = format!("trainee_id\r\n{}\r\n", other.id());
     let many = [("action", "discard"), ("rows", rows.as_str())];
     let asked = operator.send(PATH, &many).is(200).text;
-    assert!(asked.contains(&format!("name=\"rows\" value=\"{rows}\"")), "{asked}");
+    assert!(
+        asked.contains(&format!("name=\"rows\" value=\"{rows}\"")),
+        "{asked}"
+    );
     assert!(is_there(other.id()));
-    operator.send(PATH, &[&many[..], &[("confirmed", "yes")]].concat()).is(200);
+    operator
+        .send(PATH, &[&many[..], &[("confirmed", "yes")]].concat())
+        .is(200);
     assert!(!is_there(other.id()));
 }
 
@@ -111,9 +194,15 @@ fn blank_lines_above_the_header_row_count() {
     let register = Register::start();
     let operator = Browser::signed_in(&register, None, "o@example.com", UserRole::Operator);
     let rows = "\r\n\r\ntrainee_id\r\nnobody\r\n";
-    let report = operator.send(PATH, &[("action", "award"), ("rows", rows)]).is(200).text;
+    let report = operator
+        .send(PATH, &[("action", "award"), ("rows", rows)])
+        .is(200)
+        .text;
     assert!(report.contains("data-name=\"Line\">4<"), "{report}");
     // What was typed stays as it was.
-    let form = operator.send(PATH, &[("action", ""), ("rows", rows)]).is(422).text;
+    let form = operator
+        .send(PATH, &[("action", ""), ("rows", rows)])
+        .is(422)
+        .text;
     assert!(form.contains(&format!("\n{rows}</textarea>")), "{form}");
 }

@@ -22,10 +22,22 @@ fn viewer(register: &Register) -> Browser<'_> {
 fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
     let register = Register::start();
     let viewer = viewer(&register);
-    assert!(viewer.open("/settings/usage").is(200).text.contains("Nothing was requested yet"));
-    assert_eq!(viewer.open("/settings/usage.csv").is(200).text, "month,version,endpoint,requests\n");
+    assert!(
+        viewer
+            .open("/settings/usage")
+            .is(200)
+            .text
+            .contains("Nothing was requested yet")
+    );
+    assert_eq!(
+        viewer.open("/settings/usage.csv").is(200).text,
+        "month,version,endpoint,requests\n"
+    );
 
-    let (oldest, newest) = (register.api(SERVED[0]), register.api(SERVED.last().unwrap()));
+    let (oldest, newest) = (
+        register.api(SERVED[0]),
+        register.api(SERVED.last().unwrap()),
+    );
     register.clock.set("2026-09-05T09:00:00Z");
     oldest.get("/info").is(200);
     register.clock.set("2026-10-05T09:00:00Z");
@@ -38,8 +50,14 @@ fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
     let page = viewer.open("/settings/usage").is(200).text;
     let chart = text_after(&page, "<svg", "</svg>");
     let description = format!("2026-09: {first} 1. 2026-10: {first} 1, {last} 2.");
-    assert!(chart.contains("role=\"img\"") && chart.contains(&description), "{chart}");
-    assert!(!chart.contains("style") && !chart.contains("<script"), "{chart}");
+    assert!(
+        chart.contains("role=\"img\"") && chart.contains(&description),
+        "{chart}"
+    );
+    assert!(
+        !chart.contains("style") && !chart.contains("<script"),
+        "{chart}"
+    );
     let rows = [
         ["2026-09", &first.to_string(), "GET /info", "1"],
         ["2026-10", &first.to_string(), "GET /info", "1"],
@@ -60,7 +78,10 @@ fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
 
     let file = viewer.open("/settings/usage.csv").is(200);
     let lines: Vec<String> = rows.iter().map(|row| row.join(",")).collect();
-    assert_eq!(file.text, format!("month,version,endpoint,requests\n{}\n", lines.join("\n")));
+    assert_eq!(
+        file.text,
+        format!("month,version,endpoint,requests\n{}\n", lines.join("\n"))
+    );
     for (name, value) in [
         ("content-type", "text/csv; charset=utf-8"),
         ("content-disposition", "attachment; filename=\"usage.csv\""),
@@ -74,48 +95,90 @@ fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
 
 #[test]
 fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
-    let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
+    let register = Register::with(Setup {
+        shadow_share: 100,
+        ..Setup::default()
+    });
     let viewer = viewer(&register);
-    let (oldest, newest) = (register.api(SERVED[0]), register.api(SERVED.last().unwrap()));
+    let (oldest, newest) = (
+        register.api(SERVED[0]),
+        register.api(SERVED.last().unwrap()),
+    );
     newest.get("/info").is(200);
     register.write_usage();
-    assert!(viewer.open("/settings/readiness").is(200).text.contains("nothing to change"));
+    assert!(
+        viewer
+            .open("/settings/readiness")
+            .is(200)
+            .text
+            .contains("nothing to change")
+    );
 
     oldest.get("/info").is(200);
     register.write_usage();
     let page = viewer.open("/settings/readiness").is(200).text;
-    assert!(page.contains("Nothing was checked yet") && page.contains("You sent one request"), "{page}");
+    assert!(
+        page.contains("Nothing was checked yet") && page.contains("You sent one request"),
+        "{page}"
+    );
 
     // One that the newest version accepts, and one with a date that it refuses.
     oldest.create(oldest.example());
-    let late = oldest.example().with(F::last_name, "Another").with(F::itt_end_date, "2036-07-31");
+    let late = oldest
+        .example()
+        .with(F::last_name, "Another")
+        .with(F::itt_end_date, "2036-07-31");
     let late = oldest.send("POST", "/trainees", late);
     assert_eq!(late.status, 201, "{late:?}");
     register.write_usage();
     let page = viewer.open("/settings/readiness").is(200).text;
     let label = SERVED.last().unwrap().label;
-    assert!(page.contains(&format!("{label} would accept 50 % of your accepted writes")), "{page}");
     assert!(
-        page.contains("1 of the 2 that were checked") && page.contains("Fewer than 50 writes say little"),
+        page.contains(&format!(
+            "{label} would accept 50 % of your accepted writes"
+        )),
         "{page}"
     );
-    assert!(page.contains("would refuse the others") && page.contains("data-name=\"Problem\""), "{page}");
+    assert!(
+        page.contains("1 of the 2 that were checked")
+            && page.contains("Fewer than 50 writes say little"),
+        "{page}"
+    );
+    assert!(
+        page.contains("would refuse the others") && page.contains("data-name=\"Problem\""),
+        "{page}"
+    );
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
     assert!(!page.contains("2036-07-31"), "{page}");
     // What was sent has other names there.
     let renamed = text_after(&page, "Fields that you send and that", "</table>");
-    let (before, after) = (input::<Trainee>(SERVED[0], RENAMED), input::<Trainee>(SERVED.last().unwrap(), RENAMED));
+    let (before, after) = (
+        input::<Trainee>(SERVED[0], RENAMED),
+        input::<Trainee>(SERVED.last().unwrap(), RENAMED),
+    );
     assert_ne!(before, after);
-    for words in [format!("<code>{before}</code>"), format!("<code>{after}</code>"), ">2</td>".to_owned()] {
+    for words in [
+        format!("<code>{before}</code>"),
+        format!("<code>{after}</code>"),
+        ">2</td>".to_owned(),
+    ] {
         assert!(renamed.contains(&words), "{words} in {renamed}");
     }
 }
 
 #[test]
 fn readiness_says_how_the_share_moved_from_week_to_week() {
-    let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
+    let register = Register::with(Setup {
+        shadow_share: 100,
+        ..Setup::default()
+    });
     let (oldest, newest) = (register.api(SERVED[0]), SERVED.last().unwrap().label);
-    let late = |name: &str| oldest.example().with(F::last_name, name).with(F::itt_end_date, "2036-07-31");
+    let late = |name: &str| {
+        oldest
+            .example()
+            .with(F::last_name, name)
+            .with(F::itt_end_date, "2036-07-31")
+    };
     register.clock.set("2026-10-05T09:00:00Z"); // a Monday
     for (name, body) in [("First", late("First")), ("Second", late("Second"))] {
         assert_eq!(oldest.send("POST", "/trainees", body).status, 201, "{name}");
@@ -132,22 +195,39 @@ fn readiness_says_how_the_share_moved_from_week_to_week() {
              <td data-name=\"{newest} would accept\">{valid}</td>"
         )
     };
-    let rows = [row("5 October 2026", 2, "0 (0 %)"), row("12 October 2026", 2, "1 (50 %)")];
+    let rows = [
+        row("5 October 2026", 2, "0 (0 %)"),
+        row("12 October 2026", 2, "1 (50 %)"),
+    ];
     let at = rows.map(|row| page.find(&row).unwrap_or_else(|| panic!("{row} in {page}")));
     assert!(at.is_sorted());
 }
 
 #[test]
 fn pages_say_when_nothing_is_logged_or_tried() {
-    let words = ["has switched off the log of requests", "has switched off the trial of writes"];
+    let words = [
+        "has switched off the log of requests",
+        "has switched off the trial of writes",
+    ];
     let shown = |register: &Register| {
         let viewer = viewer(register);
-        let pages = ["/settings/requests", "/settings/readiness"].map(|path| viewer.open(path).is(200).text);
+        let pages = ["/settings/requests", "/settings/readiness"]
+            .map(|path| viewer.open(path).is(200).text);
         [pages[0].contains(words[0]), pages[1].contains(words[1])]
     };
-    assert_eq!(shown(&Register::with(Setup { shadow_share: 10, ..Setup::default() })), [false, false]);
     assert_eq!(
-        shown(&Register::with(Setup { shadow_share: 0, request_log: RequestLog::off(), ..Setup::default() })),
+        shown(&Register::with(Setup {
+            shadow_share: 10,
+            ..Setup::default()
+        })),
+        [false, false]
+    );
+    assert_eq!(
+        shown(&Register::with(Setup {
+            shadow_share: 0,
+            request_log: RequestLog::off(),
+            ..Setup::default()
+        })),
         [true, true]
     );
 }
@@ -155,13 +235,19 @@ fn pages_say_when_nothing_is_logged_or_tried() {
 #[test]
 fn readiness_names_what_belongs_to_other_versions() {
     let register = Register::start();
-    let (oldest, newest) = (register.api(SERVED[0]), register.api(SERVED.last().unwrap()));
+    let (oldest, newest) = (
+        register.api(SERVED[0]),
+        register.api(SERVED.last().unwrap()),
+    );
     // The body of the newest version, with names that the oldest does not have.
     oldest.send("POST", "/trainees", newest.example());
     register.write_usage();
     let viewer = viewer(&register);
     let page = viewer.open("/settings/readiness").is(200).text;
-    assert!(page.contains("Names of other versions that you sent"), "{page}");
+    assert!(
+        page.contains("Names of other versions that you sent"),
+        "{page}"
+    );
     assert!(page.contains("data-name=\"Name\""), "{page}");
     assert!(links_lead_somewhere(&viewer, &page) >= 3);
 }

@@ -29,7 +29,11 @@ fn plant(register: &Register, ids: impl Iterator<Item = String>) {
     let ids: Vec<String> = ids.collect();
     let digest = TokenDigest::of(&register.api(SERVED[0]).token);
     register.operate(move |session| {
-        let token = session.authenticate(&digest, Cause::of("test"))?.unwrap().token().unwrap();
+        let token = session
+            .authenticate(&digest, Cause::of("test"))?
+            .unwrap()
+            .token()
+            .unwrap();
         let now: DateTime<Utc> = session.now();
         let requests: Vec<_> = (0..)
             .zip(&ids)
@@ -43,10 +47,16 @@ fn plant(register: &Register, ids: impl Iterator<Item = String>) {
                     status: 422,
                     item: None,
                     request_id: id.clone(),
-                    problems: vec![LoggedProblem { code: "blank".to_owned(), field: format!("<b>{SCRIPT}") }],
+                    problems: vec![LoggedProblem {
+                        code: "blank".to_owned(),
+                        field: format!("<b>{SCRIPT}"),
+                    }],
                     problems_left_out: 0,
                 };
-                NewLoggedRequest { provider_id: token.provider_id, request }
+                NewLoggedRequest {
+                    provider_id: token.provider_id,
+                    request,
+                }
             })
             .collect();
         session.add_requests(&requests)
@@ -55,7 +65,10 @@ fn plant(register: &Register, ids: impl Iterator<Item = String>) {
 
 /// The links of a page to the documents, as they are sent.
 fn links_to_documents(page: &str) -> Vec<String> {
-    let links = page.split("href=\"/docs/").skip(1).map(|rest| &rest[..rest.find('"').unwrap()]);
+    let links = page
+        .split("href=\"/docs/")
+        .skip(1)
+        .map(|rest| &rest[..rest.find('"').unwrap()]);
     links
         .filter(|link| !link.starts_with("assets"))
         .map(|link| format!("/docs/{}", link.replace("&#38;", "&")))
@@ -69,7 +82,10 @@ pub(super) fn links_lead_somewhere(browser: &Browser<'_>, page: &str) -> usize {
     for link in &links {
         let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
         let target = browser.open(path).is(200);
-        assert!(anchor.is_empty() || target.text.contains(&format!("id=\"{anchor}\"")), "{link}");
+        assert!(
+            anchor.is_empty() || target.text.contains(&format!("id=\"{anchor}\"")),
+            "{link}"
+        );
     }
     links.len()
 }
@@ -79,8 +95,16 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
     every_version(|api| {
         let register = api.register;
         let body = api.example().without(F::last_name);
-        api.request("POST", "/trainees").header("X-Request-Id", "night").json(body).send().is(422);
-        api.request("POST", "/trainees").header("X-Request-Id", "day").json(api.example()).send().is(201);
+        api.request("POST", "/trainees")
+            .header("X-Request-Id", "night")
+            .json(body)
+            .send()
+            .is(422);
+        api.request("POST", "/trainees")
+            .header("X-Request-Id", "day")
+            .json(api.example())
+            .send()
+            .is(201);
         register.write_request_log();
 
         // Sign in, open the requests, look for refused ones.
@@ -89,12 +113,31 @@ fn the_refused_request_of_the_night_is_found_in_three_steps() {
         assert!(overview.contains("href=\"/settings/requests\""));
         let all = viewer.open("/settings/requests").is(200).text;
         assert!(all.contains(">night<") && all.contains(">day<"), "{all}");
-        let found = find(&viewer, &[("outcome", "refused"), ("status", ""), ("endpoint", ""), ("from", "")]).is(200);
-        assert!(found.text.contains(">night<") && !found.text.contains(">day<"), "{}", found.text);
+        let found = find(
+            &viewer,
+            &[
+                ("outcome", "refused"),
+                ("status", ""),
+                ("endpoint", ""),
+                ("from", ""),
+            ],
+        )
+        .is(200);
+        assert!(
+            found.text.contains(">night<") && !found.text.contains(">day<"),
+            "{}",
+            found.text
+        );
 
         let row = text_after(&found.text, "<tbody>", "</tbody>");
         let field = input::<Trainee>(api.version, F::last_name);
-        for words in ["2026-10-05T09:00:00.000Z", "POST /trainees", "422", "blank", field] {
+        for words in [
+            "2026-10-05T09:00:00.000Z",
+            "POST /trainees",
+            "422",
+            "blank",
+            field,
+        ] {
             assert!(row.contains(words), "{words} is not in {row}");
         }
         assert!(row.contains(&api.version.label.to_string()));
@@ -108,23 +151,42 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
     let register = Register::start();
     let viewer = viewer(&register);
     let empty = viewer.open("/settings/requests").is(200).text;
-    assert!(empty.contains("No request was refused since 2026-09-28T09:00:00.000Z"), "{empty}");
+    assert!(
+        empty.contains("No request was refused since 2026-09-28T09:00:00.000Z"),
+        "{empty}"
+    );
     assert!(empty.contains("There is no such request yet"));
 
     let api = register.api(SERVED[0]);
     for id in ["first", "second"] {
         let body = api.example().without(F::last_name);
-        api.request("POST", "/trainees").header("X-Request-Id", id).json(body).send().is(422);
+        api.request("POST", "/trainees")
+            .header("X-Request-Id", id)
+            .json(body)
+            .send()
+            .is(422);
     }
-    api.request("GET", "/trainees/nobody").header("X-Request-Id", "third").send().is(404);
+    api.request("GET", "/trainees/nobody")
+        .header("X-Request-Id", "third")
+        .send()
+        .is(404);
     register.write_request_log();
     let page = viewer.open("/settings/requests").is(200).text;
     let most = text_after(&page, "id=\"refused\"", "id=\"find\"");
-    assert!(most.contains("Of 3 refused requests since 2026-09-28"), "{most}");
+    assert!(
+        most.contains("Of 3 refused requests since 2026-09-28"),
+        "{most}"
+    );
     let rows: Vec<&str> = most.split("<tr>").skip(2).collect();
     assert_eq!(rows.len(), 2, "{most}");
     let field = input::<Trainee>(SERVED[0], F::last_name);
-    for words in [field, ">blank</a>", ">2<span", ">second</a>", "POST /trainees"] {
+    for words in [
+        field,
+        ">blank</a>",
+        ">2<span",
+        ">second</a>",
+        "POST /trainees",
+    ] {
         assert!(rows[0].contains(words), "{words} is not in {}", rows[0]);
     }
     for words in [">status 404</a>", ">1<span", ">third</a>"] {
@@ -132,9 +194,13 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
     }
     assert_eq!(links_lead_somewhere(&viewer, most), 2);
     // Those that were refused alike, and the newest of them.
-    let alike = text_after(rows[0], "data-name=\"Requests\"><a href=\"", "\"").replace("&#38;", "&");
+    let alike =
+        text_after(rows[0], "data-name=\"Requests\"><a href=\"", "\"").replace("&#38;", "&");
     let found = viewer.open(&alike).is(200).text;
-    assert!(found.contains(">first<") && found.contains(">second<") && !found.contains(">third<"), "{found}");
+    assert!(
+        found.contains(">first<") && found.contains(">second<") && !found.contains(">third<"),
+        "{found}"
+    );
     let newest = text_after(rows[1], "data-name=\"Newest\"><a href=\"", "\"").replace("&#38;", "&");
     assert_eq!(ids(&viewer.open(&newest).is(200)), ["third"]);
 }
@@ -142,25 +208,52 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
 /// The identifiers in the list of requests.
 fn ids(page: &Page) -> Vec<String> {
     let cells = page.text.split("<td data-name=\"Request\">").skip(1);
-    cells.map(|cell| cell[..cell.find('<').unwrap()].to_owned()).collect()
+    cells
+        .map(|cell| cell[..cell.find('<').unwrap()].to_owned())
+        .collect()
 }
 
 #[test]
 fn requests_are_found_by_each_field_of_the_form() {
     let register = Register::start();
-    let (oldest, newest) = (register.api(SERVED[0]), register.api(SERVED.last().unwrap()));
+    let (oldest, newest) = (
+        register.api(SERVED[0]),
+        register.api(SERVED.last().unwrap()),
+    );
     let body = oldest.example().without(F::last_name);
-    oldest.request("POST", "/trainees").header("X-Request-Id", "a").json(body).send().is(422);
+    oldest
+        .request("POST", "/trainees")
+        .header("X-Request-Id", "a")
+        .json(body)
+        .send()
+        .is(422);
     register.clock.set("2026-10-05T10:00:00Z");
-    newest.request("GET", "/trainees/nobody").header("X-Request-Id", "b").send().is(404);
+    newest
+        .request("GET", "/trainees/nobody")
+        .header("X-Request-Id", "b")
+        .send()
+        .is(404);
     register.clock.set("2026-10-05T11:00:00Z");
     let token = register.issue_token(UKPRN, Environment::Sandbox, None);
     let other = register.api_with_token(SERVED[0], token);
-    other.request("POST", "/trainees").header("X-Request-Id", "c").json(other.example()).send().is(201);
+    other
+        .request("POST", "/trainees")
+        .header("X-Request-Id", "c")
+        .json(other.example())
+        .send()
+        .is(201);
     register.write_request_log();
     let viewer = viewer(&register);
-    let number = register.operate(|session| session.list_tokens(Some(UKPRN))).last().unwrap().id.to_string();
-    let (first, last) = (SERVED[0].label.to_string(), SERVED.last().unwrap().label.to_string());
+    let number = register
+        .operate(|session| session.list_tokens(Some(UKPRN)))
+        .last()
+        .unwrap()
+        .id
+        .to_string();
+    let (first, last) = (
+        SERVED[0].label.to_string(),
+        SERVED.last().unwrap().label.to_string(),
+    );
     for (fields, expected) in [
         (vec![], vec!["c", "b", "a"]),
         (vec![("outcome", "accepted")], vec!["c"]),
@@ -174,10 +267,20 @@ fn requests_are_found_by_each_field_of_the_form() {
         (vec![("code", "blank")], vec!["a"]),
         (vec![("from", "2026-10-05T10:00:00Z")], vec!["c", "b"]),
         (vec![("until", "2026-10-05T10:00")], vec!["a"]),
-        (vec![("from", "2026-10-05"), ("until", "2026-10-06"), ("status", "422")], vec!["a"]),
+        (
+            vec![
+                ("from", "2026-10-05"),
+                ("until", "2026-10-06"),
+                ("status", "422"),
+            ],
+            vec!["a"],
+        ),
         (vec![("request_id", "b")], vec!["b"]),
         (vec![("request_id", "nobody")], vec![]),
-        (vec![("after", "253402300799000-9223372036854775807")], vec!["c", "b", "a"]),
+        (
+            vec![("after", "253402300799000-9223372036854775807")],
+            vec!["c", "b", "a"],
+        ),
     ] {
         let page = find(&viewer, &fields).is(200);
         assert_eq!(ids(&page), expected, "{fields:?}");
@@ -189,42 +292,94 @@ fn requests_are_found_by_each_field_of_the_form() {
                 ));
             assert!(stays, "{name} in {}", page.text);
         }
-        let is_detailed = fields.iter().any(|(name, _)| !["outcome", "after"].contains(name));
-        assert_eq!(page.text.contains("<details open"), is_detailed, "{fields:?}");
+        let is_detailed = fields
+            .iter()
+            .any(|(name, _)| !["outcome", "after"].contains(name));
+        assert_eq!(
+            page.text.contains("<details open"),
+            is_detailed,
+            "{fields:?}"
+        );
     }
     viewer.open("/settings/requests?after=nothing").is(404);
     // A date that is later than any of a calendar.
-    viewer.open("/settings/requests?after=8210266876799999-1").is(200);
+    viewer
+        .open("/settings/requests?after=8210266876799999-1")
+        .is(200);
 }
 
 #[test]
 fn a_wrong_filter_is_named_next_to_its_field_and_stays_as_it_was_typed() {
     let register = Register::start();
     let viewer = viewer(&register);
-    let escaped = SCRIPT.replace('<', "&#60;").replace('>', "&#62;").replace('"', "&#34;").replace('\'', "&#39;");
-    for name in ["outcome", "status", "endpoint", "version", "token", "code", "from", "until", "request_id"] {
+    let escaped = SCRIPT
+        .replace('<', "&#60;")
+        .replace('>', "&#62;")
+        .replace('"', "&#34;")
+        .replace('\'', "&#39;");
+    for name in [
+        "outcome",
+        "status",
+        "endpoint",
+        "version",
+        "token",
+        "code",
+        "from",
+        "until",
+        "request_id",
+    ] {
         for wrong in [SCRIPT, "nothing such", "\u{0}", "%", "-1/x"] {
             let page = find(&viewer, &[(name, wrong)]).is(422).text;
             assert!(page.contains("<title>Error: Requests"), "{page}");
-            assert!(page.contains(&format!("<li><a href=\"#{name}\">")), "{name}: {page}");
-            assert!(page.contains(&format!("id=\"{name}-fault\"")), "{name}: {page}");
-            assert!(page.contains(&format!("aria-describedby=\"{name}-hint {name}-fault\" aria-invalid=\"true\"")));
-            assert!(!page.contains("id=\"requests\"") && !page.contains("<script"), "{name}: {page}");
+            assert!(
+                page.contains(&format!("<li><a href=\"#{name}\">")),
+                "{name}: {page}"
+            );
+            assert!(
+                page.contains(&format!("id=\"{name}-fault\"")),
+                "{name}: {page}"
+            );
+            assert!(page.contains(&format!(
+                "aria-describedby=\"{name}-hint {name}-fault\" aria-invalid=\"true\""
+            )));
+            assert!(
+                !page.contains("id=\"requests\"") && !page.contains("<script"),
+                "{name}: {page}"
+            );
         }
-        assert!(find(&viewer, &[(name, SCRIPT)]).text.contains(&format!("value=\"{escaped}\"")), "{name}");
+        assert!(
+            find(&viewer, &[(name, SCRIPT)])
+                .text
+                .contains(&format!("value=\"{escaped}\"")),
+            "{name}"
+        );
     }
     // All of them at once, each in its place, next to one that is right.
-    let page = find(&viewer, &[("status", "x"), ("token", "y"), ("code", "blank")]).is(422).text;
+    let page = find(
+        &viewer,
+        &[("status", "x"), ("token", "y"), ("code", "blank")],
+    )
+    .is(422)
+    .text;
     assert_eq!(page.matches("class=\"fault\"").count(), 2, "{page}");
-    assert!(page.contains("value=\"x\"") && page.contains("value=\"y\"") && page.contains("value=\"blank\""));
-    let page = find(&viewer, &[("from", "2026-10-05"), ("until", "2026-10-04")]).is(422).text;
+    assert!(
+        page.contains("value=\"x\"")
+            && page.contains("value=\"y\"")
+            && page.contains("value=\"blank\"")
+    );
+    let page = find(&viewer, &[("from", "2026-10-05"), ("until", "2026-10-04")])
+        .is(422)
+        .text;
     assert!(page.contains("Enter a time after"), "{page}");
 }
 
 #[test]
 fn older_requests_are_on_further_pages_of_the_same_filter() {
     let register = Register::start();
-    plant(&register, (0..120).map(|number| format!("planted-{number}")));
+    plant(
+        &register,
+        (0..120).map(|number| format!("planted-{number}")),
+    );
     let viewer = viewer(&register);
     let mut path = "/settings/requests?outcome=refused&status=422".to_owned();
     let mut found = Vec::new();
@@ -235,48 +390,118 @@ fn older_requests_are_on_further_pages_of_the_same_filter() {
         if !page.text.contains("Older requests") {
             break;
         }
-        path = text_after(&page.text, "<a class=\"button second\" href=\"", "\"").replace("&#38;", "&");
-        assert!(path.contains("outcome=refused") && path.contains("status=422"), "{path}");
+        path = text_after(&page.text, "<a class=\"button second\" href=\"", "\"")
+            .replace("&#38;", "&");
+        assert!(
+            path.contains("outcome=refused") && path.contains("status=422"),
+            "{path}"
+        );
     }
-    assert_eq!(found, (0..120).map(|number| format!("planted-{number}")).collect::<Vec<_>>());
+    assert_eq!(
+        found,
+        (0..120)
+            .map(|number| format!("planted-{number}"))
+            .collect::<Vec<_>>()
+    );
 }
 
 #[test]
 fn no_page_shows_what_another_provider_requested() {
-    let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
+    let register = Register::with(Setup {
+        shadow_share: 100,
+        ..Setup::default()
+    });
     let other = register.other_provider(SERVED[0]);
     let body = other.example().without(F::last_name);
-    other.request("POST", "/trainees").header("X-Request-Id", "of-the-other").json(body).send().is(422);
-    other.request("POST", "/trainees").header("X-Request-Id", "of-the-other").json(other.example()).send().is(201);
+    other
+        .request("POST", "/trainees")
+        .header("X-Request-Id", "of-the-other")
+        .json(body)
+        .send()
+        .is(422);
+    other
+        .request("POST", "/trainees")
+        .header("X-Request-Id", "of-the-other")
+        .json(other.example())
+        .send()
+        .is(201);
     register.write_request_log();
     register.write_usage();
     let own = viewer(&register);
     let tokens = register.operate(|session| session.list_tokens(Some(OTHER_UKPRN)));
     let number = tokens[0].id.to_string();
-    for path in ["/settings/requests", "/settings/usage", "/settings/usage.csv", "/settings/readiness"] {
+    for path in [
+        "/settings/requests",
+        "/settings/usage",
+        "/settings/usage.csv",
+        "/settings/readiness",
+    ] {
         let page = own.open(path).is(200).text;
         for words in ["of-the-other", OTHER_UKPRN, "data-name=", "2026-10,"] {
             assert!(!page.contains(words), "{words} is on {path}: {page}");
         }
     }
-    for field in [("request_id", "of-the-other"), ("token", number.as_str()), ("outcome", "refused")] {
-        assert_eq!(ids(&find(&own, &[field]).is(200)), Vec::<String>::new(), "{field:?}");
+    for field in [
+        ("request_id", "of-the-other"),
+        ("token", number.as_str()),
+        ("outcome", "refused"),
+    ] {
+        assert_eq!(
+            ids(&find(&own, &[field]).is(200)),
+            Vec::<String>::new(),
+            "{field:?}"
+        );
     }
     // Those of the other one see it.
-    let theirs = Browser::signed_in(&register, Some(OTHER_UKPRN), "o@example.com", UserRole::Viewer);
-    assert_eq!(ids(&find(&theirs, &[("request_id", "of-the-other")]).is(200)).len(), 2);
-    assert!(theirs.open("/settings/usage").is(200).text.contains("data-name="));
-    assert!(theirs.open("/settings/usage.csv").is(200).text.contains("2026-10,"));
-    assert!(theirs.open("/settings/readiness").is(200).text.contains("1 of the 1 that were checked"));
+    let theirs = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "o@example.com",
+        UserRole::Viewer,
+    );
+    assert_eq!(
+        ids(&find(&theirs, &[("request_id", "of-the-other")]).is(200)).len(),
+        2
+    );
+    assert!(
+        theirs
+            .open("/settings/usage")
+            .is(200)
+            .text
+            .contains("data-name=")
+    );
+    assert!(
+        theirs
+            .open("/settings/usage.csv")
+            .is(200)
+            .text
+            .contains("2026-10,")
+    );
+    assert!(
+        theirs
+            .open("/settings/readiness")
+            .is(200)
+            .text
+            .contains("1 of the 1 that were checked")
+    );
 }
 
 #[test]
 fn script_in_what_was_logged_is_shown_as_text() {
     let register = Register::start();
-    plant(&register, ["\"><script>alert(2)</script>".to_owned()].into_iter());
+    plant(
+        &register,
+        ["\"><script>alert(2)</script>".to_owned()].into_iter(),
+    );
     let page = viewer(&register).open("/settings/requests").is(200).text;
-    assert!(page.matches("&#60;script&#62;alert(2)").count() >= 2, "{page}");
-    assert!(page.matches("&#60;b&#62;&#60;script&#62;alert(1)").count() >= 2, "{page}");
+    assert!(
+        page.matches("&#60;script&#62;alert(2)").count() >= 2,
+        "{page}"
+    );
+    assert!(
+        page.matches("&#60;b&#62;&#60;script&#62;alert(1)").count() >= 2,
+        "{page}"
+    );
     for raw in ["<script", "<b>", "\"'>"] {
         assert!(!page.contains(raw), "{raw} in {page}");
     }

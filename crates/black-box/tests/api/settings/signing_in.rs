@@ -11,12 +11,21 @@ use crate::api::support::{Register, Setup};
 #[test]
 fn a_link_shows_where_it_leads_and_only_the_button_uses_it_up() {
     let register = Register::start();
-    let secret = link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Viewer);
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "a@example.com",
+        UserRole::Viewer,
+    );
     let path = format!("/settings/sign-in/{secret}");
     let browser = Browser::new(&register);
     for _ in 0..3 {
         let page = browser.open(&path).is(200);
-        assert!(page.text.contains("Ashdown University") && page.text.contains("viewer"), "{}", page.text);
+        assert!(
+            page.text.contains("Ashdown University") && page.text.contains("viewer"),
+            "{}",
+            page.text
+        );
         assert!(!page.text.contains("a@example.com"));
         assert_eq!(browser.cookie(), None);
         assert_eq!(browser.request("HEAD", &path).raw().status, 200);
@@ -40,9 +49,13 @@ fn a_link_that_is_unknown_used_replaced_or_expired_is_answered_the_same() {
     let replaced = make("b@example.com");
     let fresh = make("b@example.com");
     let expired = make("c@example.com");
-    let form_token = form_token_of(&browser.open(&format!("/settings/sign-in/{fresh}")).is(200)).to_owned();
+    let form_token =
+        form_token_of(&browser.open(&format!("/settings/sign-in/{fresh}")).is(200)).to_owned();
     let reply = |secret: &str| {
-        let shown = browser.open(&format!("/settings/sign-in/{secret}")).is(410).text;
+        let shown = browser
+            .open(&format!("/settings/sign-in/{secret}"))
+            .is(410)
+            .text;
         assert_eq!(browser.press(secret, &form_token).is(410).text, shown);
         shown
     };
@@ -58,21 +71,43 @@ fn a_link_that_is_unknown_used_replaced_or_expired_is_answered_the_same() {
 #[test]
 fn the_button_can_be_pressed_twice_and_signs_in_once() {
     let register = Register::start();
-    let secret = link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Viewer);
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "a@example.com",
+        UserRole::Viewer,
+    );
     let browser = Browser::new(&register);
     let page = browser.open(&format!("/settings/sign-in/{secret}")).is(200);
     let form_token = form_token_of(&page);
-    let (form, cookie) = (encode(&[("form_token", form_token), ("secret", &secret)]), cookie_of(&page).unwrap());
+    let (form, cookie) = (
+        encode(&[("form_token", form_token), ("secret", &secret)]),
+        cookie_of(&page).unwrap(),
+    );
     let pressed: Vec<_> = thread::scope(|scope| {
         let press = || {
-            let request = register.request("POST", "/settings/sign-in").bytes(form.clone());
-            request.header("Content-Type", FORM).header("Cookie", &cookie).page()
+            let request = register
+                .request("POST", "/settings/sign-in")
+                .bytes(form.clone());
+            request
+                .header("Content-Type", FORM)
+                .header("Cookie", &cookie)
+                .page()
         };
         let pressing: Vec<_> = (0..4).map(|_| scope.spawn(press)).collect();
-        pressing.into_iter().map(|one| one.join().unwrap()).collect()
+        pressing
+            .into_iter()
+            .map(|one| one.join().unwrap())
+            .collect()
     });
-    let cookies: Vec<_> = pressed.iter().map(|page| (page.status, cookie_of(page).unwrap())).collect();
-    assert!(cookies.iter().all(|one| *one == cookies[0] && one.0 == 303), "{cookies:?}");
+    let cookies: Vec<_> = pressed
+        .iter()
+        .map(|page| (page.status, cookie_of(page).unwrap()))
+        .collect();
+    assert!(
+        cookies.iter().all(|one| *one == cookies[0] && one.0 == 303),
+        "{cookies:?}"
+    );
     browser.set_cookie(Some(cookies[0].1.clone()));
     browser.open("/settings").is(200);
     // Another browser that saw the page, and the same one when it has signed out, are refused.
@@ -84,13 +119,22 @@ fn the_button_can_be_pressed_twice_and_signs_in_once() {
 #[test]
 fn browsers_that_race_for_a_link_begin_one_session() {
     let register = Register::start();
-    let secret = link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Admin);
+    let secret = link(
+        &register.store(),
+        Some(UKPRN),
+        "a@example.com",
+        UserRole::Admin,
+    );
     let statuses: Vec<u16> = thread::scope(|scope| {
         let race = || scope.spawn(|| Browser::new(&register).sign_in(&secret).status);
         let racing: Vec<_> = (0..6).map(|_| race()).collect();
         racing.into_iter().map(|one| one.join().unwrap()).collect()
     });
-    assert_eq!(statuses.iter().filter(|status| **status == 303).count(), 1, "{statuses:?}");
+    assert_eq!(
+        statuses.iter().filter(|status| **status == 303).count(),
+        1,
+        "{statuses:?}"
+    );
 }
 
 #[test]
@@ -121,8 +165,10 @@ fn a_session_ends_when_it_is_not_used_for_half_an_hour_and_after_eight_hours() {
 #[test]
 fn whoever_signs_out_everywhere_is_signed_out_everywhere() {
     let register = Register::start();
-    let [one, two] = [(), ()].map(|()| Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer));
-    let somebody_else = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Viewer);
+    let [one, two] = [(), ()]
+        .map(|()| Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer));
+    let somebody_else =
+        Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Viewer);
     let kept = two.cookie();
     one.send("/settings/sign-out", &[]).is(303);
     one.open("/settings").is(303);
@@ -142,18 +188,34 @@ fn whoever_has_several_sessions_sees_them_and_ends_one() {
     let two = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Viewer);
     Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Viewer);
     let page = two.open("/settings/sessions").is(200).text;
-    assert_eq!(page.matches("data-name=\"Signed in at\"").count(), 2, "{page}");
+    assert_eq!(
+        page.matches("data-name=\"Signed in at\"").count(),
+        2,
+        "{page}"
+    );
     assert!(
-        page.contains("2026-10-05T09:10:00.000Z (this one)") && page.contains("/settings/sessions/1/end"),
+        page.contains("2026-10-05T09:10:00.000Z (this one)")
+            && page.contains("/settings/sessions/1/end"),
         "{page}"
     );
     // Of somebody else, or of nobody.
     for id in [3, 99] {
-        two.send(&format!("/settings/sessions/{id}/end"), &[]).is(404);
+        two.send(&format!("/settings/sessions/{id}/end"), &[])
+            .is(404);
     }
-    assert_eq!(two.send("/settings/sessions/1/end", &[]).is(303).header("location"), Some("/settings/sessions"));
+    assert_eq!(
+        two.send("/settings/sessions/1/end", &[])
+            .is(303)
+            .header("location"),
+        Some("/settings/sessions")
+    );
     one.open("/settings").is(303);
-    assert_eq!(two.send("/settings/sessions/2/end", &[]).is(303).header("location"), Some("/settings/sign-in"));
+    assert_eq!(
+        two.send("/settings/sessions/2/end", &[])
+            .is(303)
+            .header("location"),
+        Some("/settings/sign-in")
+    );
     two.open("/settings").is(303);
 }
 
@@ -162,7 +224,12 @@ fn an_admin_and_a_command_sign_somebody_out_everywhere() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
-    let other = Browser::signed_in(&register, Some(OTHER_UKPRN), "o@example.com", UserRole::Admin);
+    let other = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "o@example.com",
+        UserRole::Admin,
+    );
     admin.send("/settings/people/2/sign-out", &[]).is(303);
     viewer.open("/settings").is(303);
     admin.send("/settings/people/3/sign-out", &[]).is(404);
@@ -172,7 +239,10 @@ fn an_admin_and_a_command_sign_somebody_out_everywhere() {
     // The access is still there.
     let viewer = Browser::signed_in(&register, Some(UKPRN), "v@example.com", UserRole::Viewer);
     viewer.open("/settings").is(200);
-    assert_eq!(register.operate(|session| session.sign_out_all(Actor::operator("operator"))), 3);
+    assert_eq!(
+        register.operate(|session| session.sign_out_all(Actor::operator("operator"))),
+        3
+    );
     for browser in [&admin, &viewer, &other] {
         browser.open("/settings").is(303);
     }
@@ -185,7 +255,12 @@ fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request
     let other = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
     let id_of = |email: &'static str| {
         register.operate(move |session| {
-            Ok(session.list_users(None)?.into_iter().find(|user| user.email == email).unwrap().id)
+            Ok(session
+                .list_users(None)?
+                .into_iter()
+                .find(|user| user.email == email)
+                .unwrap()
+                .id)
         })
     };
     let token = other.form_token();
@@ -193,17 +268,30 @@ fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request
     let store = register.another_store();
     let id = id_of("b@example.com");
     let role = UserRole::Viewer;
-    store.write_blocking(move |session| session.change_role(Actor::operator("operator"), id, role).map(drop)).unwrap();
+    store
+        .write_blocking(move |session| {
+            session
+                .change_role(Actor::operator("operator"), id, role)
+                .map(drop)
+        })
+        .unwrap();
     let fields = [("form_token", token.as_str()), ("name", "Records")];
     other.send_form("/settings/tokens", &fields).is(403);
     other.open("/settings/tokens").is(200);
-    admin.send(&format!("/settings/people/{id}/remove"), &[]).is(303);
+    admin
+        .send(&format!("/settings/people/{id}/remove"), &[])
+        .is(303);
     other.open("/settings/tokens").is(303);
     other.send_form("/settings/tokens", &fields).is(303);
 
     register.operate(|session| session.close_provider(UKPRN).map(drop));
     admin.open("/settings").is(303);
-    let elsewhere = Browser::signed_in(&register, Some(OTHER_UKPRN), "a@example.com", UserRole::Admin);
+    let elsewhere = Browser::signed_in(
+        &register,
+        Some(OTHER_UKPRN),
+        "a@example.com",
+        UserRole::Admin,
+    );
     elsewhere.open("/settings").is(200);
 }
 
@@ -211,27 +299,64 @@ fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request
 fn the_cookie_is_for_this_host_alone_and_for_no_script() {
     let attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
     let proxies = "127.0.0.1".parse().unwrap();
-    let register = Register::with(Setup { proxies, ..Setup::default() });
-    let make = || link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Viewer);
+    let register = Register::with(Setup {
+        proxies,
+        ..Setup::default()
+    });
+    let make = || {
+        link(
+            &register.store(),
+            Some(UKPRN),
+            "a@example.com",
+            UserRole::Viewer,
+        )
+    };
     let accept = |secret: &str, header: Option<(&str, &str)>| {
-        let shown = register.request("GET", &format!("/settings/sign-in/{secret}")).page();
+        let shown = register
+            .request("GET", &format!("/settings/sign-in/{secret}"))
+            .page();
         let form = encode(&[("form_token", form_token_of(&shown)), ("secret", secret)]);
         let request = register.request("POST", "/settings/sign-in").bytes(form);
-        let request = request.header("Content-Type", FORM).header("Cookie", &cookie_of(&shown).unwrap());
-        header.into_iter().fold(request, |request, (name, value)| request.header(name, value)).page()
+        let request = request
+            .header("Content-Type", FORM)
+            .header("Cookie", &cookie_of(&shown).unwrap());
+        header
+            .into_iter()
+            .fold(request, |request, (name, value)| {
+                request.header(name, value)
+            })
+            .page()
     };
-    for header in [None, Some(("X-Forwarded-Proto", "https")), Some(("Forwarded", "for=192.0.2.1;proto=https"))] {
+    for header in [
+        None,
+        Some(("X-Forwarded-Proto", "https")),
+        Some(("Forwarded", "for=192.0.2.1;proto=https")),
+    ] {
         let page = accept(&make(), header).is(303);
         let cookie = page.header("set-cookie").unwrap();
-        assert!(cookie.starts_with("__Host-register-session=") && cookie.ends_with(attributes), "{cookie}");
+        assert!(
+            cookie.starts_with("__Host-register-session=") && cookie.ends_with(attributes),
+            "{cookie}"
+        );
         assert_eq!(page.header("location"), Some("/settings"));
     }
     // Over a network without encryption there is no cookie, and no page but the one that says why.
     let secret = make();
-    for header in [("X-Forwarded-Proto", "http"), ("X-Forwarded-For", "192.0.2.1"), ("Host", "register.example")] {
+    for header in [
+        ("X-Forwarded-Proto", "http"),
+        ("X-Forwarded-For", "192.0.2.1"),
+        ("Host", "register.example"),
+    ] {
         let page = accept(&secret, Some(header)).is(403);
-        assert!(page.text.contains("needs HTTPS") && page.header("set-cookie").is_none(), "{header:?}");
-        register.request("GET", "/settings").header(header.0, header.1).page().is(403);
+        assert!(
+            page.text.contains("needs HTTPS") && page.header("set-cookie").is_none(),
+            "{header:?}"
+        );
+        register
+            .request("GET", "/settings")
+            .header(header.0, header.1)
+            .page()
+            .is(403);
     }
     accept(&secret, None).is(303);
 }
@@ -248,7 +373,10 @@ fn whoever_tries_secrets_is_limited_by_address_and_sessions_are_not() {
     });
     let limited = limited.unwrap();
     assert!(limited.header("retry-after").is_some());
-    assert_eq!(limited.header("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(
+        limited.header("content-type"),
+        Some("text/html; charset=utf-8")
+    );
     stranger.set_cookie(Some(format!("__Host-register-session={}", "A".repeat(43))));
     assert_eq!(stranger.open("/settings").status, 429);
     browser.open("/settings").is(200);

@@ -1,4 +1,5 @@
-//! The whole life of a token, from the invitation of whoever makes it to its revocation, while a client uses it.
+//! The whole life of a token, from the invitation of whoever makes it to its revocation, while a
+//! client uses it.
 
 use storage::accounts::users::UserRole;
 use storage::base::cause::Cause;
@@ -15,28 +16,50 @@ fn other_server_accepts(register: &Register, token: &str) -> bool {
     let digest = TokenDigest::of(token);
     let store = register.another_store();
     store
-        .read_blocking::<_, StorageError>(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some()))
+        .read_blocking::<_, StorageError>(|session| {
+            Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())
+        })
         .unwrap()
 }
 
 fn token_on(page: &str) -> String {
-    text_after(page, "id=\"token\" readonly autofocus spellcheck=\"false\" autocomplete=\"off\" value=\"", "\"")
-        .to_owned()
+    text_after(
+        page,
+        "id=\"token\" readonly autofocus spellcheck=\"false\" autocomplete=\"off\" value=\"",
+        "\"",
+    )
+    .to_owned()
 }
 
 #[test]
 fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
     let register = Register::start();
     let admin = Browser::new(&register);
-    admin.sign_in(&link(&register.store(), Some(UKPRN), "a@example.com", UserRole::Admin)).is(303);
+    admin
+        .sign_in(&link(
+            &register.store(),
+            Some(UKPRN),
+            "a@example.com",
+            UserRole::Admin,
+        ))
+        .is(303);
 
-    let made = admin.send("/settings/tokens", &[("name", "Student records"), ("expires", "")]).is(200);
+    let made = admin
+        .send(
+            "/settings/tokens",
+            &[("name", "Student records"), ("expires", "")],
+        )
+        .is(200);
     assert_eq!(made.header("cache-control"), Some("no-store"));
     let first = token_on(&made.text);
     assert!(first.starts_with("sandbox_"));
     // The text for a mail has all but the token.
     assert_eq!(made.text.matches(&first).count(), 1);
-    let client = |token: &str| register.api_with_token(SERVED[0], token.to_owned()).get("/info");
+    let client = |token: &str| {
+        register
+            .api_with_token(SERVED[0], token.to_owned())
+            .get("/info")
+    };
     client(&first).is(200);
     assert!(other_server_accepts(&register, &first));
     register.write_usage();
@@ -45,15 +68,29 @@ fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
     let list = admin.open("/settings/tokens").is(200);
     assert!(!list.text.contains(&first));
     let label = SERVED[0].label.to_string();
-    for words in ["Student records", "by a@example.com", "5 April 2027", &format!("5 October 2026, with {label}")] {
+    for words in [
+        "Student records",
+        "by a@example.com",
+        "5 April 2027",
+        &format!("5 October 2026, with {label}"),
+    ] {
         assert!(list.text.contains(words), "{words} in {}", list.text);
     }
     let tokens = register.operate(|session| session.list_tokens(Some(UKPRN)));
-    let id = tokens.iter().find(|token| token.name == "Student records").unwrap().id;
+    let id = tokens
+        .iter()
+        .find(|token| token.name == "Student records")
+        .unwrap()
+        .id;
 
     let asked = admin.open(&format!("/settings/tokens/{id}/rotate")).is(200);
     assert!(asked.text.contains("value=\"7\""));
-    let rotated = admin.send(&format!("/settings/tokens/{id}/rotate"), &[("overlap", "7")]).is(200);
+    let rotated = admin
+        .send(
+            &format!("/settings/tokens/{id}/rotate"),
+            &[("overlap", "7")],
+        )
+        .is(200);
     let second = token_on(&rotated.text);
     assert!(rotated.text.contains("12 October 2026"));
     client(&second).is(200);
@@ -61,7 +98,9 @@ fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
 
     admin.open(&format!("/settings/tokens/{id}/revoke")).is(200);
     client(&first).is(200);
-    let revoked = admin.send(&format!("/settings/tokens/{id}/revoke"), &[]).is(303);
+    let revoked = admin
+        .send(&format!("/settings/tokens/{id}/revoke"), &[])
+        .is(303);
     assert_eq!(revoked.header("location"), Some("/settings/tokens"));
     client(&first).is(401);
     client(&second).is(200);
@@ -69,8 +108,18 @@ fn a_token_lives_from_invitation_to_revocation_while_a_client_uses_it() {
     admin.open(&format!("/settings/tokens/{id}/revoke")).is(404);
 
     let log = admin.open("/settings/activity").is(200).text;
-    let at = |words: &str| log.find(words).unwrap_or_else(|| panic!("{words} in {log}"));
-    let order = ["revoked a token", "replaced a token", "made a token", "signed in", "made a link"].map(at);
+    let at = |words: &str| {
+        log.find(words)
+            .unwrap_or_else(|| panic!("{words} in {log}"))
+    };
+    let order = [
+        "revoked a token",
+        "replaced a token",
+        "made a token",
+        "signed in",
+        "made a link",
+    ]
+    .map(at);
     assert!(order.is_sorted(), "{order:?}");
     assert!(log.contains("a@example.com (user 1)") && log.contains("127.0.0.1"));
     assert!(!log.contains(&first) && !log.contains(&second));
@@ -88,15 +137,26 @@ fn a_form_that_is_sent_twice_makes_one_token() {
     assert!(make().is(422).text.contains("less than a minute ago"));
     assert_eq!(tokens().len(), before + 1);
     let id = tokens().last().unwrap().id;
-    let replace = || admin.send(&format!("/settings/tokens/{id}/rotate"), &[("overlap", "7")]);
+    let replace = || {
+        admin.send(
+            &format!("/settings/tokens/{id}/rotate"),
+            &[("overlap", "7")],
+        )
+    };
     replace().is(200);
     assert!(replace().is(422).text.contains("less than a minute ago"));
     assert_eq!(tokens().len(), before + 2);
     // One that was revoked is in nobody's way, and a minute later it is another form.
-    admin.send("/settings/tokens", &[("name", "Another"), ("expires", "")]).is(200);
+    admin
+        .send("/settings/tokens", &[("name", "Another"), ("expires", "")])
+        .is(200);
     let another = tokens().last().unwrap().id;
-    admin.send(&format!("/settings/tokens/{another}/revoke"), &[]).is(303);
-    admin.send("/settings/tokens", &[("name", "Another"), ("expires", "")]).is(200);
+    admin
+        .send(&format!("/settings/tokens/{another}/revoke"), &[])
+        .is(303);
+    admin
+        .send("/settings/tokens", &[("name", "Another"), ("expires", "")])
+        .is(200);
     register.clock.set("2026-10-05T09:02:00Z");
     replace().is(200);
     register.clock.set("2026-10-05T09:04:00Z");
@@ -108,8 +168,16 @@ fn faults_of_a_form_are_shown_all_at_once_and_what_was_typed_stays() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     let before = register.operate(|session| session.list_tokens(None)).len();
-    let page = admin.send("/settings/tokens", &[("name", ""), ("expires", "tomorrow")]).is(422);
-    for words in ["href=\"#name\"", "href=\"#expires\"", "value=\"tomorrow\"", "id=\"name-fault\"", "<title>Error: "] {
+    let page = admin
+        .send("/settings/tokens", &[("name", ""), ("expires", "tomorrow")])
+        .is(422);
+    for words in [
+        "href=\"#name\"",
+        "href=\"#expires\"",
+        "value=\"tomorrow\"",
+        "id=\"name-fault\"",
+        "<title>Error: ",
+    ] {
         assert!(page.text.contains(words), "{words} in {}", page.text);
     }
     let long = "x".repeat(201);
@@ -122,11 +190,21 @@ fn faults_of_a_form_are_shown_all_at_once_and_what_was_typed_stays() {
     ] {
         admin.send("/settings/tokens", &fields).is(422);
     }
-    assert_eq!(register.operate(|session| session.list_tokens(None)).len(), before);
+    assert_eq!(
+        register.operate(|session| session.list_tokens(None)).len(),
+        before
+    );
     for overlap in ["", "0", "x", "181", "-1"] {
-        admin.send("/settings/tokens/1/rotate", &[("overlap", overlap)]).is(422);
+        admin
+            .send("/settings/tokens/1/rotate", &[("overlap", overlap)])
+            .is(422);
     }
-    let page = admin.send("/settings/people", &[("email", "nobody"), ("role", "operator")]).is(422);
+    let page = admin
+        .send(
+            "/settings/people",
+            &[("email", "nobody"), ("role", "operator")],
+        )
+        .is(422);
     assert!(page.text.contains("href=\"#email\"") && page.text.contains("href=\"#role\""));
     assert!(page.text.contains("value=\"nobody\""));
 }

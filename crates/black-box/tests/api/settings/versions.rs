@@ -15,15 +15,18 @@ fn operator(register: &Register) -> Browser<'_> {
 
 /// What the table says in the row of a version, in the column "Could be removed".
 fn verdict(page: &str, label: &str) -> String {
-    let row = page
-        .split("<tr>")
-        .find(|row| row.contains(&format!(">{label}</")) && row.contains("data-name=\"Could be removed\""));
+    let row = page.split("<tr>").find(|row| {
+        row.contains(&format!(">{label}</")) && row.contains("data-name=\"Could be removed\"")
+    });
     text_after(row.unwrap(), "data-name=\"Could be removed\">", "<").to_owned()
 }
 
 #[test]
 fn who_is_furthest_stands_first_and_what_stands_in_the_way_beside() {
-    let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
+    let register = Register::with(Setup {
+        shadow_share: 100,
+        ..Setup::default()
+    });
     let oldest = SERVED[0];
     // The first organisation is behind by its number, and further than the other one.
     let (behind, ahead) = (register.api(oldest), register.other_provider(oldest));
@@ -34,13 +37,23 @@ fn who_is_furthest_stands_first_and_what_stands_in_the_way_beside() {
     let operator = operator(&register);
     let page = operator.open("/settings/versions").is(200).text;
     let section = text_after(&page, &format!("<h2 id=\"{}\">", oldest.label), "</table>");
-    let at = |text: &str| section.find(text).unwrap_or_else(|| panic!("{text} in {section}"));
+    let at = |text: &str| {
+        section
+            .find(text)
+            .unwrap_or_else(|| panic!("{text} in {section}"))
+    };
     assert!(at(&format!("({OTHER_UKPRN})")) < at(&format!("({UKPRN})")));
     assert!(at("100 % of 1, which are few") < at("0 % of 1, which are few"));
-    assert!(section.contains("<code>itt_end_date</code>") && section.contains("in one write"), "{section}");
+    assert!(
+        section.contains("<code>itt_end_date</code>") && section.contains("in one write"),
+        "{section}"
+    );
     assert!(!page.contains("2036-07-31"));
     assert_eq!(verdict(&page, &oldest.label.to_string()), "no, it is used");
-    assert_eq!(verdict(&page, &SERVED.last().unwrap().label.to_string()), "it is the newest");
+    assert_eq!(
+        verdict(&page, &SERVED.last().unwrap().label.to_string()),
+        "it is the newest"
+    );
     assert!(links_lead_somewhere(&operator, &page) >= 1);
 }
 
@@ -56,8 +69,14 @@ fn a_version_that_nobody_used_can_be_removed_once_the_counts_go_back_far_enough(
     assert_eq!(shown(), "not known, counted for too few days");
     register.clock.set("2026-11-02T09:00:00Z");
     let later = self::operator(&register);
-    assert_eq!(verdict(&later.open("/settings/versions").is(200).text, &oldest), "not known, counted for too few days");
+    assert_eq!(
+        verdict(&later.open("/settings/versions").is(200).text, &oldest),
+        "not known, counted for too few days"
+    );
     register.clock.set("2026-11-03T09:00:00Z");
     let later = self::operator(&register);
-    assert_eq!(verdict(&later.open("/settings/versions").is(200).text, &oldest), "yes, nobody used it");
+    assert_eq!(
+        verdict(&later.open("/settings/versions").is(200).text, &oldest),
+        "yes, nobody used it"
+    );
 }

@@ -8,7 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::wire_values;
 
-/// The fields without which the example is not accepted; two of them are required by its aim and its route.
+/// The fields without which the example is not accepted; two of them are required by its aim and
+/// its route.
 pub(crate) const REQUIRED: [TraineeField; 17] = [
     TraineeField::first_names,
     TraineeField::last_name,
@@ -31,7 +32,11 @@ pub(crate) const REQUIRED: [TraineeField; 17] = [
 
 /// Whether a version has a rule that requires a field of every trainee.
 pub(crate) fn requires(version: &ApiVersion, field: TraineeField) -> bool {
-    version.rules.trainee.iter().any(|rule| rule.required_field() == Some(field))
+    version
+        .rules
+        .trainee
+        .iter()
+        .any(|rule| rule.required_field() == Some(field))
 }
 
 /// The body of a request, in the names of a version.
@@ -44,13 +49,19 @@ pub(crate) struct Body {
 impl Body {
     /// A body that asks for nothing yet.
     pub(crate) fn new(version: &'static ApiVersion) -> Self {
-        Self { version, data: Map::new() }
+        Self {
+            version,
+            data: Map::new(),
+        }
     }
 
     /// A trainee whom the version accepts, with a placement and a degree.
     pub(crate) fn example(version: &'static ApiVersion) -> Self {
         let body: Value = serde_json::from_str(&server::sandbox::demo::example(version)).unwrap();
-        Self { version, data: body["data"].as_object().unwrap().clone() }
+        Self {
+            version,
+            data: body["data"].as_object().unwrap().clone(),
+        }
     }
 
     /// A withdrawal that the version accepts.
@@ -75,7 +86,10 @@ impl Body {
 
     /// The same body without a field of a trainee.
     pub(crate) fn without(mut self, field: TraineeField) -> Self {
-        let removed = paths::remove(&mut self.data, input::<domain::Trainee>(self.version, field));
+        let removed = paths::remove(
+            &mut self.data,
+            input::<domain::Trainee>(self.version, field),
+        );
         assert!(removed.is_some(), "{field:?} was not there");
         self
     }
@@ -93,8 +107,14 @@ impl Body {
 
     /// The same body with those of the fields that a request of the version can set.
     pub(crate) fn with_known(self, fields: &[(TraineeField, Value)]) -> Self {
-        let known = fields.iter().filter(|(field, _)| can_set(self.version, *field)).cloned().collect::<Vec<_>>();
-        known.into_iter().fold(self, |body, (field, value)| body.with(field, value))
+        let known = fields
+            .iter()
+            .filter(|(field, _)| can_set(self.version, *field))
+            .cloned()
+            .collect::<Vec<_>>();
+        known
+            .into_iter()
+            .fold(self, |body, (field, value)| body.with(field, value))
     }
 }
 
@@ -111,18 +131,28 @@ pub(crate) fn can_set(version: &ApiVersion, field: TraineeField) -> bool {
 
 /// Whether a new record gets a value where its request has no key for a field.
 pub(crate) fn has_default(version: &ApiVersion, field: TraineeField) -> bool {
-    version.inputs.trainee.of_field(field).is_some_and(|input| input.default.is_some())
+    version
+        .inputs
+        .trainee
+        .of_field(field)
+        .is_some_and(|input| input.default.is_some())
 }
 
 /// Whether the version accepts whole numbers alone in a field of a degree.
 pub(crate) fn takes_numbers_alone(version: &ApiVersion, field: DegreeField) -> bool {
-    version.inputs.degree.of_field(field).is_some_and(|input| input.accepts == Some(JsonType::Integer))
+    version
+        .inputs
+        .degree
+        .of_field(field)
+        .is_some_and(|input| input.accepts == Some(JsonType::Integer))
 }
 
 /// What a request of the version calls a field.
 #[track_caller]
 pub(crate) fn input<R: WireRecord>(version: &ApiVersion, field: R::Field) -> &'static str {
-    R::inputs(version).name_of(field).unwrap_or_else(|| panic!("{} cannot set {field:?}", version.label))
+    R::inputs(version)
+        .name_of(field)
+        .unwrap_or_else(|| panic!("{} cannot set {field:?}", version.label))
 }
 
 /// A record in a nested list, as a request of a version has it.
@@ -135,7 +165,8 @@ pub(crate) fn record<R: WireRecord>(version: &ApiVersion, fields: &[(R::Field, &
     Value::Object(record)
 }
 
-/// A record in canonical names and values, as a request of a version has it. Keys that are no fields stay as they are.
+/// A record in canonical names and values, as a request of a version has it. Keys that are no
+/// fields stay as they are.
 pub(crate) fn in_version<R: WireRecord>(version: &ApiVersion, canonical: &Value) -> Value {
     let mut record = Map::new();
     for (key, value) in canonical.as_object().unwrap() {

@@ -39,26 +39,42 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     pub(crate) fn new(client: &'a Client, method: &str, url: String) -> Self {
-        let request = ureq::http::Request::builder().method(method).uri(url).body(Vec::new()).unwrap();
-        Self { client, request, version: None }
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(url)
+            .body(Vec::new())
+            .unwrap();
+        Self {
+            client,
+            request,
+            version: None,
+        }
     }
 
-    /// Reads the response in the form of this version, also if the register of versions does not have it.
+    /// Reads the response in the form of this version, also if the register of versions does not
+    /// have it.
     pub(crate) fn with_version(self, version: &'static ApiVersion) -> Self {
-        Self { version: Some(version), ..self }
+        Self {
+            version: Some(version),
+            ..self
+        }
     }
 
     /// The same request with this header and no other of its name.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
-        self.request.headers_mut().insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        self.request
+            .headers_mut()
+            .insert(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         self
     }
 
     /// The same request with this header beside others of its name.
     pub(crate) fn header_again(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
-        self.request.headers_mut().append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        self.request
+            .headers_mut()
+            .append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         self
     }
 
@@ -70,7 +86,8 @@ impl<'a> Request<'a> {
 
     /// The same request with a JSON body.
     pub(crate) fn json(self, body: impl Into<Value>) -> Self {
-        self.bytes(body.into().to_string()).header("Content-Type", "application/json")
+        self.bytes(body.into().to_string())
+            .header("Content-Type", "application/json")
     }
 
     /// The same request with these bytes, which are said to be nothing in particular.
@@ -81,17 +98,37 @@ impl<'a> Request<'a> {
 
     /// Sends the request and receives whatever is answered, as it is sent.
     pub(crate) fn raw(self) -> Raw {
-        let Self { client: Client(agent), request, .. } = self;
+        let Self {
+            client: Client(agent),
+            request,
+            ..
+        } = self;
         // Only a body that is there is sent: an empty one makes a difference to GET.
-        let sent = if request.body().is_empty() { agent.run(request.map(|_| ())) } else { agent.run(request) };
+        let sent = if request.body().is_empty() {
+            agent.run(request.map(|_| ()))
+        } else {
+            agent.run(request)
+        };
         let (head, mut body) = sent.unwrap().into_parts();
-        Raw { status: head.status.as_u16(), headers: head.headers, body: body.read_to_vec().unwrap() }
+        Raw {
+            status: head.status.as_u16(),
+            headers: head.headers,
+            body: body.read_to_vec().unwrap(),
+        }
     }
 
     /// Sends the request and receives a text that people, or their browsers, read.
     pub(crate) fn page(self) -> Page {
-        let Raw { status, headers, body } = self.raw();
-        Page { status, headers, text: String::from_utf8(body).unwrap() }
+        let Raw {
+            status,
+            headers,
+            body,
+        } = self.raw();
+        Page {
+            status,
+            headers,
+            text: String::from_utf8(body).unwrap(),
+        }
     }
 
     /// Sends the request and receives the reply, which must be JSON unless it has no body at all.
@@ -99,19 +136,38 @@ impl<'a> Request<'a> {
     pub(crate) fn send(self) -> Response {
         let no_body = self.request.method() == "HEAD";
         let (sent, asked) = (self.sent(), self.version);
-        let Raw { status, headers, body: bytes } = self.raw();
-        let written: Value = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
+        let Raw {
+            status,
+            headers,
+            body: bytes,
+        } = self.raw();
+        let written: Value = if bytes.is_empty() {
+            Value::Null
+        } else {
+            serde_json::from_slice(&bytes).unwrap()
+        };
         let version = asked.or_else(|| common_form::version_of(&sent.path));
         let body = match version {
-            Some(version) if !written.is_null() => common_form::converted(version, status, written.clone()),
+            Some(version) if !written.is_null() => {
+                common_form::converted(version, status, written.clone())
+            }
             Some(_) | None => written.clone(),
         };
-        let response = Response { status, headers, body, written };
+        let response = Response {
+            status,
+            headers,
+            body,
+            written,
+        };
         let bodiless = [204, 304].contains(&response.status);
         assert_eq!(bytes.is_empty(), no_body || bodiless, "{response:?}");
         if !bodiless {
             let media_type = common_form::media_type(version, status);
-            assert_eq!(response.header("content-type"), Some(media_type), "{response:?}");
+            assert_eq!(
+                response.header("content-type"),
+                Some(media_type),
+                "{response:?}"
+            );
         }
         contract::check(&sent, &response);
         response
@@ -121,13 +177,19 @@ impl<'a> Request<'a> {
     fn sent(&self) -> Sent {
         let headers = self.request.headers();
         let asks = |name: &str, what: &str| {
-            headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).any(|value| value.contains(what))
+            headers
+                .get_all(name)
+                .iter()
+                .filter_map(|value| value.to_str().ok())
+                .any(|value| value.contains(what))
         };
         let is_strict = asks("prefer", "handling=strict") && self.request.uri().query().is_some();
         Sent {
             method: self.request.method().to_string(),
             path: self.request.uri().path().to_owned(),
-            by_generated_client: !asks("enhanced-errors", "") && !asks("prefer", "validate-only") && !is_strict,
+            by_generated_client: !asks("enhanced-errors", "")
+                && !asks("prefer", "validate-only")
+                && !is_strict,
         }
     }
 }
@@ -192,30 +254,59 @@ impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut values = self.headers.get_all(name).iter();
         let value = values.next().map(|value| value.to_str().unwrap());
-        assert!(values.next().is_none(), "{name} is there more than once: {:?}", self.headers);
+        assert!(
+            values.next().is_none(),
+            "{name} is there more than once: {:?}",
+            self.headers
+        );
         value
     }
 
     /// What the client should know of a request that was accepted.
     pub(crate) fn warnings(&self) -> Vec<&str> {
-        self.headers.get_all("warning").iter().map(|value| value.to_str().unwrap()).collect()
+        self.headers
+            .get_all("warning")
+            .iter()
+            .map(|value| value.to_str().unwrap())
+            .collect()
     }
 
     /// What stands in `data`.
     #[track_caller]
     pub(crate) fn data(&self) -> &Value {
-        self.body.get("data").unwrap_or_else(|| panic!("there is no data: {:#}", self.body))
+        self.body
+            .get("data")
+            .unwrap_or_else(|| panic!("there is no data: {:#}", self.body))
     }
 
     /// The names of the errors and their messages.
     #[track_caller]
     pub(crate) fn errors(&self) -> Vec<(&str, &str)> {
-        let text =
-            |entry: &'_ Value, key| entry.get(key).and_then(Value::as_str).map(str::len).is_some_and(|len| len > 0);
+        let text = |entry: &'_ Value, key| {
+            entry
+                .get(key)
+                .and_then(Value::as_str)
+                .map(str::len)
+                .is_some_and(|len| len > 0)
+        };
         let entries = self.body.get("errors").and_then(Value::as_array);
         let entries = entries.unwrap_or_else(|| panic!("there are no errors: {:#}", self.body));
-        assert!(entries.iter().all(|entry| text(entry, "error") && text(entry, "message")), "{:#}", self.body);
-        entries.iter().map(|entry| (entry["error"].as_str().unwrap(), entry["message"].as_str().unwrap())).collect()
+        assert!(
+            entries
+                .iter()
+                .all(|entry| text(entry, "error") && text(entry, "message")),
+            "{:#}",
+            self.body
+        );
+        entries
+            .iter()
+            .map(|entry| {
+                (
+                    entry["error"].as_str().unwrap(),
+                    entry["message"].as_str().unwrap(),
+                )
+            })
+            .collect()
     }
 
     /// Checks the status and the name of the one error, and gives its message.
@@ -223,22 +314,34 @@ impl Response {
     pub(crate) fn error(&self, status: u16, name: &str) -> &str {
         assert_eq!(self.status, status, "{:#}", self.body);
         let errors = self.errors();
-        assert_eq!(errors.iter().map(|(error, _)| *error).collect::<Vec<_>>(), [name], "{:#}", self.body);
+        assert_eq!(
+            errors.iter().map(|(error, _)| *error).collect::<Vec<_>>(),
+            [name],
+            "{:#}",
+            self.body
+        );
         errors[0].1
     }
 
-    /// Checks that the content was refused for exactly one problem at each of these places, and gives the messages in
-    /// the order of the places.
+    /// Checks that the content was refused for exactly one problem at each of these places, and
+    /// gives the messages in the order of the places.
     #[track_caller]
     pub(crate) fn problems(&self, places: &[&str]) -> Vec<&str> {
         assert_eq!(self.status, 422, "{:#}", self.body);
         let errors = self.errors();
-        assert!(errors.iter().all(|(error, _)| *error == "UnprocessableEntity"), "{:#}", self.body);
+        assert!(
+            errors
+                .iter()
+                .all(|(error, _)| *error == "UnprocessableEntity"),
+            "{:#}",
+            self.body
+        );
         let messages: Vec<_> = errors.into_iter().map(|(_, message)| message).collect();
         self.messages_at(messages, places)
     }
 
-    /// Checks that the state of the record refuses the request, with exactly one message, which begins with this.
+    /// Checks that the state of the record refuses the request, with exactly one message, which
+    /// begins with this.
     #[track_caller]
     pub(crate) fn transition(&self, place: &str) -> &str {
         let message = self.error(422, "StateTransitionError");
@@ -248,11 +351,24 @@ impl Response {
 
     #[track_caller]
     fn messages_at<'a>(&self, messages: Vec<&'a str>, places: &[&str]) -> Vec<&'a str> {
-        assert_eq!(messages.len(), places.len(), "expected {places:?} in {:#}", self.body);
+        assert_eq!(
+            messages.len(),
+            places.len(),
+            "expected {places:?} in {:#}",
+            self.body
+        );
         let at = |place: &&str| {
-            let mut at = messages.iter().filter(|message| message.starts_with(&format!("{place} ")));
-            let message = at.next().unwrap_or_else(|| panic!("nothing about {place} in {:#}", self.body));
-            assert!(at.next().is_none(), "more than one problem of {place} in {:#}", self.body);
+            let mut at = messages
+                .iter()
+                .filter(|message| message.starts_with(&format!("{place} ")));
+            let message = at
+                .next()
+                .unwrap_or_else(|| panic!("nothing about {place} in {:#}", self.body));
+            assert!(
+                at.next().is_none(),
+                "more than one problem of {place} in {:#}",
+                self.body
+            );
             *message
         };
         places.iter().map(at).collect()

@@ -9,23 +9,39 @@ use serde_json::{Map, Value, json};
 /// The version of a path such as `/api/v2026.1/trainees`, if one with this label is served.
 pub(crate) fn version_of(path: &str) -> Option<&'static ApiVersion> {
     let label = path.strip_prefix("/api/")?.split('/').next()?;
-    versions::all().named(label).ok().map(|served| served.version)
+    versions::all()
+        .named(label)
+        .ok()
+        .map(|served| served.version)
 }
 
 /// The media type of a reply of the version.
 pub(crate) fn media_type(version: Option<&ApiVersion>, status: u16) -> &'static str {
     match version.map(|version| version.wire.problems) {
         Some(ProblemForm::Details) if status >= 400 => ProblemForm::Details.media_type(),
-        Some(ProblemForm::Details | ProblemForm::Errors) | None => "application/json; charset=utf-8",
+        Some(ProblemForm::Details | ProblemForm::Errors) | None => {
+            "application/json; charset=utf-8"
+        }
     }
 }
 
 /// The body of a reply in the common form.
 pub(crate) fn converted(version: &ApiVersion, status: u16, body: Value) -> Value {
-    let body = if status >= 400 && version.wire.problems == ProblemForm::Details { errors(&body) } else { body };
+    let body = if status >= 400 && version.wire.problems == ProblemForm::Details {
+        errors(&body)
+    } else {
+        body
+    };
     let mut body = page(version, body);
-    for result in body.get_mut("data").and_then(Value::as_array_mut).into_iter().flatten() {
-        let Some(result) = result.as_object_mut() else { continue };
+    for result in body
+        .get_mut("data")
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        let Some(result) = result.as_object_mut() else {
+            continue;
+        };
         if version.wire.envelope.record_links && result.contains_key(IDEMPOTENCY_KEY) {
             result.shift_remove("links");
         }
@@ -41,24 +57,46 @@ pub(crate) fn converted(version: &ApiVersion, status: u16, body: Value) -> Value
 
 /// Problem details as a list of errors, or of parameters.
 fn errors(details: &Value) -> Value {
-    let text = |name: &str| details[name].as_str().unwrap_or_else(|| panic!("no {name} in {details:#}"));
+    let text = |name: &str| {
+        details[name]
+            .as_str()
+            .unwrap_or_else(|| panic!("no {name} in {details:#}"))
+    };
     let error = camel_case(text("title"));
     if error == "Unauthorized" {
         return json!({ "error": error });
     }
-    let problems = details.get("errors").and_then(Value::as_array).cloned().unwrap_or_default();
-    if problems.iter().any(|problem| problem.get("parameter").is_some()) {
+    let problems = details
+        .get("errors")
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
+    if problems
+        .iter()
+        .any(|problem| problem.get("parameter").is_some())
+    {
         let mut parameters = Map::new();
         for problem in &problems {
-            let texts = parameters.entry(problem["parameter"].as_str().unwrap()).or_insert_with(|| json!([]));
-            texts.as_array_mut().unwrap().push(problem["detail"].clone());
+            let texts = parameters
+                .entry(problem["parameter"].as_str().unwrap())
+                .or_insert_with(|| json!([]));
+            texts
+                .as_array_mut()
+                .unwrap()
+                .push(problem["detail"].clone());
         }
         return json!({ "message": text("detail"), "errors": parameters });
     }
     let transitions = [Code::Transition, Code::NoNextStep, Code::NotStarted];
     let entry = |problem: &Value| {
-        let is_transition = transitions.iter().any(|code| problem["code"] == code.name());
-        let error = if is_transition { TRANSITION } else { UNPROCESSABLE };
+        let is_transition = transitions
+            .iter()
+            .any(|code| problem["code"] == code.name());
+        let error = if is_transition {
+            TRANSITION
+        } else {
+            UNPROCESSABLE
+        };
         json!({
             "error": error,
             "message": problem["detail"],
@@ -85,7 +123,10 @@ fn camel_case(title: &str) -> String {
 
 /// The path that a JSON pointer stands for.
 fn field(pointer: &str) -> String {
-    let steps = pointer.trim_start_matches('/').split('/').map(|step| step.replace("~1", "/").replace("~0", "~"));
+    let steps = pointer
+        .trim_start_matches('/')
+        .split('/')
+        .map(|step| step.replace("~1", "/").replace("~0", "~"));
     let mut path = String::new();
     for step in steps.skip_while(|step| step == "data") {
         match step.parse::<usize>() {
@@ -96,18 +137,26 @@ fn field(pointer: &str) -> String {
             }
         }
     }
-    if path.is_empty() { "data".to_owned() } else { path }
+    if path.is_empty() {
+        "data".to_owned()
+    } else {
+        path
+    }
 }
 
-/// What a page says about itself, under the common names. A version that does not say how many pages there are says how
-/// many records there are, and how many of them are on a page.
+/// What a page says about itself, under the common names. A version that does not say how many
+/// pages there are says how many records there are, and how many of them are on a page.
 fn page(version: &ApiVersion, mut body: Value) -> Value {
     let (name, members) = version.wire.envelope.page;
     if (name, members) == Envelope::COMMON.page {
         return body;
     }
-    let Some(object) = body.as_object_mut() else { return body };
-    let Some(page) = object.shift_remove(name) else { return body };
+    let Some(object) = body.as_object_mut() else {
+        return body;
+    };
+    let Some(page) = object.shift_remove(name) else {
+        return body;
+    };
     let value = |member: PageMember| {
         let (name, _) = members.iter().find(|(_, known)| *known == member)?;
         page.get(*name).and_then(Value::as_u64)
@@ -118,7 +167,11 @@ fn page(version: &ApiVersion, mut body: Value) -> Value {
     });
     let mut meta = Map::new();
     for (name, member) in Envelope::COMMON.page.1 {
-        let value = if *member == PageMember::Pages { pages } else { value(*member) };
+        let value = if *member == PageMember::Pages {
+            pages
+        } else {
+            value(*member)
+        };
         meta.extend(value.map(|value| ((*name).to_owned(), json!(value))));
     }
     object.insert("meta".to_owned(), Value::Object(meta));

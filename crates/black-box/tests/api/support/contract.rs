@@ -43,10 +43,17 @@ static CLIENT: Contracts = LazyLock::new(|| contracts(OpenApiDocument::Client));
 
 fn contracts(document: OpenApiDocument) -> HashMap<String, Contract> {
     let contract = |served| {
-        let text = gateway::endpoints::openapi::written(served, document, Lists::embedded()).unwrap();
-        Contract { document: serde_json::from_str(&text).unwrap(), validators: Mutex::default() }
+        let text =
+            gateway::endpoints::openapi::written(served, document, Lists::embedded()).unwrap();
+        Contract {
+            document: serde_json::from_str(&text).unwrap(),
+            validators: Mutex::default(),
+        }
     };
-    versions::all().iter().map(|served| (served.version.label.to_string(), contract(served))).collect()
+    versions::all()
+        .iter()
+        .map(|served| (served.version.label.to_string(), contract(served)))
+        .collect()
 }
 
 impl Contract {
@@ -68,7 +75,10 @@ impl Contract {
     /// What is wrong with a value by the schema at a place of the document.
     pub(crate) fn faults(&self, pointer: &str, value: &Value) -> Vec<String> {
         let validator = self.validator(pointer);
-        validator.iter_errors(value).map(|fault| format!("{} {fault}", fault.instance_path())).collect()
+        validator
+            .iter_errors(value)
+            .map(|fault| format!("{} {fault}", fault.instance_path()))
+            .collect()
     }
 
     fn validator(&self, pointer: &str) -> Arc<Validator> {
@@ -80,25 +90,42 @@ impl Contract {
                     schema["additionalProperties"] = json!(false);
                 }
             }
-            let mut schema = self.document.pointer(pointer).unwrap_or_else(|| panic!("no {pointer}")).clone();
+            let mut schema = self
+                .document
+                .pointer(pointer)
+                .unwrap_or_else(|| panic!("no {pointer}"))
+                .clone();
             schema["components"] = components;
-            Arc::new(jsonschema::draft202012::options().should_validate_formats(true).build(&schema).unwrap())
+            Arc::new(
+                jsonschema::draft202012::options()
+                    .should_validate_formats(true)
+                    .build(&schema)
+                    .unwrap(),
+            )
         });
         Arc::clone(validator)
     }
 
-    /// The path of the document that a path of a request stands for: one that has the method, the same text before a
-    /// pattern.
+    /// The path of the document that a path of a request stands for: one that has the method, the
+    /// same text before a pattern.
     fn template(&self, method: &str, path: &str) -> Option<&str> {
         let segments: Vec<&str> = path.split('/').collect();
         let fits = |template: &&String| {
             let named: Vec<&str> = template.split('/').collect();
             named.len() == segments.len()
-                && named.iter().zip(&segments).all(|(name, segment)| name == segment || name.starts_with('{'))
+                && named
+                    .iter()
+                    .zip(&segments)
+                    .all(|(name, segment)| name == segment || name.starts_with('{'))
         };
         let paths = self.document["paths"].as_object().unwrap();
-        let fitting = paths.keys().filter(fits).filter(|template| paths[*template].get(method).is_some());
-        fitting.min_by_key(|template| template.as_str() != path).map(String::as_str)
+        let fitting = paths
+            .keys()
+            .filter(fits)
+            .filter(|template| paths[*template].get(method).is_some());
+        fitting
+            .min_by_key(|template| template.as_str() != path)
+            .map(String::as_str)
     }
 }
 
@@ -106,51 +133,100 @@ impl Contract {
 pub(crate) struct Sent {
     pub(crate) method: String,
     pub(crate) path: String,
-    /// Whether a generated client can send it: it asks for no other form of errors, for no dry run, and sends no unknown
-    /// names in a query.
+    /// Whether a generated client can send it: it asks for no other form of errors, for no dry run,
+    /// and sends no unknown names in a query.
     pub(crate) by_generated_client: bool,
 }
 
 /// Checks that a reply is one that the documents of its version describe.
 #[track_caller]
 pub(crate) fn check(sent: &Sent, response: &Response) {
-    let Some((label, path)) = sent.path.strip_prefix("/api/").and_then(|rest| rest.split_once('/')) else { return };
-    let Some(contract) = Contract::of(label) else { return };
+    let Some((label, path)) = sent
+        .path
+        .strip_prefix("/api/")
+        .and_then(|rest| rest.split_once('/'))
+    else {
+        return;
+    };
+    let Some(contract) = Contract::of(label) else {
+        return;
+    };
     let method = sent.method.to_ascii_lowercase();
     let path = format!("/{path}");
-    let Some(template) = contract.template(&method, &path) else { return };
-    // What a path is not asked, and what every path is asked, is not described for each; neither is a version that is
-    // not served.
-    let message = response.body.pointer("/errors/0/message").and_then(Value::as_str).unwrap_or_default();
+    let Some(template) = contract.template(&method, &path) else {
+        return;
+    };
+    // What a path is not asked, and what every path is asked, is not described for each; neither is
+    // a version that is not served.
+    let message = response
+        .body
+        .pointer("/errors/0/message")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let nowhere = message == "not found"
-        || ["not found; ", "no version is called "].iter().any(|start| message.starts_with(start));
+        || ["not found; ", "no version is called "]
+            .iter()
+            .any(|start| message.starts_with(start));
     if response.status == 404 && nowhere {
         return;
     }
-    let reply = format!("/paths/{}/{method}/responses/{}", template.replace('/', "~1"), response.status);
-    let described = contract.document.pointer(&reply).unwrap_or_else(|| panic!("not described: {reply} {response:?}"));
+    let reply = format!(
+        "/paths/{}/{method}/responses/{}",
+        template.replace('/', "~1"),
+        response.status
+    );
+    let described = contract
+        .document
+        .pointer(&reply)
+        .unwrap_or_else(|| panic!("not described: {reply} {response:?}"));
     if described.get("content").is_none() {
         return;
     }
-    let media_type = response.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default();
+    let media_type = response
+        .header("content-type")
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
     let schema = format!("{reply}/content/{}/schema", media_type.replace('/', "~1"));
     let mut body = response.written.clone();
     // What is said of a page that was reached by a cursor stands in the description alone.
     let version = common_form::version_of(&sent.path).unwrap();
     let (name, members) = version.wire.envelope.page;
-    if let Some(page) = body.get_mut(name).filter(|_| template == "/trainees").and_then(Value::as_object_mut) {
+    if let Some(page) = body
+        .get_mut(name)
+        .filter(|_| template == "/trainees")
+        .and_then(Value::as_object_mut)
+    {
         let of_number = [PageMember::Number, PageMember::Pages, PageMember::Total];
-        let counted: Vec<_> = members.iter().filter(|(_, member)| of_number.contains(member)).collect();
+        let counted: Vec<_> = members
+            .iter()
+            .filter(|(_, member)| of_number.contains(member))
+            .collect();
         if counted.iter().all(|(name, _)| !page.contains_key(*name)) {
-            page.extend(counted.iter().map(|(name, _)| ((*name).to_owned(), json!(1))));
+            page.extend(
+                counted
+                    .iter()
+                    .map(|(name, _)| ((*name).to_owned(), json!(1))),
+            );
         }
     }
     let faults = contract.faults(&schema, &body);
-    assert!(faults.is_empty(), "{reply}: {faults:#?}\n{:#}", response.written);
+    assert!(
+        faults.is_empty(),
+        "{reply}: {faults:#?}\n{:#}",
+        response.written
+    );
 
-    let Some(clients) = Contract::for_clients(label).filter(|_| sent.by_generated_client) else { return };
+    let Some(clients) = Contract::for_clients(label).filter(|_| sent.by_generated_client) else {
+        return;
+    };
     if clients.template(&method, &path) == Some(template) {
         let faults = clients.faults(&schema, &response.written);
-        assert!(faults.is_empty(), "for clients, {reply}: {faults:#?}\n{:#}", response.written);
+        assert!(
+            faults.is_empty(),
+            "for clients, {reply}: {faults:#?}\n{:#}",
+            response.written
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A register under test: the real server on a port of its own, over a fresh database, with a clock that the test sets.
+//! A register under test: the real server on a port of its own, over a fresh database, with a clock
+//! that the test sets.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -68,7 +69,9 @@ impl SetClock {
     /// The clock of a machine that is so far behind.
     fn clock_behind(&self, by: TimeDelta) -> Clock {
         let millis = Arc::clone(&self.0);
-        Clock::from_fn(move || DateTime::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap() - by)
+        Clock::from_fn(move || {
+            DateTime::from_timestamp_millis(millis.load(Ordering::SeqCst)).unwrap() - by
+        })
     }
 }
 
@@ -133,7 +136,10 @@ impl Register {
 
     /// Starts a sandbox as [`Register::start`] does, with these versions.
     pub(crate) fn serving(versions: &'static Versions) -> Self {
-        Self::with(Setup { versions, ..Setup::default() })
+        Self::with(Setup {
+            versions,
+            ..Setup::default()
+        })
     }
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
@@ -153,16 +159,36 @@ impl Register {
         let database = Database::fresh_from("sandbox", prepare_sandbox);
         let proxy = proxy(&database);
         let clock = SetClock::new();
-        let url = proxy.as_ref().map_or_else(|| database.url().to_owned(), StatementProxy::url);
+        let url = proxy
+            .as_ref()
+            .map_or_else(|| database.url().to_owned(), StatementProxy::url);
         let store = open(&url, clock.clock(), queue);
         let register = AppState::of(store.clone(), environment);
-        let settings = register.settings.map(|settings| settings.only_for(audience).signing_in_by(issuer));
-        let gateway = GatewayState { versions, admission, request_log, ..register.gateway };
-        let register = AppState { settings, gateway, ..register }.behind(proxies);
+        let settings = register
+            .settings
+            .map(|settings| settings.only_for(audience).signing_in_by(issuer));
+        let gateway = GatewayState {
+            versions,
+            admission,
+            request_log,
+            ..register.gateway
+        };
+        let register = AppState {
+            settings,
+            gateway,
+            ..register
+        }
+        .behind(proxies);
         let GatewayState { lists, usage, .. } = &register.gateway;
         let shadow = ShadowChecks::start(shadow_share, versions, lists, usage.clone()).unwrap();
-        let gateway = GatewayState { shadow, ..register.gateway };
-        let register = AppState { gateway, ..register };
+        let gateway = GatewayState {
+            shadow,
+            ..register.gateway
+        };
+        let register = AppState {
+            gateway,
+            ..register
+        };
         let served = register.clone();
         // Whoever connects from now on waits until the server takes the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -201,12 +227,19 @@ impl Register {
 
     /// The API of a version, for the other provider.
     pub(crate) fn other_provider(&self, version: &'static ApiVersion) -> Api<'_> {
-        self.api_with_token(version, self.issue_token(OTHER_UKPRN, Environment::Sandbox, None))
+        self.api_with_token(
+            version,
+            self.issue_token(OTHER_UKPRN, Environment::Sandbox, None),
+        )
     }
 
     /// The API of a version, for whoever the token belongs to.
     pub(crate) fn api_with_token(&self, version: &'static ApiVersion, token: String) -> Api<'_> {
-        Api { register: self, version, token }
+        Api {
+            register: self,
+            version,
+            token,
+        }
     }
 
     /// What stands between the server and PostgreSQL, if anything does.
@@ -221,7 +254,11 @@ impl Register {
 
     /// A request for any path of the server, without a token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'_> {
-        Request::new(&self.client, method, format!("http://{}{path}", self.address))
+        Request::new(
+            &self.client,
+            method,
+            format!("http://{}{path}", self.address),
+        )
     }
 
     /// Scheme and host at which it is.
@@ -236,12 +273,23 @@ impl Register {
         environment: Environment,
         expires_on: Option<NaiveDate>,
     ) -> String {
-        write(&self.store, move |session| issue(session, ukprn, environment, expires_on))
+        write(&self.store, move |session| {
+            issue(session, ukprn, environment, expires_on)
+        })
     }
 
     /// Gives the provider of the test so many invented trainees.
     pub(crate) fn sow(&self, count: usize) {
-        server::sandbox::seed::fill(&self.store, domain::Lists::embedded(), UKPRN, count, 2_026, None, |_| {}).unwrap();
+        server::sandbox::seed::fill(
+            &self.store,
+            domain::Lists::embedded(),
+            UKPRN,
+            count,
+            2_026,
+            None,
+            |_| {},
+        )
+        .unwrap();
     }
 
     /// Writes what was counted of the requests so far, as the server does every few seconds.
@@ -253,25 +301,36 @@ impl Register {
         ));
     }
 
-    /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request that only reads leaves
-    /// this to be done behind its reply.
+    /// Waits until the last use of a token is recorded as of a day such as `2026-10-06`. A request
+    /// that only reads leaves this to be done behind its reply.
     #[track_caller]
     pub(crate) fn wait_for_token_use(&self, token_name: &'static str, day: &str) {
         let begun = Instant::now();
         let is_recorded = || {
             let tokens = self.operate(|session| session.list_tokens(Some(UKPRN)));
-            let token = tokens.iter().find(|token| token.name == token_name).unwrap();
-            token.last_used_on.is_some_and(|used| used.to_string() == day)
+            let token = tokens
+                .iter()
+                .find(|token| token.name == token_name)
+                .unwrap();
+            token
+                .last_used_on
+                .is_some_and(|used| used.to_string() == day)
         };
         while !is_recorded() {
-            assert!(begun.elapsed() < PATIENCE, "the use of {token_name} on {day} is not recorded");
+            assert!(
+                begun.elapsed() < PATIENCE,
+                "the use of {token_name} on {day} is not recorded"
+            );
             thread::sleep(Duration::from_millis(2));
         }
     }
 
     /// Writes what was logged of the requests so far, as the server does every few seconds.
     pub(crate) fn write_request_log(&self) {
-        actix_web::rt::System::new().block_on(request_log::write(&self.served.gateway.request_log, &self.store));
+        actix_web::rt::System::new().block_on(request_log::write(
+            &self.served.gateway.request_log,
+            &self.store,
+        ));
     }
 
     /// Where replies are sent.
@@ -294,14 +353,23 @@ impl Register {
         self.store.clone()
     }
 
-    /// Another store over the same database, as another server, or the same one after a restart, has it.
+    /// Another store over the same database, as another server, or the same one after a restart,
+    /// has it.
     pub(crate) fn another_store(&self) -> Store {
-        open(self.database.url(), self.clock.clock(), StoreOptions::default().queue)
+        open(
+            self.database.url(),
+            self.clock.clock(),
+            StoreOptions::default().queue,
+        )
     }
 
     /// Another store over the same database, on a machine whose clock is so far behind.
     pub(crate) fn store_behind(&self, by: TimeDelta) -> Store {
-        open(self.database.url(), self.clock.clock_behind(by), StoreOptions::default().queue)
+        open(
+            self.database.url(),
+            self.clock.clock_behind(by),
+            StoreOptions::default().queue,
+        )
     }
 
     /// Does what an operator does, on the store itself.
@@ -325,7 +393,15 @@ impl Drop for Register {
 }
 
 fn open(url: &str, clock: Clock, queue: usize) -> Store {
-    Store::open(url, StoreOptions { clock, queue, ..StoreOptions::default() }).unwrap()
+    Store::open(
+        url,
+        StoreOptions {
+            clock,
+            queue,
+            ..StoreOptions::default()
+        },
+    )
+    .unwrap()
 }
 
 /// Gives an empty database its schema and the invented schools.
@@ -348,8 +424,13 @@ fn issue(
     environment: Environment,
     expires_on: Option<NaiveDate>,
 ) -> Result<String, StorageError> {
-    let request =
-        NewToken { provider_ukprn, environment, name: TOKEN_NAME, created_by: Actor::operator("operator"), expires_on };
+    let request = NewToken {
+        provider_ukprn,
+        environment,
+        name: TOKEN_NAME,
+        created_by: Actor::operator("operator"),
+        expires_on,
+    };
     Ok(session.issue_token(&request)?.0.reveal().to_owned())
 }
 
@@ -374,7 +455,10 @@ impl<'a> Api<'a> {
     /// A request for a path below that of the version, with the client's token.
     pub(crate) fn request(&self, method: &str, path: &str) -> Request<'a> {
         let path = format!("/api/{}{path}", self.version.label);
-        let request = self.register.request(method, &path).with_version(self.version);
+        let request = self
+            .register
+            .request(method, &path)
+            .with_version(self.version);
         request.header("Authorization", &format!("Bearer {}", self.token))
     }
 
@@ -384,7 +468,12 @@ impl<'a> Api<'a> {
     }
 
     /// Sends a body to a path.
-    pub(crate) fn send(&self, method: &str, path: &str, body: impl Into<serde_json::Value>) -> Response {
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: impl Into<serde_json::Value>,
+    ) -> Response {
         self.request(method, path).json(body).send()
     }
 
@@ -403,9 +492,17 @@ impl<'a> Api<'a> {
     #[track_caller]
     pub(crate) fn create_without_degrees(&self, body: Body) -> Shown {
         let created = self.create(body);
-        for degree in self.get(&format!("{}/degrees", created.path())).is(200).data().as_array().unwrap() {
+        for degree in self
+            .get(&format!("{}/degrees", created.path()))
+            .is(200)
+            .data()
+            .as_array()
+            .unwrap()
+        {
             let id = degree["degree_id"].as_str().unwrap();
-            self.request("DELETE", &format!("{}/degrees/{id}", created.path())).send().is(200);
+            self.request("DELETE", &format!("{}/degrees/{id}", created.path()))
+                .send()
+                .is(200);
         }
         self.read(created.id())
     }
@@ -425,7 +522,15 @@ impl<'a> Api<'a> {
     /// Withdraws a trainee, which must succeed.
     #[track_caller]
     pub(crate) fn withdraw(&self, id: &str) -> Shown {
-        self.shown(&self.send("POST", &format!("/trainees/{id}/withdraw"), Body::withdrawal(self.version)).is(200))
+        self.shown(
+            &self
+                .send(
+                    "POST",
+                    &format!("/trainees/{id}/withdraw"),
+                    Body::withdrawal(self.version),
+                )
+                .is(200),
+        )
     }
 
     /// The trainee of a reply.
@@ -442,9 +547,17 @@ pub(crate) fn every_version(mut scenario: impl FnMut(&Api<'_>)) {
     }
 }
 
-/// Runs a scenario in each version that has what the scenario needs, which is named. Some version has it.
-pub(crate) fn every_version_that(needed: &str, has: fn(&ApiVersion) -> bool, mut scenario: impl FnMut(&Api<'_>)) {
-    assert!(SERVED.iter().any(|version| has(version)), "no version has {needed}");
+/// Runs a scenario in each version that has what the scenario needs, which is named. Some version
+/// has it.
+pub(crate) fn every_version_that(
+    needed: &str,
+    has: fn(&ApiVersion) -> bool,
+    mut scenario: impl FnMut(&Api<'_>),
+) {
+    assert!(
+        SERVED.iter().any(|version| has(version)),
+        "no version has {needed}"
+    );
     for version in SERVED {
         if has(version) {
             eprintln!("in version {}", version.label);
@@ -457,5 +570,9 @@ pub(crate) fn every_version_that(needed: &str, has: fn(&ApiVersion) -> bool, mut
 
 /// The version with this label, for a scenario that is about it.
 pub(crate) fn version(label: &str) -> &'static ApiVersion {
-    SERVED.iter().copied().find(|version| version.label.to_string() == label).unwrap()
+    SERVED
+        .iter()
+        .copied()
+        .find(|version| version.label.to_string() == label)
+        .unwrap()
 }

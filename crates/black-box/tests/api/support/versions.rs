@@ -1,21 +1,39 @@
-//! Copies of versions that live and end on other days, and what differs between versions in name only.
+//! Copies of versions that live and end on other days, and what differs between versions in name
+//! only.
 
 use adapter_kit::{ApiVersion, Deprecation, Endpoint, Endpoints, Method, Publication};
 
 /// A copy of a version with another publication, made once and kept as long as the tests run.
-pub(crate) fn republished(version: &'static ApiVersion, publication: Publication) -> &'static ApiVersion {
-    Box::leak(Box::new(ApiVersion { publication, ..*version }))
+pub(crate) fn republished(
+    version: &'static ApiVersion,
+    publication: Publication,
+) -> &'static ApiVersion {
+    Box::leak(Box::new(ApiVersion {
+        publication,
+        ..*version
+    }))
 }
 
 /// A copy of a version in which one endpoint, and no other, should no longer be used.
-pub(crate) fn with_one_ending(version: &'static ApiVersion, ends: Deprecation) -> &'static ApiVersion {
-    let is_other = |endpoint: &Endpoint| *endpoint != ends.endpoint && !Endpoint::ADDITIONS.contains(endpoint);
+pub(crate) fn with_one_ending(
+    version: &'static ApiVersion,
+    ends: Deprecation,
+) -> &'static ApiVersion {
+    let is_other =
+        |endpoint: &Endpoint| *endpoint != ends.endpoint && !Endpoint::ADDITIONS.contains(endpoint);
     let others = version.endpoints.all().filter(is_other);
-    let endpoints = Endpoints { available: others.collect::<Vec<_>>().leak(), deprecated: vec![ends].leak() };
-    Box::leak(Box::new(ApiVersion { endpoints, ..*version }))
+    let endpoints = Endpoints {
+        available: others.collect::<Vec<_>>().leak(),
+        deprecated: vec![ends].leak(),
+    };
+    Box::leak(Box::new(ApiVersion {
+        endpoints,
+        ..*version
+    }))
 }
 
-/// The last part of the path by which a version recommends a trainee, the older name where it has both.
+/// The last part of the path by which a version recommends a trainee, the older name where it has
+/// both.
 pub(crate) fn recommendation(version: &ApiVersion) -> &'static str {
     let names = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
     let served = names.into_iter().find(|name| version.endpoints.has(*name));
@@ -39,5 +57,8 @@ pub(crate) fn newest() -> &'static ApiVersion {
 
 /// All other versions.
 pub(crate) fn others_than(version: &ApiVersion) -> impl Iterator<Item = &'static ApiVersion> {
-    versions::SERVED.iter().copied().filter(move |other| other.label != version.label)
+    versions::SERVED
+        .iter()
+        .copied()
+        .filter(move |other| other.label != version.label)
 }

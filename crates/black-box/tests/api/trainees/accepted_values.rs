@@ -1,5 +1,5 @@
-//! Accepted values of every input of every endpoint: each is shown, in a documented normal form where there is one, or
-//! named in a `Warning`. A strict request may refuse it instead.
+//! Accepted values of every input of every endpoint: each is shown, in a documented normal form
+//! where there is one, or named in a `Warning`. A strict request may refuse it instead.
 
 use std::collections::BTreeSet;
 
@@ -7,8 +7,8 @@ use adapter_kit::{ApiVersion, WireRecord};
 use conformance::paths;
 use domain::fields::field::Codes;
 use domain::{
-    Deferral, Degree, DegreeField, Kind, Lists, Placement, PlacementField, Recommendation, RecordField as _,
-    TraineeField as F, Withdrawal,
+    Deferral, Degree, DegreeField, Kind, Lists, Placement, PlacementField, Recommendation,
+    RecordField as _, TraineeField as F, Withdrawal,
 };
 use serde_json::{Map, Value, json};
 
@@ -73,15 +73,28 @@ fn values(canonical: &str, kind: Kind, codes: Option<Codes>) -> Vec<Value> {
         "agency_id" => vec!["0310261553102"],
         "email" => vec![" other@example.com "],
         _ if kind == Kind::Date => {
-            vec!["2026-09-02", "1998-04-12", "1997-04-12T10:00:00Z", "2026-10-01T23:00:00Z", "2027-06-30"]
+            vec![
+                "2026-09-02",
+                "1998-04-12",
+                "1997-04-12T10:00:00Z",
+                "2026-10-01T23:00:00Z",
+                "2027-06-30",
+            ]
         }
-        _ if !listed.is_empty() => listed.iter().copied().step_by(listed.len().div_ceil(6)).collect(),
+        _ if !listed.is_empty() => listed
+            .iter()
+            .copied()
+            .step_by(listed.len().div_ceil(6))
+            .collect(),
         _ => vec!["Zz 9", "  two   words ", "12345678901234567890123"],
     };
     let mut values: Vec<Value> = texts.into_iter().map(Value::from).collect();
     values.extend([json!(117), json!(2020), Value::Null, json!("")]);
     if kind == Kind::TextList {
-        values.push(json!(["trainee_workload_issues", "trainee_workload_issues"]));
+        values.push(json!([
+            "trainee_workload_issues",
+            "trainee_workload_issues"
+        ]));
     }
     values
 }
@@ -93,7 +106,11 @@ fn normal_forms(field: &SentField<'_>, record: &Value) -> Vec<Value> {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
         Value::Array(items) => {
-            let distinct: Vec<_> = items.iter().enumerate().filter(|(at, one)| !items[..*at].contains(one)).collect();
+            let distinct: Vec<_> = items
+                .iter()
+                .enumerate()
+                .filter(|(at, one)| !items[..*at].contains(one))
+                .collect();
             return vec![distinct.into_iter().map(|(_, one)| one.clone()).collect()];
         }
         Value::Null | Value::Bool(_) | Value::Object(_) => String::new(),
@@ -102,13 +119,19 @@ fn normal_forms(field: &SentField<'_>, record: &Value) -> Vec<Value> {
     forms.push(json!(text.split_whitespace().collect::<Vec<_>>().join(" ")));
     match (field.canonical, field.kind, text.as_str()) {
         (_, Kind::Date, _) => forms.extend(text.get(..10).map(Value::from)),
-        (_, Kind::Year, _) => forms.extend(text.get(..4).and_then(|year| year.parse::<i64>().ok()).map(Value::from)),
+        (_, Kind::Year, _) => forms.extend(
+            text.get(..4)
+                .and_then(|year| year.parse::<i64>().ok())
+                .map(Value::from),
+        ),
         ("grade", _, "09") => forms.push(json!("14")),
         ("institution", _, "0133") => forms.push(json!("0149")),
         // A degree without a country is one of the United Kingdom.
         ("country", _, "XF" | "GB") if !record["uk_degree"].is_null() => forms.push(Value::Null),
         // They stand for no school and no partner.
-        ("employing_school_urn" | "training_partner_urn", _, "900010" | "900020") => forms.push(Value::Null),
+        ("employing_school_urn" | "training_partner_urn", _, "900010" | "900020") => {
+            forms.push(Value::Null)
+        }
         _ => {}
     }
     if text.trim().is_empty() {
@@ -131,14 +154,31 @@ fn normal_forms(field: &SentField<'_>, record: &Value) -> Vec<Value> {
 impl Site<'_> {
     fn send(&self, fields: &[(&str, &Value)], prefer: &str) -> Response {
         let mut data = self.base.clone();
-        data.extend(fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).clone())));
+        data.extend(
+            fields
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).clone())),
+        );
         let prefer = ["validate-only", prefer].join(", ");
-        self.api.request(self.method, &self.path).header("Prefer", &prefer).json(json!({ "data": data })).send()
+        self.api
+            .request(self.method, &self.path)
+            .header("Prefer", &prefer)
+            .json(json!({ "data": data }))
+            .send()
     }
 
     /// Why the reply does not tell what became of a value; `None` where it does.
-    fn lost(&self, field: &SentField<'_>, others: &[(&str, &Value)], reply: &Response) -> Option<String> {
-        let is_blank = field.value.is_null() || field.value.as_str().is_some_and(|text| text.trim().is_empty());
+    fn lost(
+        &self,
+        field: &SentField<'_>,
+        others: &[(&str, &Value)],
+        reply: &Response,
+    ) -> Option<String> {
+        let is_blank = field.value.is_null()
+            || field
+                .value
+                .as_str()
+                .is_some_and(|text| text.trim().is_empty());
         // On create it counts as absent.
         if is_blank && self.stored.is_none() {
             return None;
@@ -154,17 +194,27 @@ impl Site<'_> {
             return None;
         }
         let shown = paths::get(record.as_object().unwrap(), &name).unwrap_or(&Value::Null);
-        if self.api.version.label.to_string() == "v2025.0" && field.canonical.starts_with("course_subject_") {
+        if self.api.version.label.to_string() == "v2025.0"
+            && field.canonical.starts_with("course_subject_")
+        {
             // Primary teaching comes first, and the others follow.
-            let subjects = ["course_subject_one", "course_subject_two", "course_subject_three"];
+            let subjects = [
+                "course_subject_one",
+                "course_subject_two",
+                "course_subject_three",
+            ];
             if subjects.iter().any(|name| record[name] == *field.value) {
                 return None;
             }
-            forms.extend((record["course_subject_one"] == "100511" && is_blank).then(|| shown.clone()));
+            forms.extend(
+                (record["course_subject_one"] == "100511" && is_blank).then(|| shown.clone()),
+            );
         }
         if is_blank && field.canonical.starts_with("training_partner_") {
             let is_kept_by_other = |(name, value): &(&str, &Value)| {
-                *name != field.name && name.contains("partner") && value.as_str().is_some_and(|text| !text.is_empty())
+                *name != field.name
+                    && name.contains("partner")
+                    && value.as_str().is_some_and(|text| !text.is_empty())
             };
             if others.iter().any(is_kept_by_other) {
                 return None;
@@ -174,17 +224,31 @@ impl Site<'_> {
         if forms.contains(shown) || reply.warnings().iter().any(is_named) {
             return None;
         }
-        let sent: Vec<String> = others.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        Some(format!("{} {} {{{}}}: {} is shown as {shown}", self.method, self.path, sent.join(", "), field.name))
+        let sent: Vec<String> = others
+            .iter()
+            .map(|(name, value)| format!("{name}: {value}"))
+            .collect();
+        Some(format!(
+            "{} {} {{{}}}: {} is shown as {shown}",
+            self.method,
+            self.path,
+            sent.join(", "),
+            field.name
+        ))
     }
 
-    /// Sends each value of each input alone, and each two of those that an adjustment reads together.
+    /// Sends each value of each input alone, and each two of those that an adjustment reads
+    /// together.
     fn check<R: WireRecord>(&self) {
         let inputs = R::inputs(self.api.version).entries;
         let (mut lost, mut accepted) = (Vec::new(), BTreeSet::new());
-        let inputs: Vec<_> = inputs.iter().filter(|input| input.field.info().kind != Kind::Records).collect();
+        let inputs: Vec<_> = inputs
+            .iter()
+            .filter(|input| input.field.info().kind != Kind::Records)
+            .collect();
         let mut send = |sent: &[SentField<'_>]| {
-            let fields: Vec<(&str, &Value)> = sent.iter().map(|field| (field.name, field.value)).collect();
+            let fields: Vec<(&str, &Value)> =
+                sent.iter().map(|field| (field.name, field.value)).collect();
             // What is refused otherwise is refused in a strict request too.
             for prefer in ["respond-async", "handling=strict"] {
                 let reply = self.send(&fields, prefer);
@@ -193,36 +257,78 @@ impl Site<'_> {
                     break;
                 }
                 accepted.extend(sent.iter().map(|field| field.canonical));
-                lost.extend(sent.iter().filter_map(|field| self.lost(field, &fields, &reply)));
+                lost.extend(
+                    sent.iter()
+                        .filter_map(|field| self.lost(field, &fields, &reply)),
+                );
             }
         };
         let is_read_together = |one: R::Field, other: R::Field| {
-            let adjustments =
-                R::rules(self.api.version).iter().filter(|rule| matches!(rule.run, domain::rules::Run::Adjust(_)));
-            adjustments.clone().any(|rule| rule.reads.contains(&one) && rule.reads.contains(&other))
+            let adjustments = R::rules(self.api.version)
+                .iter()
+                .filter(|rule| matches!(rule.run, domain::rules::Run::Adjust(_)));
+            adjustments
+                .clone()
+                .any(|rule| rule.reads.contains(&one) && rule.reads.contains(&other))
         };
         for (at, input) in inputs.iter().enumerate() {
             let info = input.field.info();
-            for (number, value) in values(info.name, info.kind, info.codes).into_iter().enumerate() {
+            for (number, value) in values(info.name, info.kind, info.codes)
+                .into_iter()
+                .enumerate()
+            {
                 let value = wire_values::written::<R>(self.api.version, input.field, value);
-                let field = || SentField { name: input.name, canonical: info.name, kind: info.kind, value: &value };
+                let field = || SentField {
+                    name: input.name,
+                    canonical: info.name,
+                    kind: info.kind,
+                    value: &value,
+                };
                 send(&[field()]);
                 if number >= PAIRED {
                     continue;
                 }
-                for other in inputs.iter().skip(at + 1).filter(|other| is_read_together(input.field, other.field)) {
+                for other in inputs
+                    .iter()
+                    .skip(at + 1)
+                    .filter(|other| is_read_together(input.field, other.field))
+                {
                     let second = other.field.info();
-                    for other_value in values(second.name, second.kind, second.codes).into_iter().take(PAIRED) {
-                        let value = &wire_values::written::<R>(self.api.version, other.field, other_value);
+                    for other_value in values(second.name, second.kind, second.codes)
+                        .into_iter()
+                        .take(PAIRED)
+                    {
+                        let value =
+                            &wire_values::written::<R>(self.api.version, other.field, other_value);
                         let (name, canonical, kind) = (other.name, second.name, second.kind);
-                        send(&[field(), SentField { name, canonical, kind, value }]);
+                        send(&[
+                            field(),
+                            SentField {
+                                name,
+                                canonical,
+                                kind,
+                                value,
+                            },
+                        ]);
                     }
                 }
             }
         }
-        assert!(lost.is_empty(), "in {}:\n{}", self.api.version.label, lost.join("\n"));
-        let never: Vec<_> = inputs.iter().filter(|input| !accepted.contains(input.field.info().name)).collect();
-        assert!(never.is_empty(), "never accepted: {:?}", never.iter().map(|input| input.name).collect::<Vec<_>>());
+        assert!(
+            lost.is_empty(),
+            "in {}:\n{}",
+            self.api.version.label,
+            lost.join("\n")
+        );
+        let never: Vec<_> = inputs
+            .iter()
+            .filter(|input| !accepted.contains(input.field.info().name))
+            .collect();
+        assert!(
+            never.is_empty(),
+            "never accepted: {:?}",
+            never.iter().map(|input| input.name).collect::<Vec<_>>()
+        );
     }
 }
 
@@ -232,8 +338,12 @@ fn same_name(_: &ApiVersion, canonical: &'static str) -> String {
 
 fn name_in_trainee(version: &ApiVersion, canonical: &'static str) -> String {
     let aliases = [canonical.to_owned(), format!("withdrawal_{canonical}")];
-    let mut fields = F::ALL.iter().filter(|field| aliases.iter().any(|alias| *alias == field.info().name));
-    let name = fields.next().and_then(|field| version.shapes.trainee.name_of(*field));
+    let mut fields = F::ALL
+        .iter()
+        .filter(|field| aliases.iter().any(|alias| *alias == field.info().name));
+    let name = fields
+        .next()
+        .and_then(|field| version.shapes.trainee.name_of(*field));
     // The date of a recommendation.
     name.unwrap_or("outcome_date").to_owned()
 }
@@ -250,10 +360,19 @@ fn object(record: Value) -> Map<String, Value> {
 #[test]
 fn no_value_of_a_trainee_is_lost_silently() {
     every_version(|api| {
-        let site =
-            |method, path: String, base, stored| Site { api, method, path, base, stored, shown_as: name_in_trainee };
+        let site = |method, path: String, base, stored| Site {
+            api,
+            method,
+            path,
+            base,
+            stored,
+            shown_as: name_in_trainee,
+        };
         site("POST", "/trainees".to_owned(), data(api.example()), None).check::<domain::Trainee>();
-        let body = api.example().with(F::training_partner_urn, "990004").with(F::training_initiative, "026");
+        let body = api
+            .example()
+            .with(F::training_partner_urn, "990004")
+            .with(F::training_initiative, "026");
         let created = api.create(body.with(F::ethnicity, "120").with(F::disability1, "58"));
         let stored = Some(created.data.clone());
         site("PATCH", created.path(), Map::new(), stored).check::<domain::Trainee>();
@@ -264,9 +383,19 @@ fn no_value_of_a_trainee_is_lost_silently() {
 fn no_value_of_a_placement_or_a_degree_is_lost_silently() {
     every_version(|api| {
         let trainee = api.create(api.example());
-        let of = |method, path: String, base, stored| Site { api, method, path, base, stored, shown_as: same_name };
+        let of = |method, path: String, base, stored| Site {
+            api,
+            method,
+            path,
+            base,
+            stored,
+            shown_as: same_name,
+        };
         let placements = format!("{}/placements", trainee.path());
-        let named = object(record::<Placement>(api.version, &[(PlacementField::name, "Oak School")]));
+        let named = object(record::<Placement>(
+            api.version,
+            &[(PlacementField::name, "Oak School")],
+        ));
         of("POST", placements.clone(), named, None).check::<Placement>();
         let degrees = format!("{}/degrees", trainee.path());
         let uk = [
@@ -282,8 +411,20 @@ fn no_value_of_a_placement_or_a_degree_is_lost_silently() {
             (DegreeField::graduation_year, "2016"),
         ];
         for fields in [uk, foreign] {
-            of("POST", degrees.clone(), object(record::<Degree>(api.version, &fields)), None).check::<Degree>();
-            let added = api.send("POST", &degrees, json!({ "data": record::<Degree>(api.version, &fields) })).is(201);
+            of(
+                "POST",
+                degrees.clone(),
+                object(record::<Degree>(api.version, &fields)),
+                None,
+            )
+            .check::<Degree>();
+            let added = api
+                .send(
+                    "POST",
+                    &degrees,
+                    json!({ "data": record::<Degree>(api.version, &fields) }),
+                )
+                .is(201);
             let stored = added.data()[0].clone();
             let path = format!("{degrees}/{}", stored["degree_id"].as_str().unwrap());
             of("PATCH", path, Map::new(), Some(stored)).check::<Degree>();
@@ -308,15 +449,30 @@ fn no_value_of_a_transition_is_lost_silently() {
     every_version(|api| {
         let trainee = api.create(api.example().with(F::training_route, "11"));
         let placement = record::<Placement>(api.version, &[(PlacementField::urn, "990003")]);
-        api.send("POST", &format!("{}/placements", trainee.path()), json!({ "data": placement })).is(201);
+        api.send(
+            "POST",
+            &format!("{}/placements", trainee.path()),
+            json!({ "data": placement }),
+        )
+        .is(201);
         let of = |action: &str, base| {
             let path = format!("{}/{action}", trainee.path());
-            Site { api, method: "POST", path, base, stored: None, shown_as: name_in_trainee }
+            Site {
+                api,
+                method: "POST",
+                path,
+                base,
+                stored: None,
+                shown_as: name_in_trainee,
+            }
         };
         of("withdraw", data(Body::withdrawal(api.version))).check::<Withdrawal>();
         of("defer", object(json!({ "defer_date": "2026-10-01" }))).check::<Deferral>();
-        of(recommendation(api.version), object(json!({ "qts_standards_met_date": "2026-10-01" })))
-            .check::<Recommendation>();
+        of(
+            recommendation(api.version),
+            object(json!({ "qts_standards_met_date": "2026-10-01" })),
+        )
+        .check::<Recommendation>();
     });
 }
 
@@ -352,22 +508,44 @@ fn an_institution_that_is_not_in_the_list_is_named_and_refused_in_a_strict_reque
             let mut degree = with_institution(api, sent);
             degree["graduation_year"] = json!(2000 + number);
             let body = json!({ "data": degree.clone() });
-            let strict = api.request("POST", &degrees).header("Prefer", "handling=strict").json(body.clone()).send();
+            let strict = api
+                .request("POST", &degrees)
+                .header("Prefer", "handling=strict")
+                .json(body.clone())
+                .send();
             assert!(strict.problems(&["institution"])[0].contains("is not in the list"));
             let reply = api.send("POST", &degrees, body).is(201);
             let shown = &reply.data()[0];
-            assert_eq!((&shown["institution"], &shown["institution_uuid"]), (&Value::Null, &json!(other)));
+            assert_eq!(
+                (&shown["institution"], &shown["institution_uuid"]),
+                (&Value::Null, &json!(other))
+            );
             let warnings = reply.warnings();
-            assert!(warnings.len() == 1 && warnings[0].contains(&format!("\"institution {named} ")), "{warnings:?}");
-            assert_eq!(hint.is_some(), warnings[0].contains("did you mean"), "{warnings:?}");
-            assert!(hint.is_none_or(|hint| warnings[0].contains(hint)), "{warnings:?}");
+            assert!(
+                warnings.len() == 1 && warnings[0].contains(&format!("\"institution {named} ")),
+                "{warnings:?}"
+            );
+            assert_eq!(
+                hint.is_some(),
+                warnings[0].contains("did you mean"),
+                "{warnings:?}"
+            );
+            assert!(
+                hint.is_none_or(|hint| warnings[0].contains(hint)),
+                "{warnings:?}"
+            );
 
             let listed = with_institution(api, "0117");
             let list = api.version.inputs.trainee.name_of(F::degrees).unwrap();
-            let trainee =
-                api.example().with(F::last_name, format!("Nested {number}")).with(F::degrees, json!([listed, degree]));
-            let strict =
-                api.request("POST", "/trainees").header("Prefer", "handling=strict").json(trainee.clone()).send();
+            let trainee = api
+                .example()
+                .with(F::last_name, format!("Nested {number}"))
+                .with(F::degrees, json!([listed, degree]));
+            let strict = api
+                .request("POST", "/trainees")
+                .header("Prefer", "handling=strict")
+                .json(trainee.clone())
+                .send();
             strict.problems(&[&format!("{list} 2 institution")]);
             let reply = api.send("POST", "/trainees", trainee).is(201);
             assert!(
@@ -377,11 +555,29 @@ fn an_institution_that_is_not_in_the_list_is_named_and_refused_in_a_strict_reque
             );
         }
         // A listed code causes no warning.
-        let added = api.send("POST", &degrees, json!({ "data": with_institution(api, "0117") })).is(201);
-        assert_eq!((added.warnings(), &added.data()[0]["institution"]), (vec![], &json!("0117")));
-        let path = format!("{degrees}/{}", added.data()[0]["degree_id"].as_str().unwrap());
-        let update = || api.request("PATCH", &path).json(json!({ "data": { "institution": "117" } }));
-        update().header("Prefer", "handling=strict").send().problems(&["institution"]);
+        let added = api
+            .send(
+                "POST",
+                &degrees,
+                json!({ "data": with_institution(api, "0117") }),
+            )
+            .is(201);
+        assert_eq!(
+            (added.warnings(), &added.data()[0]["institution"]),
+            (vec![], &json!("0117"))
+        );
+        let path = format!(
+            "{degrees}/{}",
+            added.data()[0]["degree_id"].as_str().unwrap()
+        );
+        let update = || {
+            api.request("PATCH", &path)
+                .json(json!({ "data": { "institution": "117" } }))
+        };
+        update()
+            .header("Prefer", "handling=strict")
+            .send()
+            .problems(&["institution"]);
         assert_eq!(update().send().is(200).warnings().len(), 1);
     });
 }
@@ -397,15 +593,32 @@ fn more_values_than_there_are_warnings_are_counted_and_come_before_names() {
         };
         let body = |count: usize| {
             let degrees: Vec<Value> = (0..count).map(degree).collect();
-            api.example().with(F::last_name, format!("With {count}")).with(F::degrees, degrees)
+            api.example()
+                .with(F::last_name, format!("With {count}"))
+                .with(F::degrees, degrees)
         };
         let few = api.send("POST", "/trainees", body(8)).is(201);
         assert_eq!(few.warnings().len(), 10);
-        assert_eq!(few.warnings().iter().filter(|text| text.contains(" institution ")).count(), 8);
+        assert_eq!(
+            few.warnings()
+                .iter()
+                .filter(|text| text.contains(" institution "))
+                .count(),
+            8
+        );
         let many = api.send("POST", "/trainees", body(30)).is(201);
         assert_eq!(many.warnings().len(), 10);
-        assert_eq!(many.warnings().iter().filter(|text| text.contains(" institution ")).count(), 9);
-        assert_eq!(many.warnings()[9], "299 - \"21 more warnings about values are left out\"");
+        assert_eq!(
+            many.warnings()
+                .iter()
+                .filter(|text| text.contains(" institution "))
+                .count(),
+            9
+        );
+        assert_eq!(
+            many.warnings()[9],
+            "299 - \"21 more warnings about values are left out\""
+        );
     });
 }
 
@@ -414,15 +627,28 @@ fn of_two_values_that_contradict_each_other_the_one_that_is_ignored_is_named() {
     every_version(|api| {
         let named = |body: Body, field: F, by: F| {
             for prefer in ["validate-only", "validate-only, handling=strict"] {
-                let reply = api.request("POST", "/trainees").header("Prefer", prefer).json(body.clone()).send().is(201);
-                let [field, by] = [field, by].map(|field| api.version.inputs.trainee.name_of(field).unwrap());
-                assert_eq!(reply.warnings(), [format!("299 - \"{field} is ignored: {by} decides\"")]);
+                let reply = api
+                    .request("POST", "/trainees")
+                    .header("Prefer", prefer)
+                    .json(body.clone())
+                    .send()
+                    .is(201);
+                let [field, by] =
+                    [field, by].map(|field| api.version.inputs.trainee.name_of(field).unwrap());
+                assert_eq!(
+                    reply.warnings(),
+                    [format!("299 - \"{field} is ignored: {by} decides\"")]
+                );
             }
         };
         let example = || api.example();
-        let pair = example().with(F::ethnicity, "120").with(F::ethnic_group, "asian_ethnic_group");
+        let pair = example()
+            .with(F::ethnicity, "120")
+            .with(F::ethnic_group, "asian_ethnic_group");
         named(pair, F::ethnic_group, F::ethnicity);
-        let partners = example().with(F::training_partner_urn, "900020").with(F::training_partner_ukprn, "10090001");
+        let partners = example()
+            .with(F::training_partner_urn, "900020")
+            .with(F::training_partner_ukprn, "10090001");
         named(partners, F::training_partner_ukprn, F::training_partner_urn);
         let veteran = [
             (F::training_route, "12"),
@@ -431,14 +657,22 @@ fn of_two_values_that_contradict_each_other_the_one_that_is_ignored_is_named() {
             (F::funding_method, "C"),
             (F::training_initiative, "026"),
         ];
-        let veteran = veteran.into_iter().fold(example(), |body, (field, value)| body.with(field, value));
+        let veteran = veteran
+            .into_iter()
+            .fold(example(), |body, (field, value)| body.with(field, value));
         named(veteran, F::training_initiative, F::funding_method);
         let degrees = format!("{}/degrees", api.create(example()).path());
         let mut degree = with_institution(api, "0117");
-        for (field, value) in [("country", "FR"), ("non_uk_degree", "083"), ("other_grade", "Very good")] {
+        for (field, value) in [
+            ("country", "FR"),
+            ("non_uk_degree", "083"),
+            ("other_grade", "Very good"),
+        ] {
             degree[field] = json!(value);
         }
-        let reply = api.send("POST", &degrees, json!({ "data": degree })).is(201);
+        let reply = api
+            .send("POST", &degrees, json!({ "data": degree }))
+            .is(201);
         let mut warnings = reply.warnings();
         warnings.sort_unstable();
         assert_eq!(

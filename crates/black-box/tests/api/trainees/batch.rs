@@ -1,4 +1,5 @@
-//! Many trainees at once: each item as if it were sent alone, whatever becomes of the others (contract, section 11.3).
+//! Many trainees at once: each item as if it were sent alone, whatever becomes of the others
+//! (contract, section 11.3).
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -30,7 +31,9 @@ fn item(key: &str, body: Body) -> Value {
 
 /// A batch of so many persons.
 fn batch(api: &Api<'_>, count: usize) -> Vec<Value> {
-    (0..count).map(|number| item(&format!("key-{number}"), person(api, number))).collect()
+    (0..count)
+        .map(|number| item(&format!("key-{number}"), person(api, number)))
+        .collect()
 }
 
 fn send(api: &Api<'_>, items: &[Value]) -> Response {
@@ -45,13 +48,20 @@ fn results(reply: &Response) -> &Vec<Value> {
 
 #[track_caller]
 fn statuses(reply: &Response) -> Vec<u64> {
-    results(reply).iter().map(|result| result["status"].as_u64().unwrap()).collect()
+    results(reply)
+        .iter()
+        .map(|result| result["status"].as_u64().unwrap())
+        .collect()
 }
 
 /// How many trainees the provider has.
 fn count(api: &Api<'_>) -> u64 {
     let list = api.get("/trainees?per_page=1");
-    if list.status == 404 { 0 } else { list.is(200).body["meta"]["total_count"].as_u64().unwrap() }
+    if list.status == 404 {
+        0
+    } else {
+        list.is(200).body["meta"]["total_count"].as_u64().unwrap()
+    }
 }
 
 /// The same without what the service makes anew for each record.
@@ -77,18 +87,26 @@ fn comparable(mut value: Value) -> Value {
 /// What a request of its own is answered, in the form of a result.
 fn alone(api: &Api<'_>, item: &Value, headers: &[(&str, &str)]) -> Value {
     let key = item["idempotency_key"].as_str().unwrap();
-    let request = api.request("POST", "/trainees").header("Idempotency-Key", key);
-    let request = headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+    let request = api
+        .request("POST", "/trainees")
+        .header("Idempotency-Key", key);
+    let request = headers.iter().fold(request, |request, (name, value)| {
+        request.header(name, value)
+    });
     let body = match item.get("data") {
         Some(data) => json!({ "data": data }),
         None => json!({}),
     };
     let reply = request.json(body).send();
-    let mut result =
-        Map::from_iter([("idempotency_key".to_owned(), json!(key)), ("status".to_owned(), json!(reply.status))]);
+    let mut result = Map::from_iter([
+        ("idempotency_key".to_owned(), json!(key)),
+        ("status".to_owned(), json!(reply.status)),
+    ]);
     let warnings = reply.warnings();
     if !warnings.is_empty() {
-        let texts = warnings.iter().map(|warning| warning.strip_prefix("299 - ").unwrap().trim_matches('"'));
+        let texts = warnings
+            .iter()
+            .map(|warning| warning.strip_prefix("299 - ").unwrap().trim_matches('"'));
         result.insert("warnings".to_owned(), texts.collect());
     }
     if reply.header("idempotent-replayed").is_some() {
@@ -98,23 +116,37 @@ fn alone(api: &Api<'_>, item: &Value, headers: &[(&str, &str)]) -> Value {
     Value::Object(result)
 }
 
-/// Makes seven of the items wrong, each in a way of its own, and gives their positions and statuses.
+/// Makes seven of the items wrong, each in a way of its own, and gives their positions and
+/// statuses.
 fn make_wrong(api: &Api<'_>, items: &mut [Value]) -> [(usize, u64); 7] {
     items[0] = item("without-email", person(api, 0).without(F::email));
     items[23] = item("unknown-code", person(api, 23).with(F::study_mode, "1"));
     items[24] = item("present", api.example());
     items[77] = json!({ "idempotency_key": "nothing" });
-    items[111] = item("no-date", person(api, 111).with(F::itt_start_date, "30 February"));
+    items[111] = item(
+        "no-date",
+        person(api, 111).with(F::itt_start_date, "30 February"),
+    );
     items[150] = item("used", person(api, 150));
     let degrees = json!([{ "subject": "none" }]);
     items[199] = item("wrong-degree", person(api, 199).with(F::degrees, degrees));
-    [(0, 422), (23, 422), (24, 409), (77, 422), (111, 422), (150, 422), (199, 422)]
+    [
+        (0, 422),
+        (23, 422),
+        (24, 409),
+        (77, 422),
+        (111, 422),
+        (150, 422),
+        (199, 422),
+    ]
 }
 
 /// A trainee who is registered already, and a key that was used.
 fn prepare(api: &Api<'_>) {
     api.create(api.example());
-    let used = api.request("POST", "/trainees").header("Idempotency-Key", "used");
+    let used = api
+        .request("POST", "/trainees")
+        .header("Idempotency-Key", "used");
     used.json(person(api, 1_000)).send().is(201);
 }
 
@@ -130,7 +162,9 @@ fn two_hundred_items_of_which_seven_are_wrong_are_each_answered_as_if_sent_alone
         let wrong = make_wrong(api, &mut items);
         let reply = send(api, &items);
         let mut expected = vec![201; 200];
-        wrong.into_iter().for_each(|(position, status)| expected[position] = status);
+        wrong
+            .into_iter()
+            .for_each(|(position, status)| expected[position] = status);
         assert_eq!(statuses(&reply), expected);
         for (item, result) in items.iter().zip(results(&reply)) {
             let alone = alone(&single, item, &[]);
@@ -141,7 +175,12 @@ fn two_hundred_items_of_which_seven_are_wrong_are_each_answered_as_if_sent_alone
         // What was registered is what a GET shows, and has what the batch says of it.
         for position in [1, 42, 198] {
             let created = &results(&reply)[position]["data"];
-            let shown = api.get(&format!("/trainees/{}", created["trainee_id"].as_str().unwrap())).is(200);
+            let shown = api
+                .get(&format!(
+                    "/trainees/{}",
+                    created["trainee_id"].as_str().unwrap()
+                ))
+                .is(200);
             assert_eq!(shown.data(), created);
         }
     });
@@ -173,9 +212,15 @@ fn part_of_a_batch_that_was_carried_out_is_not_carried_out_again() {
         // As after a server was killed in the middle.
         assert_eq!(statuses(&send(api, &items[3..9])), [201; 6]);
         let reply = send(api, &items);
-        let replayed: Vec<bool> = results(&reply).iter().map(|result| result.get("replayed").is_some()).collect();
+        let replayed: Vec<bool> = results(&reply)
+            .iter()
+            .map(|result| result.get("replayed").is_some())
+            .collect();
         let expected: Vec<bool> = (0..20).map(|position| (3..9).contains(&position)).collect();
-        assert_eq!((statuses(&reply), replayed, count(api)), (vec![201; 20], expected, 20));
+        assert_eq!(
+            (statuses(&reply), replayed, count(api)),
+            (vec![201; 20], expected, 20)
+        );
     });
 }
 
@@ -186,23 +231,42 @@ fn item_is_the_request_with_its_key_and_the_same_text() {
         let text = &data(person(api, 1)).to_string();
         let record = format!("{{\"data\":{text}}}");
         let alone = |key: &str| {
-            let request = api.request("POST", "/trainees").header("Idempotency-Key", key);
-            request.header("Content-Type", "application/json").bytes(record.clone()).send().is(201)
+            let request = api
+                .request("POST", "/trainees")
+                .header("Idempotency-Key", key);
+            request
+                .header("Content-Type", "application/json")
+                .bytes(record.clone())
+                .send()
+                .is(201)
         };
         let in_batch = |key: &str, text: &str| {
             let body = format!("[ {{\"data\": {text} , \"idempotency_key\" : \"{key}\"}}\n]");
-            api.request("POST", PATH).header("Content-Type", "application/json").bytes(body).send().is(200)
+            api.request("POST", PATH)
+                .header("Content-Type", "application/json")
+                .bytes(body)
+                .send()
+                .is(200)
         };
         let first = alone("alone-first");
         let result = in_batch("alone-first", text);
-        assert_eq!((&result.data()[0]["replayed"], &result.data()[0]["data"]), (&json!(true), first.data()));
+        assert_eq!(
+            (&result.data()[0]["replayed"], &result.data()[0]["data"]),
+            (&json!(true), first.data())
+        );
         let changed = text.replacen('{', "{ ", 1);
         assert_eq!(in_batch("alone-first", &changed).data()[0]["status"], 422);
         let other = in_batch("batch-first", &text.replace("Number 1", "Number 2"));
         assert_eq!(other.data()[0]["status"], 201);
-        let request = api.request("POST", "/trainees").header("Idempotency-Key", "batch-first");
+        let request = api
+            .request("POST", "/trainees")
+            .header("Idempotency-Key", "batch-first");
         let record = record.replace("Number 1", "Number 2");
-        let replayed = request.header("Content-Type", "application/json").bytes(record).send().is(201);
+        let replayed = request
+            .header("Content-Type", "application/json")
+            .bytes(record)
+            .send()
+            .is(201);
         assert_eq!(replayed.header("idempotent-replayed"), Some("true"));
         assert_eq!((replayed.data(), count(api)), (&other.data()[0]["data"], 2));
     });
@@ -213,16 +277,30 @@ fn problems_of_an_item_are_shortened_so_that_every_batch_has_a_reply() {
     let register = Register::start();
     let api = register.api(newest());
     let mut body = data(person(&api, 0));
-    let [placements, degrees] = [vec![json!({ "urn": "x" }); 100], vec![json!({ "subject": "x", "grade": "x" }); 100]];
+    let [placements, degrees] = [
+        vec![json!({ "urn": "x" }); 100],
+        vec![json!({ "subject": "x", "grade": "x" }); 100],
+    ];
     body["placements_attributes"] = json!(placements);
     body["degrees_attributes"] = json!(degrees);
-    let items: Vec<Value> =
-        (0..200).map(|key| json!({ "idempotency_key": format!("key-{key}"), "data": body })).collect();
+    let items: Vec<Value> = (0..200)
+        .map(|key| json!({ "idempotency_key": format!("key-{key}"), "data": body }))
+        .collect();
     let reply = send(&api, &items);
-    assert!(statuses(&reply).iter().all(|status| *status == 422), "{:?}", statuses(&reply));
+    assert!(
+        statuses(&reply).iter().all(|status| *status == 422),
+        "{:?}",
+        statuses(&reply)
+    );
     for result in results(&reply) {
         assert_eq!(result["errors"].as_array().unwrap().len(), 100);
-        assert!(result["warnings"][0].as_str().unwrap().ends_with("more problems are not shown"), "{result:#}");
+        assert!(
+            result["warnings"][0]
+                .as_str()
+                .unwrap()
+                .ends_with("more problems are not shown"),
+            "{result:#}"
+        );
     }
 }
 
@@ -236,10 +314,19 @@ fn lines_are_answered_as_the_elements_of_an_array() {
         let lines: Vec<String> = items.iter().map(Value::to_string).collect();
         let in_lines = |content_type: &str, api: &Api<'_>| {
             let body = format!("\n{}\r\n\n", lines.join("\n"));
-            api.request("POST", PATH).header("Content-Type", content_type).bytes(body).send()
+            api.request("POST", PATH)
+                .header("Content-Type", content_type)
+                .bytes(body)
+                .send()
         };
-        let (array, by_line) = (send(api, &items), in_lines("application/x-ndjson", &another.api(api.version)));
-        assert_eq!(comparable(by_line.is(200).body), comparable(array.is(200).body));
+        let (array, by_line) = (
+            send(api, &items),
+            in_lines("application/x-ndjson", &another.api(api.version)),
+        );
+        assert_eq!(
+            comparable(by_line.is(200).body),
+            comparable(array.is(200).body)
+        );
         for content_type in ["application/ndjson", "application/jsonl; charset=utf-8"] {
             assert!(
                 results(&in_lines(content_type, api))
@@ -248,8 +335,13 @@ fn lines_are_answered_as_the_elements_of_an_array() {
             );
         }
         // Elsewhere lines are no content type, and here others are none.
-        let elsewhere = api.request("POST", "/trainees").header("Content-Type", "application/x-ndjson");
-        elsewhere.bytes(lines[0].clone()).send().error(415, "UnsupportedMediaType");
+        let elsewhere = api
+            .request("POST", "/trainees")
+            .header("Content-Type", "application/x-ndjson");
+        elsewhere
+            .bytes(lines[0].clone())
+            .send()
+            .error(415, "UnsupportedMediaType");
         in_lines("text/plain", api).error(415, "UnsupportedMediaType");
         in_lines("application/json", api).error(400, "BadRequest");
     });
@@ -259,7 +351,11 @@ fn lines_are_answered_as_the_elements_of_an_array() {
 fn malformed_body_is_refused_before_any_item() {
     every_version(|api| {
         let good = item("a", person(api, 1)).to_string();
-        let deep = format!(r#"{{"idempotency_key":"b","data":{}1{}}}"#, "[".repeat(32), "]".repeat(32));
+        let deep = format!(
+            r#"{{"idempotency_key":"b","data":{}1{}}}"#,
+            "[".repeat(32),
+            "]".repeat(32)
+        );
         let ndjson = "application/x-ndjson";
         let cases = [
             ("application/json", format!("[{good},")),
@@ -272,16 +368,35 @@ fn malformed_body_is_refused_before_any_item() {
             (ndjson, format!("[{good}\n]")),
         ];
         for (content_type, body) in cases {
-            let request = api.request("POST", PATH).header("Content-Type", content_type);
+            let request = api
+                .request("POST", PATH)
+                .header("Content-Type", content_type);
             let reply = request.bytes(body.clone()).send();
             let message = reply.error(400, "BadRequest");
-            assert!(message.starts_with("the body is not valid JSON: "), "{message}");
+            assert!(
+                message.starts_with("the body is not valid JSON: "),
+                "{message}"
+            );
         }
         let items = |count: usize| vec![json!({}); count];
-        assert!(send(api, &items(201)).error(422, "UnprocessableEntity").contains("200"));
-        assert!(send(api, &[]).error(422, "UnprocessableEntity").contains("no items"));
-        assert!(api.send("POST", PATH, json!({})).error(422, "UnprocessableEntity").contains("array"));
-        let large = api.request("POST", PATH).json(vec![json!("x".repeat(1_048_576))]);
+        assert!(
+            send(api, &items(201))
+                .error(422, "UnprocessableEntity")
+                .contains("200")
+        );
+        assert!(
+            send(api, &[])
+                .error(422, "UnprocessableEntity")
+                .contains("no items")
+        );
+        assert!(
+            api.send("POST", PATH, json!({}))
+                .error(422, "UnprocessableEntity")
+                .contains("array")
+        );
+        let large = api
+            .request("POST", PATH)
+            .json(vec![json!("x".repeat(1_048_576))]);
         large.send().error(413, "PayloadTooLarge");
         assert_eq!(count(api), 0);
         assert_eq!(statuses(&send(api, &items(200))), [422; 200]);
@@ -304,11 +419,25 @@ fn item_needs_a_key_of_its_own() {
             json!([]),
         ];
         let reply = send(api, &items);
-        assert_eq!(statuses(&reply), [422, 422, 422, 422, 422, 422, 201, 422, 422]);
-        let codes = ["blank", "blank", "malformed_key", "malformed_key", "malformed_key", "blank"];
+        assert_eq!(
+            statuses(&reply),
+            [422, 422, 422, 422, 422, 422, 201, 422, 422]
+        );
+        let codes = [
+            "blank",
+            "blank",
+            "malformed_key",
+            "malformed_key",
+            "malformed_key",
+            "blank",
+        ];
         for (result, code) in results(&reply).iter().zip(codes) {
             let error = &result["errors"][0];
-            assert_eq!((&error["field"], &error["code"]), (&json!("idempotency_key"), &json!(code)), "{result:#}");
+            assert_eq!(
+                (&error["field"], &error["code"]),
+                (&json!("idempotency_key"), &json!(code)),
+                "{result:#}"
+            );
             assert!(result["idempotency_key"].is_null());
         }
         let repeated = &results(&reply)[7];
@@ -316,14 +445,30 @@ fn item_needs_a_key_of_its_own() {
             (&repeated["errors"][0]["code"], &repeated["idempotency_key"]),
             (&json!("repeats_item"), &json!("twice"))
         );
-        assert_eq!(repeated["errors"][0]["message"], "idempotency_key repeats item 7");
-        let fields: Vec<_> = results(&reply)[8]["errors"].as_array().unwrap().iter().map(|one| &one["field"]).collect();
+        assert_eq!(
+            repeated["errors"][0]["message"],
+            "idempotency_key repeats item 7"
+        );
+        let fields: Vec<_> = results(&reply)[8]["errors"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| &one["field"])
+            .collect();
         assert_eq!(fields, ["idempotency_key", "data"]);
         // One of the batch as a whole is none.
         items.truncate(1);
-        let reply = api.request("POST", PATH).header("Idempotency-Key", "of the batch").json(items).send();
+        let reply = api
+            .request("POST", PATH)
+            .header("Idempotency-Key", "of the batch")
+            .json(items)
+            .send();
         assert_eq!(statuses(&reply), [422]);
-        assert!(reply.warnings()[0].contains("Idempotency-Key is ignored"), "{:?}", reply.warnings());
+        assert!(
+            reply.warnings()[0].contains("Idempotency-Key is ignored"),
+            "{:?}",
+            reply.warnings()
+        );
         assert_eq!(count(api), 1);
     });
 }
@@ -344,10 +489,18 @@ fn headers_hold_for_each_item() {
             ("Enhanced-Errors", "true", [201, 422, 201]),
         ];
         for (name, value, expected) in headers {
-            let reply = api.request("POST", PATH).header(name, value).json(items.to_vec()).send();
+            let reply = api
+                .request("POST", PATH)
+                .header(name, value)
+                .json(items.to_vec())
+                .send();
             assert_eq!(statuses(&reply), expected, "{name}: {value}");
             for (item, result) in items.iter().zip(results(&reply)) {
-                assert_eq!(comparable(result.clone()), comparable(alone(&single, item, &[(name, value)])), "{name}");
+                assert_eq!(
+                    comparable(result.clone()),
+                    comparable(alone(&single, item, &[(name, value)])),
+                    "{name}"
+                );
             }
             let is_dry_run = value == "validate-only";
             assert_eq!(reply.header("preference-applied").is_some(), is_dry_run);
@@ -355,19 +508,34 @@ fn headers_hold_for_each_item() {
         }
         let mut unknown = item("d", person(api, 4));
         unknown["dta"] = json!(1);
-        let strict = api.request("POST", PATH).header("Prefer", "handling=strict").json(vec![unknown.clone()]).send();
+        let strict = api
+            .request("POST", PATH)
+            .header("Prefer", "handling=strict")
+            .json(vec![unknown.clone()])
+            .send();
         assert_eq!(results(&strict)[0]["errors"][0]["code"], "unknown_name");
         let reply = send(api, &[unknown]);
-        assert_eq!(results(&reply)[0]["warnings"], json!(["unknown field dta (did you mean data?)"]));
-        let strict = api.request("POST", &format!("{PATH}?x=1")).header("Prefer", "handling=strict");
+        assert_eq!(
+            results(&reply)[0]["warnings"],
+            json!(["unknown field dta (did you mean data?)"])
+        );
+        let strict = api
+            .request("POST", &format!("{PATH}?x=1"))
+            .header("Prefer", "handling=strict");
         strict.json(items.to_vec()).send().is(422);
     });
 }
 
 fn limited(requests: u32) -> Register {
     // So long that nothing comes back while a test runs.
-    let limit = RateLimit { requests: NonZeroU32::new(requests).unwrap(), window: Duration::from_secs(86_400) };
-    Register::with(Setup { admission: Admission::within(Some(limit)), ..Setup::default() })
+    let limit = RateLimit {
+        requests: NonZeroU32::new(requests).unwrap(),
+        window: Duration::from_secs(86_400),
+    };
+    Register::with(Setup {
+        admission: Admission::within(Some(limit)),
+        ..Setup::default()
+    })
 }
 
 #[test]
@@ -375,19 +543,38 @@ fn batch_counts_as_one_request_for_every_ten_items() {
     for version in SERVED {
         let register = limited(6);
         let api = register.api(version);
-        let left = |reply: &Response| reply.header("ratelimit").unwrap().split(';').nth(1).unwrap().to_owned();
+        let left = |reply: &Response| {
+            reply
+                .header("ratelimit")
+                .unwrap()
+                .split(';')
+                .nth(1)
+                .unwrap()
+                .to_owned()
+        };
         let reply = send(&api, &batch(&api, 11));
-        assert_eq!((statuses(&reply), left(&reply)), (vec![201; 11], "r=4".to_owned()));
+        assert_eq!(
+            (statuses(&reply), left(&reply)),
+            (vec![201; 11], "r=4".to_owned())
+        );
         // What does not fit is refused whole, and counts as one.
         let refused = send(&api, &batch(&api, 41));
-        assert!(refused.error(429, "TooManyRequests").contains("with this token"));
+        assert!(
+            refused
+                .error(429, "TooManyRequests")
+                .contains("with this token")
+        );
         assert_eq!(left(&refused), "r=3");
-        // Two have to come back, one for each that is missing, and those that the next attempt counts anew.
+        // Two have to come back, one for each that is missing, and those that the next attempt
+        // counts anew.
         let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
         assert!((28_000..=28_800).contains(&wait), "{wait}");
         let beyond = send(&api, &batch(&api, 61));
         let message = beyond.error(429, "TooManyRequests");
-        assert!(message.contains("counts as 7 requests") && message.contains("fewer items"), "{message}");
+        assert!(
+            message.contains("counts as 7 requests") && message.contains("fewer items"),
+            "{message}"
+        );
         assert!(beyond.header("retry-after").is_some());
         assert_eq!(
             (left(&beyond), beyond.header("ratelimit-policy")),
@@ -395,7 +582,10 @@ fn batch_counts_as_one_request_for_every_ten_items() {
         );
         // Neither has done anything: of these, eleven are replayed.
         let reply = send(&api, &batch(&api, 20));
-        let replayed = results(&reply).iter().filter(|result| result.get("replayed").is_some()).count();
+        let replayed = results(&reply)
+            .iter()
+            .filter(|result| result.get("replayed").is_some())
+            .count();
         assert_eq!((replayed, left(&reply)), (11, "r=0".to_owned()));
     }
 }
@@ -405,18 +595,33 @@ fn other_methods_of_the_path_mean_the_trainee_of_that_identifier() {
     every_version(|api| {
         for method in ["GET", "PUT", "PATCH"] {
             let request = api.request(method, PATH);
-            let request = if method == "GET" { request } else { request.json(api.example()) };
+            let request = if method == "GET" {
+                request
+            } else {
+                request.json(api.example())
+            };
             assert_eq!(request.send().error(404, "NotFound"), "trainee not found");
         }
-        assert_eq!(api.get(&format!("{PATH}/placements")).error(404, "NotFound"), "trainee not found");
+        assert_eq!(
+            api.get(&format!("{PATH}/placements"))
+                .error(404, "NotFound"),
+            "trainee not found"
+        );
         let refused = api.request("DELETE", PATH).send();
         refused.error(405, "MethodNotAllowed");
         let allowed = "GET, HEAD, POST, PUT, PATCH, OPTIONS";
         assert_eq!(refused.header("allow"), Some(allowed));
-        let options = api.request("OPTIONS", PATH).without("Authorization").send().is(204);
+        let options = api
+            .request("OPTIONS", PATH)
+            .without("Authorization")
+            .send()
+            .is(204);
         assert_eq!(options.header("allow"), Some(allowed));
         let options = api.request("OPTIONS", "/trainees/none").send().is(204);
-        assert_eq!(options.header("allow"), Some("GET, HEAD, PUT, PATCH, OPTIONS"));
+        assert_eq!(
+            options.header("allow"),
+            Some("GET, HEAD, PUT, PATCH, OPTIONS")
+        );
     });
 }
 
@@ -435,7 +640,9 @@ fn keys_and_persons_of_another_provider_do_not_matter() {
 #[test]
 fn token_that_has_ended_is_refused_before_anything_is_said_of_the_batch() {
     every_version(|api| {
-        let token = api.register.issue_token("10012345", Environment::Sandbox, "2026-10-06".parse().ok());
+        let token =
+            api.register
+                .issue_token("10012345", Environment::Sandbox, "2026-10-06".parse().ok());
         let ended = api.register.api_with_token(api.version, token);
         assert_eq!(statuses(&send(&ended, &batch(api, 1))), [201]);
         api.register.clock.set("2026-10-06T09:00:00Z");
@@ -448,24 +655,39 @@ fn token_that_has_ended_is_refused_before_anything_is_said_of_the_batch() {
 #[test]
 fn batch_leaves_room_in_the_queue_of_the_store() {
     every_version(|api| {
-        let all_at_once = Register::with(Setup { queue: 8, ..Setup::default() });
-        assert_eq!(statuses(&send(&all_at_once.api(api.version), &batch(api, 100))), [201; 100]);
+        let all_at_once = Register::with(Setup {
+            queue: 8,
+            ..Setup::default()
+        });
+        assert_eq!(
+            statuses(&send(&all_at_once.api(api.version), &batch(api, 100))),
+            [201; 100]
+        );
         // What finds no room is not done, and is done when it is sent again.
-        let register = Register::with(Setup { queue: 1, ..Setup::default() });
+        let register = Register::with(Setup {
+            queue: 1,
+            ..Setup::default()
+        });
         let (api, mut items) = (register.api(api.version), batch(api, 40));
-        // It also records that the token is used today. Otherwise that could hold the only place while all items come.
+        // It also records that the token is used today. Otherwise that could hold the only place
+        // while all items come.
         api.create(api.example());
         while !items.is_empty() {
             let before = count(&api);
             let reply = send(&api, &items);
-            let busy = results(&reply).iter().filter(|result| result["status"] != 201);
+            let busy = results(&reply)
+                .iter()
+                .filter(|result| result["status"] != 201);
             for result in busy {
                 assert_eq!(
                     (&result["status"], &result["errors"][0]["error"]),
                     (&json!(503), &json!("ServiceUnavailable"))
                 );
             }
-            let accepted = statuses(&reply).iter().filter(|status| **status == 201).count() as u64;
+            let accepted = statuses(&reply)
+                .iter()
+                .filter(|status| **status == 201)
+                .count() as u64;
             assert!(accepted > 0, "nothing was accepted: {:#}", reply.body);
             assert_eq!(count(&api), before + accepted);
             let mut results = results(&reply).iter();

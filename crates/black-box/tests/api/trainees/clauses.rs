@@ -1,5 +1,5 @@
-//! Every clause of every rule, once in each version: a table of single changes to a body that is accepted, each with the
-//! field that is named, or with none where the version accepts it.
+//! Every clause of every rule, once in each version: a table of single changes to a body that is
+//! accepted, each with the field that is named, or with none where the version accepts it.
 //!
 //! The requests are only tried out, so one case does not meet the records of another.
 
@@ -67,25 +67,46 @@ fn check(api: &Api<'_>, case: &Case) {
     // A field that this version does not have is no part of its rules.
     let changes = changes.iter().filter(|(field, _)| knows(*field));
     let body = changes.fold(api.example(), |body, (field, value)| {
-        if value.is_null() { body.without(*field) } else { body.with(*field, value.clone()) }
+        if value.is_null() {
+            body.without(*field)
+        } else {
+            body.with(*field, value.clone())
+        }
     });
     let named = tried(api, "/trainees", body);
-    let is_left_out = |field: F| case.1.iter().any(|(changed, value)| *changed == field && value.is_null());
+    let is_left_out = |field: F| {
+        case.1
+            .iter()
+            .any(|(changed, value)| *changed == field && value.is_null())
+    };
     let expected = case.named_in(api.version).filter(|field| knows(*field));
-    let expected = expected.filter(|field| !(is_left_out(*field) && has_default(api.version, *field)));
+    let expected =
+        expected.filter(|field| !(is_left_out(*field) && has_default(api.version, *field)));
     let expected = expected.map(|field| input::<domain::Trainee>(api.version, field).to_owned());
-    assert_eq!(named, expected.into_iter().collect(), "{}: {what}", api.version.label);
+    assert_eq!(
+        named,
+        expected.into_iter().collect(),
+        "{}: {what}",
+        api.version.label
+    );
 }
 
 /// The first words of the messages that a request gets, none when it is accepted.
 #[track_caller]
 fn tried(api: &Api<'_>, path: &str, body: Body) -> BTreeSet<String> {
-    let reply = api.request("POST", path).header("Prefer", "validate-only").json(body).send();
+    let reply = api
+        .request("POST", path)
+        .header("Prefer", "validate-only")
+        .json(body)
+        .send();
     if reply.status < 300 {
         return BTreeSet::new();
     }
     assert_eq!(reply.status, 422, "{:#}", reply.body);
     let errors = reply.errors();
     assert_eq!(errors.len(), 1, "{errors:?}");
-    errors.iter().map(|(_, message)| message.split(' ').next().unwrap().to_owned()).collect()
+    errors
+        .iter()
+        .map(|(_, message)| message.split(' ').next().unwrap().to_owned())
+        .collect()
 }

@@ -17,12 +17,24 @@ fn with_subjects(api: &Api<'_>, age_range: &str, subjects: &[&str]) -> Body {
 }
 
 fn subjects_in(body: Body, subjects: &[&str]) -> Body {
-    let fields = [F::course_subject_1, F::course_subject_2, F::course_subject_3];
-    fields.into_iter().zip(subjects).fold(body, |body, (field, subject)| body.with(field, *subject))
+    let fields = [
+        F::course_subject_1,
+        F::course_subject_2,
+        F::course_subject_3,
+    ];
+    fields
+        .into_iter()
+        .zip(subjects)
+        .fold(body, |body, (field, subject)| body.with(field, *subject))
 }
 
 fn subjects_of(shown: &Shown) -> [Value; 3] {
-    [F::course_subject_1, F::course_subject_2, F::course_subject_3].map(|field| shown.value(field).clone())
+    [
+        F::course_subject_1,
+        F::course_subject_2,
+        F::course_subject_3,
+    ]
+    .map(|field| shown.value(field).clone())
 }
 
 /// An early years course on a route.

@@ -1,10 +1,14 @@
 //! The heartbeat, registering a trainee, and reading the record back.
 
-use domain::{Degree, DegreeField as D, Placement, PlacementField as P, RecordField as _, TraineeField as F};
+use domain::{
+    Degree, DegreeField as D, Placement, PlacementField as P, RecordField as _, TraineeField as F,
+};
 use serde_json::{Value, json};
 
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
-use crate::api::support::{Body, REQUIRED, can_set, every_version, has_default, record, requires, takes_numbers_alone};
+use crate::api::support::{
+    Body, REQUIRED, can_set, every_version, has_default, record, requires, takes_numbers_alone,
+};
 
 #[test]
 fn the_heartbeat_says_ok_and_nothing_else() {
@@ -31,7 +35,10 @@ fn a_created_trainee_is_submitted_for_a_trn_at_the_time_of_the_request() {
             let records = created.value(nested).as_array().unwrap();
             assert!(!records.is_empty());
             for record in records {
-                assert_eq!((&record["created_at"], &record["updated_at"]), (&moment, &moment));
+                assert_eq!(
+                    (&record["created_at"], &record["updated_at"]),
+                    (&moment, &moment)
+                );
             }
         }
     });
@@ -42,13 +49,24 @@ fn required_text_of_invisible_characters_is_missing() {
     every_version(|api| {
         for field in REQUIRED {
             let name = api.version.inputs.trainee.name_of(field).unwrap();
-            for text in ["\u{200b}", "\u{3164}\u{115f}", "\u{2800} \u{2800}", "\u{202e}\u{fe0f}", "\u{600}"] {
+            for text in [
+                "\u{200b}",
+                "\u{3164}\u{115f}",
+                "\u{2800} \u{2800}",
+                "\u{202e}\u{fe0f}",
+                "\u{600}",
+            ] {
                 let messages = api.send("POST", "/trainees", api.example().with(field, text));
-                assert!(messages.problems(&[name])[0].contains("blank"), "{text:?}: {:#}", messages.body);
+                assert!(
+                    messages.problems(&[name])[0].contains("blank"),
+                    "{text:?}: {:#}",
+                    messages.body
+                );
             }
         }
         // A name that is visible keeps what is invisible in it.
-        api.create(api.example().with(F::last_name, "a\u{200d}b")).has(&[(F::last_name, json!("a\u{200d}b"))]);
+        api.create(api.example().with(F::last_name, "a\u{200d}b"))
+            .has(&[(F::last_name, json!("a\u{200d}b"))]);
     });
 }
 
@@ -57,17 +75,31 @@ fn nested_records_are_created_with_the_trainee() {
     every_version(|api| {
         let placements = json!([
             record::<Placement>(api.version, &[(P::urn, "990001")]),
-            record::<Placement>(api.version, &[(P::name, "A school abroad"), (P::postcode, "SW1A 1AA")]),
+            record::<Placement>(
+                api.version,
+                &[(P::name, "A school abroad"), (P::postcode, "SW1A 1AA")]
+            ),
         ]);
-        let earlier = if takes_numbers_alone(api.version, D::graduation_year) { "2019" } else { "2019-07-01" };
+        let earlier = if takes_numbers_alone(api.version, D::graduation_year) {
+            "2019"
+        } else {
+            "2019-07-01"
+        };
         let degree = |year| {
             record::<Degree>(
                 api.version,
-                &[(D::uk_degree, "083"), (D::subject, "100485"), (D::grade, "02"), (D::graduation_year, year)],
+                &[
+                    (D::uk_degree, "083"),
+                    (D::subject, "100485"),
+                    (D::grade, "02"),
+                    (D::graduation_year, year),
+                ],
             )
         };
-        let body =
-            api.example().with(F::placements, placements).with(F::degrees, json!([degree("2021"), degree(earlier)]));
+        let body = api
+            .example()
+            .with(F::placements, placements)
+            .with(F::degrees, json!([degree("2021"), degree(earlier)]));
         let created = api.create(body);
 
         let placements = created.value(F::placements);
@@ -76,7 +108,10 @@ fn nested_records_are_created_with_the_trainee() {
         assert_eq!(placements[1]["address"], "SW1A 1AA");
         assert_eq!(placements[1]["urn"], Value::Null);
         let degrees = created.value(F::degrees);
-        assert_eq!(degrees[0]["graduation_year"], 2019, "degrees stand in the order of graduation");
+        assert_eq!(
+            degrees[0]["graduation_year"], 2019,
+            "degrees stand in the order of graduation"
+        );
         assert_eq!(degrees[1]["graduation_year"], 2021);
         assert_eq!(degrees[0]["institution"], Value::Null);
         assert!(degrees[0]["institution_uuid"].is_string());
@@ -91,11 +126,26 @@ fn identifiers_have_24_characters_and_are_never_the_same() {
         let mut identifiers = Vec::new();
         for shown in [&first, &second] {
             identifiers.push(shown.id().to_owned());
-            identifiers.push(shown.value(F::placements)[0]["placement_id"].as_str().unwrap().to_owned());
-            identifiers.push(shown.value(F::degrees)[0]["degree_id"].as_str().unwrap().to_owned());
+            identifiers.push(
+                shown.value(F::placements)[0]["placement_id"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned(),
+            );
+            identifiers.push(
+                shown.value(F::degrees)[0]["degree_id"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned(),
+            );
         }
         let base_58 = |c: char| c.is_ascii_alphanumeric() && !matches!(c, '0' | 'O' | 'I' | 'l');
-        assert!(identifiers.iter().all(|id| id.len() == 24 && id.chars().all(base_58)), "{identifiers:?}");
+        assert!(
+            identifiers
+                .iter()
+                .all(|id| id.len() == 24 && id.chars().all(base_58)),
+            "{identifiers:?}"
+        );
         identifiers.sort();
         identifiers.dedup();
         assert_eq!(identifiers.len(), 6);
@@ -130,15 +180,21 @@ fn text_is_tidied_where_the_contract_says_so_and_kept_elsewhere() {
 #[test]
 fn a_date_and_time_is_cut_to_its_date() {
     every_version(|api| {
-        let body = api.example().with(F::date_of_birth, "1999-04-12T23:59:59.999Z");
-        api.create(body).has(&[(F::date_of_birth, json!("1999-04-12"))]);
+        let body = api
+            .example()
+            .with(F::date_of_birth, "1999-04-12T23:59:59.999Z");
+        api.create(body)
+            .has(&[(F::date_of_birth, json!("1999-04-12"))]);
     });
 }
 
 #[test]
 fn organisations_are_linked_or_not_applicable() {
     every_version(|api| {
-        let linked = api.example().with(F::training_partner_ukprn, "10090001").with(F::employing_school_urn, "990001");
+        let linked = api
+            .example()
+            .with(F::training_partner_ukprn, "10090001")
+            .with(F::employing_school_urn, "990001");
         api.create(linked).has(&[
             (F::training_partner_urn, json!("990004")),
             (F::training_partner_ukprn, json!("10090001")),
@@ -163,12 +219,17 @@ fn organisations_are_linked_or_not_applicable() {
 #[test]
 fn a_body_without_any_field_of_a_trainee_lacks_everything_that_is_required() {
     every_version(|api| {
-        let required = F::ALL.iter().filter(|field| REQUIRED.contains(field) || requires(api.version, **field));
+        let required = F::ALL
+            .iter()
+            .filter(|field| REQUIRED.contains(field) || requires(api.version, **field));
         let required = required.filter(|field| !has_default(api.version, **field));
-        let names: Vec<_> = required.map(|field| api.version.inputs.trainee.name_of(*field).unwrap()).collect();
-        for body in
-            [Body::new(api.version).with_key("colour", "red"), Body::new(api.version).with_key("trn", "1234567")]
-        {
+        let names: Vec<_> = required
+            .map(|field| api.version.inputs.trainee.name_of(*field).unwrap())
+            .collect();
+        for body in [
+            Body::new(api.version).with_key("colour", "red"),
+            Body::new(api.version).with_key("trn", "1234567"),
+        ] {
             api.send("POST", "/trainees", body).problems(&names);
         }
     });
@@ -177,9 +238,15 @@ fn a_body_without_any_field_of_a_trainee_lacks_everything_that_is_required() {
 #[test]
 fn providers_do_not_see_each_others_trainees() {
     every_version(|api| {
-        let theirs = api.register.other_provider(api.version).create(api.example());
+        let theirs = api
+            .register
+            .other_provider(api.version)
+            .create(api.example());
         theirs.has(&[(F::ukprn, json!(OTHER_UKPRN))]);
-        assert_eq!(api.get(&theirs.path()).error(404, "NotFound"), "trainee not found");
+        assert_eq!(
+            api.get(&theirs.path()).error(404, "NotFound"),
+            "trainee not found"
+        );
         let ours = api.create(api.example());
         assert_ne!(ours.id(), theirs.id());
     });

@@ -8,7 +8,8 @@ use versions::SERVED;
 
 use crate::api::support::{Api, Body, Register, Shown, every_version};
 
-/// Checks that a body is refused because these records are there already, as the version shows them.
+/// Checks that a body is refused because these records are there already, as the version shows
+/// them.
 #[track_caller]
 fn is_duplicate(api: &Api<'_>, body: Body, of: &[&Shown]) {
     let reply = api.send("POST", "/trainees", body);
@@ -30,7 +31,10 @@ fn the_same_person_again_is_a_conflict_that_shows_the_existing_record() {
 #[test]
 fn a_name_is_the_same_in_any_case_and_with_any_punctuation() {
     every_version(|api| {
-        let body = api.example().with(F::first_names, "Zoë O'Neil Mary-Ann").with(F::last_name, "Example-Jones");
+        let body = api
+            .example()
+            .with(F::first_names, "Zoë O'Neil Mary-Ann")
+            .with(F::last_name, "Example-Jones");
         let created = api.create(body.clone());
         let elsewhere = body.with(F::email, "elsewhere@example.com");
         for first_names in [
@@ -40,10 +44,18 @@ fn a_name_is_the_same_in_any_case_and_with_any_punctuation() {
             "Zoe\u{308} O\u{2019}Neil  Mary.Ann",
             "(Zoë) O`Neil; Mary-Ann!",
         ] {
-            is_duplicate(api, elsewhere.clone().with(F::first_names, first_names), &[&created]);
+            is_duplicate(
+                api,
+                elsewhere.clone().with(F::first_names, first_names),
+                &[&created],
+            );
         }
         for last_name in ["EXAMPLE-JONES", "example-jones"] {
-            is_duplicate(api, elsewhere.clone().with(F::last_name, last_name), &[&created]);
+            is_duplicate(
+                api,
+                elsewhere.clone().with(F::last_name, last_name),
+                &[&created],
+            );
         }
     });
 }
@@ -72,7 +84,11 @@ fn modifier_letters_in_place_of_an_apostrophe_do_not_change_first_names() {
         let body = |first_names: &str| api.example().with(F::first_names, first_names);
         let created = api.create(body("Ka\u{2bb}iulani"));
         for first_names in ["Kaiulani", "ka\u{2bc}iulani", "Ka'iulani"] {
-            is_duplicate(api, body(first_names).with(F::email, "elsewhere@example.com"), &[&created]);
+            is_duplicate(
+                api,
+                body(first_names).with(F::email, "elsewhere@example.com"),
+                &[&created],
+            );
         }
     });
 }
@@ -81,8 +97,15 @@ fn modifier_letters_in_place_of_an_apostrophe_do_not_change_first_names() {
 fn an_address_is_the_same_in_any_case_whatever_the_first_names_are() {
     every_version(|api| {
         let created = api.create(api.example());
-        for email in ["trainee@example.com", "TRAINEE@Example.Com", "  trainee@example.com "] {
-            let body = api.example().with(F::first_names, "Somebody Else").with(F::email, email);
+        for email in [
+            "trainee@example.com",
+            "TRAINEE@Example.Com",
+            "  trainee@example.com ",
+        ] {
+            let body = api
+                .example()
+                .with(F::first_names, "Somebody Else")
+                .with(F::email, email);
             is_duplicate(api, body, &[&created]);
         }
     });
@@ -93,7 +116,10 @@ fn who_differs_in_first_names_and_address_is_somebody_else() {
     every_version(|api| {
         api.create(api.example());
         let address = "elsewhere@example.com";
-        for (number, first_names) in ["Trainees", "Train Ee", "Trainee Maria", "李", "王"].into_iter().enumerate() {
+        for (number, first_names) in ["Trainees", "Train Ee", "Trainee Maria", "李", "王"]
+            .into_iter()
+            .enumerate()
+        {
             let body = api.example().with(F::first_names, first_names);
             api.create(body.with(F::email, format!("{number}{address}")));
         }
@@ -109,7 +135,11 @@ fn who_differs_in_birth_route_last_name_or_academic_year_is_somebody_else() {
         for last_name in ["Exampl", "Exampl_", "%", "Ex%", "Exàmple"] {
             api.create(api.example().with(F::last_name, last_name));
         }
-        let in_year = |start: &str, end: &str| api.example().with(F::itt_start_date, start).with(F::itt_end_date, end);
+        let in_year = |start: &str, end: &str| {
+            api.example()
+                .with(F::itt_start_date, start)
+                .with(F::itt_end_date, end)
+        };
         api.create(in_year("2026-07-31", "2027-07-16"));
         api.create(in_year("2027-08-01", "2028-07-16"));
     });
@@ -120,7 +150,10 @@ fn an_academic_year_is_from_the_first_of_august_to_the_end_of_july() {
     every_version(|api| {
         let created = api.create(api.example());
         for start in ["2026-08-01", "2027-07-31"] {
-            let body = api.example().with(F::itt_start_date, start).with(F::itt_end_date, "2028-07-16");
+            let body = api
+                .example()
+                .with(F::itt_start_date, start)
+                .with(F::itt_end_date, "2028-07-16");
             is_duplicate(api, body, &[&created]);
         }
     });
@@ -131,7 +164,13 @@ fn the_start_that_was_sent_decides_the_academic_year() {
     every_version(|api| {
         let created = api.create(api.example());
         let planned_before = api.example().with(F::itt_start_date, "2026-07-01");
-        is_duplicate(api, planned_before.clone().with(F::trainee_start_date, "2026-09-14"), &[&created]);
+        is_duplicate(
+            api,
+            planned_before
+                .clone()
+                .with(F::trainee_start_date, "2026-09-14"),
+            &[&created],
+        );
         api.create(planned_before);
     });
 }
@@ -140,11 +179,21 @@ fn the_start_that_was_sent_decides_the_academic_year() {
 fn the_record_that_is_compared_is_the_one_after_its_changes() {
     every_version(|api| {
         let created = api.create(api.example());
-        api.update(created.id(), Body::new(api.version).with(F::last_name, "Married"));
-        is_duplicate(api, api.example().with(F::last_name, "MARRIED"), &[&created]);
+        api.update(
+            created.id(),
+            Body::new(api.version).with(F::last_name, "Married"),
+        );
+        is_duplicate(
+            api,
+            api.example().with(F::last_name, "MARRIED"),
+            &[&created],
+        );
         let second = api.create(api.example());
         // An update is never compared with other records.
-        api.update(second.id(), Body::new(api.version).with(F::last_name, "Married"));
+        api.update(
+            second.id(),
+            Body::new(api.version).with(F::last_name, "Married"),
+        );
     });
 }
 
@@ -152,10 +201,20 @@ fn the_record_that_is_compared_is_the_one_after_its_changes() {
 fn all_records_that_match_are_shown_oldest_first() {
     every_version(|api| {
         let by_name = api.create(api.example().with(F::email, "one@example.com"));
-        let body = api.example().with(F::first_names, "Somebody Else").with(F::email, "two@example.com");
+        let body = api
+            .example()
+            .with(F::first_names, "Somebody Else")
+            .with(F::email, "two@example.com");
         let by_address = api.create(body);
-        api.update(by_name.id(), Body::new(api.version).with(F::middle_names, "Changed last"));
-        is_duplicate(api, api.example().with(F::email, "two@example.com"), &[&by_name, &by_address]);
+        api.update(
+            by_name.id(),
+            Body::new(api.version).with(F::middle_names, "Changed last"),
+        );
+        is_duplicate(
+            api,
+            api.example().with(F::email, "two@example.com"),
+            &[&by_name, &by_address],
+        );
     });
 }
 
@@ -199,6 +258,7 @@ fn a_refused_duplicate_leaves_nothing_behind() {
         is_duplicate(api, body.clone(), &[&created]);
         // Had the refused one been stored, this one would match it by its address.
         let third = body.with(F::first_names, "Somebody Else");
-        api.shown(&api.send("POST", "/trainees", third).is(201)).has(&[(F::email, json!("second@example.com"))]);
+        api.shown(&api.send("POST", "/trainees", third).is(201))
+            .has(&[(F::email, json!("second@example.com"))]);
     });
 }

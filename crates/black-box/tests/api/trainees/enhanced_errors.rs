@@ -10,12 +10,18 @@ use crate::api::trainees::ten_mistakes::{body_and_places, paths};
 
 /// Runs a scenario in each version that answers by field.
 fn answering_by_field(scenario: impl FnMut(&Api<'_>)) {
-    every_version_that("problems by field", |version| version.wire.problems == ProblemForm::Errors, scenario);
+    every_version_that(
+        "problems by field",
+        |version| version.wire.problems == ProblemForm::Errors,
+        scenario,
+    );
 }
 
 /// A request from a client that asks for problems by field.
 fn enhanced<'a>(api: &Api<'a>, method: &str, path: &str, body: impl Into<Value>) -> Request<'a> {
-    api.request(method, path).header("Enhanced-Errors", "true").json(body)
+    api.request(method, path)
+        .header("Enhanced-Errors", "true")
+        .json(body)
 }
 
 /// The problems of a reply by field, which must be as many as its message says.
@@ -25,14 +31,22 @@ fn by_field(reply: &Response) -> &Map<String, Value> {
         match value {
             Value::Array(texts) => texts.len(),
             Value::Object(fields) => fields.values().map(count).sum(),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => panic!("{value} is no list"),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                panic!("{value} is no list")
+            }
         }
     }
     assert_eq!(reply.status, 422, "{:#}", reply.body);
-    assert_eq!(reply.body.as_object().unwrap().keys().collect::<Vec<_>>(), ["message", "errors"]);
+    assert_eq!(
+        reply.body.as_object().unwrap().keys().collect::<Vec<_>>(),
+        ["message", "errors"]
+    );
     let message = reply.body["message"].as_str().unwrap();
     let problems = count(&reply.body["errors"]);
-    assert!(message.contains(&format!(" {problems} problem")), "{message} of {problems}");
+    assert!(
+        message.contains(&format!(" {problems} problem")),
+        "{message} of {problems}"
+    );
     reply.body["errors"].as_object().unwrap()
 }
 
@@ -41,7 +55,12 @@ fn list(api: &Api<'_>, list: F) -> &'static str {
 }
 
 fn degree(api: &Api<'_>, subject: &str, year: &str) -> Value {
-    let fields = [(D::uk_degree, "083"), (D::subject, subject), (D::grade, "02"), (D::graduation_year, year)];
+    let fields = [
+        (D::uk_degree, "083"),
+        (D::subject, subject),
+        (D::grade, "02"),
+        (D::graduation_year, year),
+    ];
     record::<Degree>(api.version, &fields)
 }
 
@@ -54,7 +73,10 @@ fn the_ten_mistakes_stand_under_their_fields_without_the_name() {
         let mut expected = Map::new();
         for ((place, path), message) in places.iter().zip(paths(&places)).zip(messages) {
             let problem = message.strip_prefix(&format!("{place} ")).unwrap();
-            match (api.version.nested_errors, place.split(' ').collect::<Vec<_>>()[..].as_ref()) {
+            match (
+                api.version.nested_errors,
+                place.split(' ').collect::<Vec<_>>()[..].as_ref(),
+            ) {
                 (NestedErrors::Nested, &[list, number, field]) => {
                     let texts = json!([format!("item {number}: {problem}")]);
                     expected.insert(list.to_owned(), json!({ field: texts }));
@@ -75,8 +97,19 @@ fn the_same_field_of_several_items_is_distinguished() {
         let degrees = list(api, F::degrees);
         let subject = input::<Degree>(api.version, D::subject);
         let good = degree(api, "100485", "2021");
-        let items = json!([degree(api, "1", "2021"), good, degree(api, "1", "2020"), good]);
-        let reply = enhanced(api, "POST", "/trainees", api.example().with(F::degrees, items)).send();
+        let items = json!([
+            degree(api, "1", "2021"),
+            good,
+            degree(api, "1", "2020"),
+            good
+        ]);
+        let reply = enhanced(
+            api,
+            "POST",
+            "/trainees",
+            api.example().with(F::degrees, items),
+        )
+        .send();
         let errors = by_field(&reply);
         match api.version.nested_errors {
             NestedErrors::Flat => {
@@ -91,10 +124,19 @@ fn the_same_field_of_several_items_is_distinguished() {
             NestedErrors::Nested => {
                 let fields = errors[degrees].as_object().unwrap();
                 assert_eq!(fields.keys().collect::<Vec<_>>(), ["base", subject]);
-                let of_subject: Vec<_> =
-                    fields[subject].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
-                assert!(of_subject[0].starts_with("item 1: ") && of_subject[1].starts_with("item 3: "));
-                assert_eq!((of_subject.len(), &fields["base"]), (2, &json!(["item 4: repeats item 2"])));
+                let of_subject: Vec<_> = fields[subject]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|text| text.as_str().unwrap())
+                    .collect();
+                assert!(
+                    of_subject[0].starts_with("item 1: ") && of_subject[1].starts_with("item 3: ")
+                );
+                assert_eq!(
+                    (of_subject.len(), &fields["base"]),
+                    (2, &json!(["item 4: repeats item 2"]))
+                );
             }
         }
     });
@@ -105,9 +147,21 @@ fn problems_of_an_array_as_a_whole_are_a_plain_list() {
     answering_by_field(|api| {
         let degrees = list(api, F::degrees);
         let good = degree(api, "100485", "2021");
-        let many = enhanced(api, "POST", "/trainees", api.example().with(F::degrees, vec![good.clone(); 101])).send();
+        let many = enhanced(
+            api,
+            "POST",
+            "/trainees",
+            api.example().with(F::degrees, vec![good.clone(); 101]),
+        )
+        .send();
         assert_eq!(by_field(&many)[degrees].as_array().unwrap().len(), 1);
-        let twice = enhanced(api, "POST", "/trainees", api.example().with(F::degrees, json!([good, good]))).send();
+        let twice = enhanced(
+            api,
+            "POST",
+            "/trainees",
+            api.example().with(F::degrees, json!([good, good])),
+        )
+        .send();
         let (key, text) = match api.version.nested_errors {
             NestedErrors::Flat => (format!("{degrees}[1]"), "repeats item 1"),
             NestedErrors::Nested => (degrees.to_owned(), "item 2: repeats item 1"),
@@ -121,7 +175,9 @@ fn an_update_is_answered_by_field_too() {
     answering_by_field(|api| {
         let created = api.create(api.example());
         for method in ["PUT", "PATCH"] {
-            let body = Body::new(api.version).with(F::first_names, "").with(F::email, "nobody");
+            let body = Body::new(api.version)
+                .with(F::first_names, "")
+                .with(F::email, "nobody");
             let reply = enhanced(api, method, &created.path(), body).send();
             let expected = json!({ "email": ["is not a valid e-mail address"], "first_names": ["cannot be blank"] });
             assert_eq!(Value::Object(by_field(&reply).clone()), expected);
@@ -133,10 +189,17 @@ fn an_update_is_answered_by_field_too() {
 fn only_the_exact_value_asks_for_it() {
     answering_by_field(|api| {
         for value in ["True", "1", "yes", "true, true", "false", ""] {
-            let request = api.request("POST", "/trainees").header("Enhanced-Errors", value);
-            request.json(api.example().without(F::email)).send().problems(&["email"]);
+            let request = api
+                .request("POST", "/trainees")
+                .header("Enhanced-Errors", value);
+            request
+                .json(api.example().without(F::email))
+                .send()
+                .problems(&["email"]);
         }
-        let reply = api.request("POST", "/trainees").header("enhanced-errors", "true");
+        let reply = api
+            .request("POST", "/trainees")
+            .header("enhanced-errors", "true");
         by_field(&reply.json(api.example().without(F::email)).send());
     });
 }
@@ -146,21 +209,49 @@ fn other_replies_and_other_endpoints_keep_their_form() {
     answering_by_field(|api| {
         let created = api.create(api.example());
         let path = created.path();
-        enhanced(api, "POST", "/trainees", json!({})).send().problems(&["data"]);
-        enhanced(api, "PATCH", &path, json!({ "data": {} })).send().problems(&["data"]);
-        enhanced(api, "PATCH", "/trainees/x", Body::new(api.version).with(F::email, "a")).send().error(404, "NotFound");
-        enhanced(api, "POST", "/trainees", api.example()).send().error(409, "Conflict");
-        let anonymous = enhanced(api, "POST", "/trainees", api.example().without(F::email)).without("Authorization");
-        assert_eq!(anonymous.send().is(401).body, json!({ "error": "Unauthorized" }));
-        let broken = api.request("POST", "/trainees").header("Enhanced-Errors", "true").bytes("{");
+        enhanced(api, "POST", "/trainees", json!({}))
+            .send()
+            .problems(&["data"]);
+        enhanced(api, "PATCH", &path, json!({ "data": {} }))
+            .send()
+            .problems(&["data"]);
+        enhanced(
+            api,
+            "PATCH",
+            "/trainees/x",
+            Body::new(api.version).with(F::email, "a"),
+        )
+        .send()
+        .error(404, "NotFound");
+        enhanced(api, "POST", "/trainees", api.example())
+            .send()
+            .error(409, "Conflict");
+        let anonymous = enhanced(api, "POST", "/trainees", api.example().without(F::email))
+            .without("Authorization");
+        assert_eq!(
+            anonymous.send().is(401).body,
+            json!({ "error": "Unauthorized" })
+        );
+        let broken = api
+            .request("POST", "/trainees")
+            .header("Enhanced-Errors", "true")
+            .bytes("{");
         broken.send().error(400, "BadRequest");
 
         let placement = json!({ "data": record::<Placement>(api.version, &[(P::name, " ")]) });
         let name = input::<Placement>(api.version, P::name);
-        enhanced(api, "POST", &format!("{path}/placements"), placement).send().problems(&[name]);
+        enhanced(api, "POST", &format!("{path}/placements"), placement)
+            .send()
+            .problems(&[name]);
         let withdrawal = Body::withdrawal(api.version).with_key("trigger", "nobody");
-        enhanced(api, "POST", &format!("{path}/withdraw"), withdrawal).send().problems(&["trigger"]);
-        let filters = api.request("GET", "/trainees?status=none").header("Enhanced-Errors", "true").send().is(422);
+        enhanced(api, "POST", &format!("{path}/withdraw"), withdrawal)
+            .send()
+            .problems(&["trigger"]);
+        let filters = api
+            .request("GET", "/trainees?status=none")
+            .header("Enhanced-Errors", "true")
+            .send()
+            .is(422);
         assert_eq!(filters.body, api.get("/trainees?status=none").body);
     });
 }

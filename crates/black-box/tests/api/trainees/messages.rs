@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use versions::{all, chosen};
 
 use crate::api::support::bodies::input;
-use crate::api::support::{Api, Body, Register, every_version, record, takes_numbers_alone, wire_values};
+use crate::api::support::{
+    Api, Body, Register, every_version, record, takes_numbers_alone, wire_values,
+};
 
 fn publishes_lists(version: &ApiVersion) -> bool {
     version.endpoints.has(Endpoint::ReferenceData)
@@ -14,26 +16,40 @@ fn publishes_lists(version: &ApiVersion) -> bool {
 
 /// The codes of sexes, as the version writes them.
 fn sexes(version: &ApiVersion) -> String {
-    let written = |code: &str| wire_values::written::<domain::Trainee>(version, F::sex, json!(code));
-    let codes = ["10", "11", "12", "96", "99"].map(|code| written(code).as_str().unwrap().to_owned());
+    let written =
+        |code: &str| wire_values::written::<domain::Trainee>(version, F::sex, json!(code));
+    let codes =
+        ["10", "11", "12", "96", "99"].map(|code| written(code).as_str().unwrap().to_owned());
     codes.join(", ")
 }
 
-/// Where the list of a field is, as a message says it: by the field's name where the version publishes the list.
+/// Where the list of a field is, as a message says it: by the field's name where the version
+/// publishes the list.
 fn link(api: &Api<'_>, field: &str, list: &str) -> String {
     let newest = all().newest().unwrap().version;
     assert!(publishes_lists(newest));
-    let (label, name) = if publishes_lists(api.version) { (api.version.label, field) } else { (newest.label, list) };
+    let (label, name) = if publishes_lists(api.version) {
+        (api.version.label, field)
+    } else {
+        (newest.label, list)
+    };
     format!("; see GET /api/{label}/reference-data?field={name}")
 }
 
 /// Sends a value for a field of a new trainee, and gives the message about it.
 fn message(api: &Api<'_>, field: F, value: impl Into<Value>) -> String {
-    let reply = api.send("POST", "/trainees", api.example().with(field, value)).is(422);
+    let reply = api
+        .send("POST", "/trainees", api.example().with(field, value))
+        .is(422);
     let name = input::<domain::Trainee>(api.version, field);
     let errors = reply.errors();
-    let found = errors.iter().find(|(_, message)| message.starts_with(&format!("{name} ")));
-    found.unwrap_or_else(|| panic!("nothing about {name} in {:#}", reply.body)).1.to_owned()
+    let found = errors
+        .iter()
+        .find(|(_, message)| message.starts_with(&format!("{name} ")));
+    found
+        .unwrap_or_else(|| panic!("nothing about {name} in {:#}", reply.body))
+        .1
+        .to_owned()
 }
 
 #[test]
@@ -42,19 +58,36 @@ fn a_date_that_no_calendar_has_is_not_called_a_matter_of_form() {
         for day in ["2026-13-01", "2026-02-30"] {
             for sent in [day.to_owned(), format!("{day}T10:00:00Z")] {
                 let told = message(api, F::itt_end_date, sent);
-                assert_eq!(told, format!("itt_end_date is invalid: {day} is no day of the calendar"));
+                assert_eq!(
+                    told,
+                    format!("itt_end_date is invalid: {day} is no day of the calendar")
+                );
             }
         }
         let told = message(api, F::itt_end_date, "01/09/2026");
-        assert_eq!(told, "itt_end_date is invalid: it must be a date of the form YYYY-MM-DD");
+        assert_eq!(
+            told,
+            "itt_end_date is invalid: it must be a date of the form YYYY-MM-DD"
+        );
         if takes_numbers_alone(api.version, D::graduation_year) {
             return;
         }
-        let degree = record::<Degree>(api.version, &[(D::subject, "100485"), (D::graduation_year, "2021-13-01")]);
-        let reply = api.send("POST", "/trainees", api.example().with(F::degrees, json!([degree]))).is(422);
+        let degree = record::<Degree>(
+            api.version,
+            &[(D::subject, "100485"), (D::graduation_year, "2021-13-01")],
+        );
+        let reply = api
+            .send(
+                "POST",
+                "/trainees",
+                api.example().with(F::degrees, json!([degree])),
+            )
+            .is(422);
         let year = input::<Degree>(api.version, D::graduation_year);
         assert!(reply.errors().iter().any(|(_, message)| {
-            message.ends_with(&format!(" 1 {year} is invalid: 2021-13-01 is no day of the calendar"))
+            message.ends_with(&format!(
+                " 1 {year} is invalid: 2021-13-01 is no day of the calendar"
+            ))
         }));
     });
 }
@@ -63,8 +96,11 @@ fn a_date_that_no_calendar_has_is_not_called_a_matter_of_form() {
 fn value_of_another_type_is_refused_with_what_is_accepted() {
     every_version(|api| {
         let sex = input::<domain::Trainee>(api.version, F::sex);
-        let expected =
-            format!("{sex} is invalid: it must be text; it can be {}{}", sexes(api.version), link(api, sex, "sex"));
+        let expected = format!(
+            "{sex} is invalid: it must be text; it can be {}{}",
+            sexes(api.version),
+            link(api, sex, "sex")
+        );
         assert_eq!(message(api, F::sex, true), expected);
         assert_eq!(
             message(api, F::first_names, json!({})),
@@ -74,10 +110,14 @@ fn value_of_another_type_is_refused_with_what_is_accepted() {
             )
         );
         let created = api.create(api.example());
-        let withdrawal = Body::withdrawal(api.version).with_withdrawal(W::trigger, json!(["trainee"]));
+        let withdrawal =
+            Body::withdrawal(api.version).with_withdrawal(W::trigger, json!(["trainee"]));
         let reply = api.send("POST", &format!("{}/withdraw", created.path()), withdrawal);
         let told = reply.problems(&["trigger"])[0].to_owned();
-        assert!(told.starts_with("trigger is invalid: it must be text; it can be provider, trainee"), "{told}");
+        assert!(
+            told.starts_with("trigger is invalid: it must be text; it can be provider, trainee"),
+            "{told}"
+        );
     });
 }
 
@@ -109,15 +149,26 @@ fn an_unknown_code_links_to_its_list() {
     every_version(|api| {
         let subject = input::<domain::Trainee>(api.version, F::course_subject_1);
         let told = message(api, F::course_subject_1, "x");
-        assert!(told.ends_with(&link(api, subject, "course_subject")), "{told}");
+        assert!(
+            told.ends_with(&link(api, subject, "course_subject")),
+            "{told}"
+        );
         let grade = input::<Degree>(api.version, D::grade);
         let degree = record::<Degree>(api.version, &[(D::grade, "x")]);
-        let reply = api.send("POST", "/trainees", api.example().with(F::degrees, json!([degree]))).is(422);
+        let reply = api
+            .send(
+                "POST",
+                "/trainees",
+                api.example().with(F::degrees, json!([degree])),
+            )
+            .is(422);
         assert!(reply.errors().iter().any(|(_, message)| {
-            message.contains(&format!(" 1 {grade} \"x\" ")) && message.ends_with(&link(api, grade, "degree_grade"))
+            message.contains(&format!(" 1 {grade} \"x\" "))
+                && message.ends_with(&link(api, grade, "degree_grade"))
         }));
         let created = api.create(api.example());
-        let withdrawal = Body::withdrawal(api.version).with_withdrawal(W::reasons, json!(["boredom"]));
+        let withdrawal =
+            Body::withdrawal(api.version).with_withdrawal(W::reasons, json!(["boredom"]));
         let reply = api.send("POST", &format!("{}/withdraw", created.path()), withdrawal);
         let reasons = input::<domain::Withdrawal>(api.version, W::reasons);
         assert!(reply.problems(&[reasons])[0].ends_with(&link(api, reasons, "withdrawal_reasons")));
@@ -125,8 +176,13 @@ fn an_unknown_code_links_to_its_list() {
         if api.version.wire.problems != ProblemForm::Errors {
             return;
         }
-        let by_field = api.request("POST", "/trainees").header("Enhanced-Errors", "true");
-        let by_field = by_field.json(api.example().with(F::sex, "x")).send().is(422);
+        let by_field = api
+            .request("POST", "/trainees")
+            .header("Enhanced-Errors", "true");
+        let by_field = by_field
+            .json(api.example().with(F::sex, "x"))
+            .send()
+            .is(422);
         let told = by_field.body["errors"]["sex"][0].as_str().unwrap();
         assert!(told.ends_with(&link(api, "sex", "sex")), "{told}");
     });
@@ -134,10 +190,16 @@ fn an_unknown_code_links_to_its_list() {
 
 #[test]
 fn a_server_of_versions_without_lists_links_to_none() {
-    for version in versions::SERVED.iter().filter(|version| !publishes_lists(version)) {
+    for version in versions::SERVED
+        .iter()
+        .filter(|version| !publishes_lists(version))
+    {
         let register = Register::serving(chosen(&[version.label.to_string()]).unwrap());
         let told = message(&register.api(version), F::sex, "x");
-        assert!(told.ends_with(&format!("it can be {}", sexes(version))), "{told}");
+        assert!(
+            told.ends_with(&format!("it can be {}", sexes(version))),
+            "{told}"
+        );
     }
 }
 
@@ -156,19 +218,26 @@ fn a_list_is_found_by_the_name_of_each_field_that_holds_its_codes() {
             (trainee(F::course_subject_1), "course_subject"),
             (trainee(F::course_subject_3), "course_subject"),
             (trainee(F::disability9), "disability"),
-            (trainee(F::additional_training_initiative), "training_initiative"),
+            (
+                trainee(F::additional_training_initiative),
+                "training_initiative",
+            ),
             (trainee(F::iqts_country), "country"),
             (trainee(F::sex), "sex"),
             (input::<Degree>(api.version, D::uk_degree), "degree_type"),
             (input::<Degree>(api.version, D::subject), "degree_subject"),
             (input::<Degree>(api.version, D::country), "country"),
             (input::<Degree>(api.version, D::institution), "institution"),
-            (input::<domain::Withdrawal>(api.version, W::reasons), "withdrawal_reasons"),
+            (
+                input::<domain::Withdrawal>(api.version, W::reasons),
+                "withdrawal_reasons",
+            ),
             ("degrees_attributes[0].grade", "degree_grade"),
             ("withdrawal_reasons", "withdrawal_reasons"),
         ] {
             assert_eq!(name_of(field), list, "{field}");
         }
-        api.get(&format!("/reference-data?field={}", trainee(F::email))).error(404, "NotFound");
+        api.get(&format!("/reference-data?field={}", trainee(F::email)))
+            .error(404, "NotFound");
     });
 }

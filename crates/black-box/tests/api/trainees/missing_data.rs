@@ -35,7 +35,10 @@ fn a_body_without_data_is_one_problem_whatever_its_form() {
         ];
         for (method, path) in &paths {
             for body in WITHOUT_DATA {
-                let request = api.request(method, path).bytes(body).header("Content-Type", "application/json");
+                let request = api
+                    .request(method, path)
+                    .bytes(body)
+                    .header("Content-Type", "application/json");
                 request.send().problems(&["data"]);
             }
             api.request(method, path).send().problems(&["data"]);

@@ -23,7 +23,9 @@ fn links(shown: &Shown, urn: impl Into<Value>, ukprn: impl Into<Value>) {
 }
 
 fn keys(api: &Api<'_>, urn: impl Into<Value>, ukprn: impl Into<Value>) -> Body {
-    Body::new(api.version).with(F::training_partner_urn, urn).with(F::training_partner_ukprn, ukprn)
+    Body::new(api.version)
+        .with(F::training_partner_urn, urn)
+        .with(F::training_partner_ukprn, ukprn)
 }
 
 #[test]
@@ -31,12 +33,36 @@ fn a_urn_decides_before_a_ukprn_and_blank_keys_do_not_count_beside_others() {
     every_version(|api| {
         let created = api.create(api.example());
         let update = |body| api.update(created.id(), body);
-        links(&update(keys(api, SCHOOL.0, OTHER_SCHOOL.1)), SCHOOL.0, SCHOOL.1);
-        links(&update(keys(api, "", OTHER_SCHOOL.1)), OTHER_SCHOOL.0, OTHER_SCHOOL.1);
-        links(&update(keys(api, SCHOOL.0, Value::Null)), SCHOOL.0, SCHOOL.1);
-        links(&update(Body::new(api.version).with(F::training_partner_ukprn, UNIVERSITY)), Value::Null, UNIVERSITY);
-        links(&update(Body::new(api.version).with(F::email, "new@example.com")), Value::Null, UNIVERSITY);
-        links(&update(keys(api, Value::Null, "")), Value::Null, Value::Null);
+        links(
+            &update(keys(api, SCHOOL.0, OTHER_SCHOOL.1)),
+            SCHOOL.0,
+            SCHOOL.1,
+        );
+        links(
+            &update(keys(api, "", OTHER_SCHOOL.1)),
+            OTHER_SCHOOL.0,
+            OTHER_SCHOOL.1,
+        );
+        links(
+            &update(keys(api, SCHOOL.0, Value::Null)),
+            SCHOOL.0,
+            SCHOOL.1,
+        );
+        links(
+            &update(Body::new(api.version).with(F::training_partner_ukprn, UNIVERSITY)),
+            Value::Null,
+            UNIVERSITY,
+        );
+        links(
+            &update(Body::new(api.version).with(F::email, "new@example.com")),
+            Value::Null,
+            UNIVERSITY,
+        );
+        links(
+            &update(keys(api, Value::Null, "")),
+            Value::Null,
+            Value::Null,
+        );
     });
 }
 
@@ -44,11 +70,22 @@ fn a_urn_decides_before_a_ukprn_and_blank_keys_do_not_count_beside_others() {
 fn a_record_that_is_sent_back_whole_with_one_number_changed_links_the_partner_of_that_number() {
     every_version(|api| {
         let created = api.create(api.example().with(F::training_partner_urn, SCHOOL.0));
-        let changed = api.update(created.id(), created.body().with(F::training_partner_ukprn, OTHER_SCHOOL.1));
+        let changed = api.update(
+            created.id(),
+            created
+                .body()
+                .with(F::training_partner_ukprn, OTHER_SCHOOL.1),
+        );
         links(&changed, OTHER_SCHOOL.0, OTHER_SCHOOL.1);
-        let changed = api.update(created.id(), changed.body().with(F::training_partner_urn, SCHOOL.0));
+        let changed = api.update(
+            created.id(),
+            changed.body().with(F::training_partner_urn, SCHOOL.0),
+        );
         links(&changed, SCHOOL.0, SCHOOL.1);
-        let kept = api.update(created.id(), changed.body().with(F::training_partner_urn, Value::Null));
+        let kept = api.update(
+            created.id(),
+            changed.body().with(F::training_partner_urn, Value::Null),
+        );
         links(&kept, SCHOOL.0, SCHOOL.1);
     });
 }
@@ -62,12 +99,27 @@ fn one_blank_key_alone_removes_the_link_to_a_partner_without_that_number() {
             (F::training_partner_urn, "PUT", json!("")),
             (F::training_partner_ukprn, "PATCH", Value::Null),
         ] {
-            let linked = api.update(created.id(), Body::new(api.version).with(F::training_partner_ukprn, UNIVERSITY));
+            let linked = api.update(
+                created.id(),
+                Body::new(api.version).with(F::training_partner_ukprn, UNIVERSITY),
+            );
             links(&linked, Value::Null, UNIVERSITY);
             // The record as it is shown has a null for the URN, and keeps its partner.
-            links(&api.update(created.id(), linked.body()), Value::Null, UNIVERSITY);
-            links(&api.update(created.id(), keys(api, Value::Null, UNIVERSITY)), Value::Null, UNIVERSITY);
-            let removed = api.send(method, &created.path(), Body::new(api.version).with(field, blank.clone()));
+            links(
+                &api.update(created.id(), linked.body()),
+                Value::Null,
+                UNIVERSITY,
+            );
+            links(
+                &api.update(created.id(), keys(api, Value::Null, UNIVERSITY)),
+                Value::Null,
+                UNIVERSITY,
+            );
+            let removed = api.send(
+                method,
+                &created.path(),
+                Body::new(api.version).with(field, blank.clone()),
+            );
             links(&api.shown(&removed.is(200)), Value::Null, Value::Null);
             links(&api.read(created.id()), Value::Null, Value::Null);
         }
@@ -83,7 +135,11 @@ fn a_record_with_a_partner_of_either_sort_is_sent_back_whole() {
             let reply = api.send("PUT", &created.path(), created.body()).is(200);
             assert_eq!(*reply.data(), created.data);
             let moved = created.body().with(F::training_partner_urn, OTHER_SCHOOL.0);
-            links(&api.shown(&api.send("PUT", &created.path(), moved).is(200)), OTHER_SCHOOL.0, OTHER_SCHOOL.1);
+            links(
+                &api.shown(&api.send("PUT", &created.path(), moved).is(200)),
+                OTHER_SCHOOL.0,
+                OTHER_SCHOOL.1,
+            );
         }
     });
 }
@@ -93,11 +149,16 @@ fn an_unknown_number_is_refused_and_the_link_stays() {
     every_version(|api| {
         let created = api.create(api.example().with(F::training_partner_urn, SCHOOL.0));
         let name = |field| api.version.inputs.trainee.name_of(field).unwrap();
-        for (field, values) in
-            [(F::training_partner_urn, ["990001", "99000"]), (F::training_partner_ukprn, ["99999999", "1009000"])]
-        {
+        for (field, values) in [
+            (F::training_partner_urn, ["990001", "99000"]),
+            (F::training_partner_ukprn, ["99999999", "1009000"]),
+        ] {
             for value in values {
-                let reply = api.send("PATCH", &created.path(), Body::new(api.version).with(field, value));
+                let reply = api.send(
+                    "PATCH",
+                    &created.path(),
+                    Body::new(api.version).with(field, value),
+                );
                 reply.problems(&[name(field)]);
             }
         }

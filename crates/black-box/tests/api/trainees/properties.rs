@@ -1,5 +1,5 @@
-//! What holds for any body: a valid one is read back as it was sent, and a spoilt one gets a success or a refusal that
-//! names what was spoilt, or a field whose rule reads it.
+//! What holds for any body: a valid one is read back as it was sent, and a spoilt one gets a
+//! success or a refusal that names what was spoilt, or a field whose rule reads it.
 //!
 //! `PROPERTY_CASES` sets how many bodies are tried in each version.
 
@@ -24,15 +24,24 @@ const CASES: u32 = 60;
 
 /// Bodies in each version.
 pub(crate) fn cases() -> u32 {
-    std::env::var("PROPERTY_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(CASES)
+    std::env::var("PROPERTY_CASES")
+        .ok()
+        .and_then(|cases| cases.parse().ok())
+        .unwrap_or(CASES)
 }
 
 fn runner() -> TestRunner {
-    TestRunner::new(Config { cases: cases(), failure_persistence: None, ..Config::default() })
+    TestRunner::new(Config {
+        cases: cases(),
+        failure_persistence: None,
+        ..Config::default()
+    })
 }
 
 /// Runs a property over bodies that the version accepts, on one register.
-fn for_each_body(property: impl Fn(&Api<'_>, Map<String, Value>, u64) -> Result<(), TestCaseError>) {
+fn for_each_body(
+    property: impl Fn(&Api<'_>, Map<String, Value>, u64) -> Result<(), TestCaseError>,
+) {
     for version in SERVED {
         let register = Register::start();
         let api = register.api(version);
@@ -48,21 +57,47 @@ fn for_each_body(property: impl Fn(&Api<'_>, Map<String, Value>, u64) -> Result<
 /// A body made from an invented trainee of the version's own.
 fn body(version: &ApiVersion, register: &Register, seed: u64) -> Map<String, Value> {
     let organisations = register.operate(|session| session.first_organisations(200));
-    let today = BEGINNING.parse::<chrono::DateTime<chrono::Utc>>().unwrap().date_naive();
+    let today = BEGINNING
+        .parse::<chrono::DateTime<chrono::Utc>>()
+        .unwrap()
+        .date_naive();
     let lists = Lists::embedded();
-    let context = Context { today, lists, accepted_codes: &version.accepted_codes, organisations: &organisations };
+    let context = Context {
+        today,
+        lists,
+        accepted_codes: &version.accepted_codes,
+        organisations: &organisations,
+    };
     // A version that is not released may have rules that the generator does not know.
-    let attempts = if version.publication.status == Status::Released { 1 } else { 100 };
+    let attempts = if version.publication.status == Status::Released {
+        1
+    } else {
+        100
+    };
     let invent = |seed| TraineeGenerator::new(seed, &version.rules, context).trainee(UKPRN);
-    let trainee: Trainee = (0..attempts).find_map(|further| invent(seed.wrapping_add(further)).ok()).unwrap();
-    let request = serde_json::to_value(Request { version, record: &trainee, lists }).unwrap();
+    let trainee: Trainee = (0..attempts)
+        .find_map(|further| invent(seed.wrapping_add(further)).ok())
+        .unwrap();
+    let request = serde_json::to_value(Request {
+        version,
+        record: &trainee,
+        lists,
+    })
+    .unwrap();
     request.as_object().unwrap().clone()
 }
 
 /// The field that a rule about it can name instead: any that is read together with it.
 fn read_together(version: &ApiVersion, field: F) -> BTreeSet<F> {
     let reads = |rule: &&Rule<Trainee>| rule.reads.contains(&field);
-    version.rules.trainee.iter().filter(reads).flat_map(|rule| rule.reads.iter().copied()).chain([field]).collect()
+    version
+        .rules
+        .trainee
+        .iter()
+        .filter(reads)
+        .flat_map(|rule| rule.reads.iter().copied())
+        .chain([field])
+        .collect()
 }
 
 #[test]
@@ -79,11 +114,23 @@ fn a_valid_body_is_read_back_as_it_was_sent() {
         prop_assert_eq!(&read.data, &created.data);
         for input in api.version.inputs.trainee.entries {
             let (name, field) = (input.name, input.field);
-            let Some(sent) = paths::get(&body, name) else { continue };
+            let Some(sent) = paths::get(&body, name) else {
+                continue;
+            };
             if field.info().kind == Kind::Records {
-                prop_assert_eq!(read.value(field).as_array().map(Vec::len), sent.as_array().map(Vec::len), "{}", name);
+                prop_assert_eq!(
+                    read.value(field).as_array().map(Vec::len),
+                    sent.as_array().map(Vec::len),
+                    "{}",
+                    name
+                );
             } else if api.version.shapes.trainee.shows(name) {
-                prop_assert_eq!(paths::get(read.data.as_object().unwrap(), name), Some(sent), "{}", name);
+                prop_assert_eq!(
+                    paths::get(read.data.as_object().unwrap(), name),
+                    Some(sent),
+                    "{}",
+                    name
+                );
             }
         }
         Ok(())
@@ -117,18 +164,33 @@ fn one_spoilt_value_is_accepted_or_named() {
         let inputs = api.version.inputs.trainee.entries;
         let input = inputs[usize::try_from(choice >> 8).unwrap_or(usize::MAX) % inputs.len()];
         let mut data = body.clone();
-        let value = spoilt(choice & 0xff, paths::get(&data, input.name).unwrap_or(&Value::Null));
+        let value = spoilt(
+            choice & 0xff,
+            paths::get(&data, input.name).unwrap_or(&Value::Null),
+        );
         paths::put(&mut data, input.name, value.clone());
-        let reply =
-            api.request("POST", "/trainees").header("Prefer", "validate-only").json(json!({ "data": data })).send();
-        let told = format!("{} = {value}: {:#} {:#}", input.name, reply.body, json!(body));
+        let reply = api
+            .request("POST", "/trainees")
+            .header("Prefer", "validate-only")
+            .json(json!({ "data": data }))
+            .send();
+        let told = format!(
+            "{} = {value}: {:#} {:#}",
+            input.name,
+            reply.body,
+            json!(body)
+        );
         prop_assert!([201, 409, 422].contains(&reply.status), "{}", told);
         if reply.status == 422 {
             let expected = read_together(api.version, input.field);
             for (_, message) in reply.errors() {
                 let name = message.split(' ').next().unwrap();
                 let field = api.version.inputs.trainee.field(name);
-                prop_assert!(field.is_some_and(|field| expected.contains(&field)), "{}", told);
+                prop_assert!(
+                    field.is_some_and(|field| expected.contains(&field)),
+                    "{}",
+                    told
+                );
             }
         }
         Ok(())

@@ -9,11 +9,29 @@ use crate::api::support::{Api, Body, Shown, every_version};
 fn records(api: &Api<'_>) -> Vec<Shown> {
     let bodies: [fn(Body) -> Body; 6] = [
         |body| body,
-        |body| body.with(F::training_partner_urn, "990004").with(F::employing_school_urn, "990001"),
-        |body| body.with(F::disability2, "51").with(F::disability5, "96").with(F::disability9, "53"),
-        |body| body.with(F::trainee_start_date, "2026-09-14").with(F::middle_names, "Maria"),
-        |body| body.with(F::course_subject_2, "100425").with(F::course_subject_3, "100417"),
-        |body| body.without(F::placements).without(F::degrees).without(F::ethnicity).without(F::disability1),
+        |body| {
+            body.with(F::training_partner_urn, "990004")
+                .with(F::employing_school_urn, "990001")
+        },
+        |body| {
+            body.with(F::disability2, "51")
+                .with(F::disability5, "96")
+                .with(F::disability9, "53")
+        },
+        |body| {
+            body.with(F::trainee_start_date, "2026-09-14")
+                .with(F::middle_names, "Maria")
+        },
+        |body| {
+            body.with(F::course_subject_2, "100425")
+                .with(F::course_subject_3, "100417")
+        },
+        |body| {
+            body.without(F::placements)
+                .without(F::degrees)
+                .without(F::ethnicity)
+                .without(F::disability1)
+        },
     ];
     let born = |year: usize| format!("{}-04-12", 1990 + year);
     let create = |(year, change): (usize, &fn(Body) -> Body)| {
@@ -48,7 +66,10 @@ fn a_withdrawn_record_is_accepted_whole_where_the_version_changes_such_records()
         let created = api.create(api.example());
         let withdrawn = api.withdraw(created.id());
         let closed = domain::commands::check_gates(
-            &domain::Trainee { state: Some(domain::State::Withdrawn), ..domain::Trainee::default() },
+            &domain::Trainee {
+                state: Some(domain::State::Withdrawn),
+                ..domain::Trainee::default()
+            },
             Action::Update,
             &api.version.rules,
         )
@@ -66,11 +87,20 @@ fn a_withdrawn_record_is_accepted_whole_where_the_version_changes_such_records()
 fn a_record_that_was_read_is_accepted_whole_beside_one_change() {
     every_version(|api| {
         for created in records(api) {
-            let reply = api.send("PUT", &created.path(), created.body().with(F::last_name, "Changed")).is(200);
+            let reply = api
+                .send(
+                    "PUT",
+                    &created.path(),
+                    created.body().with(F::last_name, "Changed"),
+                )
+                .is(200);
             assert_eq!(reply.warnings(), Vec::<&str>::new());
             let changed = api.shown(&reply);
             changed.has(&[(F::last_name, json!("Changed"))]);
-            assert_eq!(created.differences(&changed), [F::last_name, F::updated_at].into());
+            assert_eq!(
+                created.differences(&changed),
+                [F::last_name, F::updated_at].into()
+            );
         }
     });
 }
@@ -79,7 +109,10 @@ fn a_record_that_was_read_is_accepted_whole_beside_one_change() {
 fn a_strict_client_can_send_a_record_back_whole_too() {
     every_version(|api| {
         let created = api.create(api.example());
-        let request = api.request("PUT", &created.path()).header("Prefer", "handling=strict").json(created.body());
+        let request = api
+            .request("PUT", &created.path())
+            .header("Prefer", "handling=strict")
+            .json(created.body());
         assert_eq!(*request.send().is(200).data(), created.data);
     });
 }

@@ -8,17 +8,33 @@ use crate::api::support::{Api, Body, every_version, record};
 /// A name that another version has for a field, where this one has a name of its own.
 fn foreign_name(api: &Api<'_>, field: F) -> &'static str {
     let names = &api.served().other_names.trainee.refused;
-    names.iter().find(|(_, named)| *named == field).map(|(name, _)| *name).unwrap()
+    names
+        .iter()
+        .find(|(_, named)| *named == field)
+        .map(|(name, _)| *name)
+        .unwrap()
 }
 
 /// The body, and where each of its ten mistakes is.
 pub(crate) fn body_and_places(api: &Api<'_>) -> (Body, [String; 10]) {
-    let input = |field| api.version.inputs.trainee.name_of(field).unwrap().to_owned();
+    let input = |field| {
+        api.version
+            .inputs
+            .trainee
+            .name_of(field)
+            .unwrap()
+            .to_owned()
+    };
     let placement = record::<Placement>(api.version, &[(P::urn, "900020"), (P::name, " ")]);
     let degree = |subject| {
         record::<Degree>(
             api.version,
-            &[(D::uk_degree, "083"), (D::subject, subject), (D::grade, "02"), (D::graduation_year, "2021")],
+            &[
+                (D::uk_degree, "083"),
+                (D::subject, subject),
+                (D::grade, "02"),
+                (D::graduation_year, "2021"),
+            ],
         )
     };
     let foreign = foreign_name(api, F::training_partner_urn);
@@ -43,18 +59,30 @@ pub(crate) fn body_and_places(api: &Api<'_>) -> (Body, [String; 10]) {
         input(F::nationality),
         foreign.to_owned(),
         input(F::date_of_birth),
-        format!("{} 1 {}", input(F::placements), api.version.inputs.placement.name_of(P::name).unwrap()),
-        format!("{} 2 {}", input(F::degrees), api.version.inputs.degree.name_of(D::subject).unwrap()),
+        format!(
+            "{} 1 {}",
+            input(F::placements),
+            api.version.inputs.placement.name_of(P::name).unwrap()
+        ),
+        format!(
+            "{} 2 {}",
+            input(F::degrees),
+            api.version.inputs.degree.name_of(D::subject).unwrap()
+        ),
     ];
     (body, places)
 }
 
 /// The same places as paths, where items count from 0.
 pub(crate) fn paths(places: &[String; 10]) -> [String; 10] {
-    places.each_ref().map(|place| match place.split(' ').collect::<Vec<_>>()[..] {
-        [list, number, field] => format!("{list}[{}].{field}", number.parse::<usize>().unwrap() - 1),
-        _ => place.clone(),
-    })
+    places
+        .each_ref()
+        .map(|place| match place.split(' ').collect::<Vec<_>>()[..] {
+            [list, number, field] => {
+                format!("{list}[{}].{field}", number.parse::<usize>().unwrap() - 1)
+            }
+            _ => place.clone(),
+        })
 }
 
 #[test]
@@ -62,16 +90,32 @@ fn each_of_the_mistakes_alone_is_one_problem() {
     every_version(|api| {
         let alone = |change: fn(Body) -> Body, field| {
             let name = api.version.inputs.trainee.name_of(field).unwrap();
-            api.send("POST", "/trainees", change(api.example())).problems(&[name]);
+            api.send("POST", "/trainees", change(api.example()))
+                .problems(&[name]);
         };
-        alone(|body| body.with(F::course_subject_2, "999999"), F::course_subject_2);
-        alone(|body| body.with(F::itt_end_date, "2027-02-30"), F::itt_end_date);
-        alone(|body| body.with(F::first_names, "x".repeat(61)), F::first_names);
+        alone(
+            |body| body.with(F::course_subject_2, "999999"),
+            F::course_subject_2,
+        );
+        alone(
+            |body| body.with(F::itt_end_date, "2027-02-30"),
+            F::itt_end_date,
+        );
+        alone(
+            |body| body.with(F::first_names, "x".repeat(61)),
+            F::first_names,
+        );
         alone(|body| body.without(F::agency_id), F::agency_id);
         alone(|body| body.with(F::email, "trainee.example.com"), F::email);
         alone(|body| body.with(F::nationality, true), F::nationality);
-        alone(|body| body.with(F::date_of_birth, "2027-01-01"), F::date_of_birth);
-        alone(|body| body.with(F::date_of_birth, "2010-10-06"), F::date_of_birth);
+        alone(
+            |body| body.with(F::date_of_birth, "2027-01-01"),
+            F::date_of_birth,
+        );
+        alone(
+            |body| body.with(F::date_of_birth, "2010-10-06"),
+            F::date_of_birth,
+        );
         api.create(api.example().with(F::date_of_birth, "2010-10-05"));
     });
 }

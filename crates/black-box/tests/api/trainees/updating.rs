@@ -18,10 +18,19 @@ fn a_changed_field_is_stored_and_nothing_else_moves_but_updated_at() {
             ("PATCH", "patch@example.com", "2026-10-07T10:00:00.000Z"),
         ] {
             api.register.clock.set(moment);
-            let reply = api.send(method, &before.path(), Body::new(api.version).with(F::email, email)).is(200);
+            let reply = api
+                .send(
+                    method,
+                    &before.path(),
+                    Body::new(api.version).with(F::email, email),
+                )
+                .is(200);
             let after = api.shown(&reply);
             after.has(&[(F::email, json!(email)), (F::updated_at, json!(moment))]);
-            assert_eq!(before.differences(&after), BTreeSet::from([F::email, F::updated_at]));
+            assert_eq!(
+                before.differences(&after),
+                BTreeSet::from([F::email, F::updated_at])
+            );
             assert_eq!(api.read(after.id()).data, after.data);
             before = after;
         }
@@ -34,7 +43,9 @@ fn an_update_that_changes_nothing_leaves_the_record_as_it_was() {
         let created = api.create(api.example());
         api.register.clock.set("2026-10-08T08:00:00Z");
         for method in METHODS {
-            let same = Body::new(api.version).with(F::email, "trainee@example.com").with(F::course_year, 1);
+            let same = Body::new(api.version)
+                .with(F::email, "trainee@example.com")
+                .with(F::course_year, 1);
             let reply = api.send(method, &created.path(), same).is(200);
             assert_eq!(*reply.data(), created.data);
             let unknown_only = Body::new(api.version).with_key("colour", "red");
@@ -64,16 +75,37 @@ fn null_and_blank_text_clear_an_optional_field() {
         (F::employing_school_urn, json!("990001")),
     ];
     every_version(|api| {
-        let optional: Vec<_> = optional.iter().filter(|(field, _)| can_set(api.version, *field)).cloned().collect();
+        let optional: Vec<_> = optional
+            .iter()
+            .filter(|(field, _)| can_set(api.version, *field))
+            .cloned()
+            .collect();
         let invisible = json!("\u{200b} \u{2800}\u{3164}\u{ad}");
-        let blanks = [("PUT", Value::Null), ("PATCH", json!("")), ("PATCH", json!(" \t ")), ("PATCH", invisible)];
+        let blanks = [
+            ("PUT", Value::Null),
+            ("PATCH", json!("")),
+            ("PATCH", json!(" \t ")),
+            ("PATCH", invisible),
+        ];
         for (method, blank) in blanks {
             let filled = api.example().with_known(&optional);
-            let created = api.create(filled.with(F::agency_id, "0310261553102").with(F::last_name, blank_name(&blank)));
+            let created = api.create(
+                filled
+                    .with(F::agency_id, "0310261553102")
+                    .with(F::last_name, blank_name(&blank)),
+            );
             created.has(&optional);
-            for (field, _) in optional.iter().filter(|(field, _)| !requires(api.version, *field)) {
-                let reply =
-                    api.send(method, &created.path(), Body::new(api.version).with(*field, blank.clone())).is(200);
+            for (field, _) in optional
+                .iter()
+                .filter(|(field, _)| !requires(api.version, *field))
+            {
+                let reply = api
+                    .send(
+                        method,
+                        &created.path(),
+                        Body::new(api.version).with(*field, blank.clone()),
+                    )
+                    .is(200);
                 api.shown(&reply).has(&[(*field, Value::Null)]);
             }
             api.read(created.id()).has(&[
@@ -94,8 +126,13 @@ fn blank_name(blank: &Value) -> String {
 fn some_fields_fall_back_to_a_value_when_they_are_cleared() {
     every_version(|api| {
         let created = api.create(api.example().with(F::trainee_start_date, "2026-09-14"));
-        created.has(&[(F::trainee_start_date, json!("2026-09-14")), (F::ethnicity, json!("120"))]);
-        let body = Body::new(api.version).with(F::trainee_start_date, Value::Null).with(F::ethnicity, Value::Null);
+        created.has(&[
+            (F::trainee_start_date, json!("2026-09-14")),
+            (F::ethnicity, json!("120")),
+        ]);
+        let body = Body::new(api.version)
+            .with(F::trainee_start_date, Value::Null)
+            .with(F::ethnicity, Value::Null);
         api.update(created.id(), body).has(&[
             (F::trainee_start_date, json!("2026-09-01")),
             (F::ethnicity, json!("997")),
@@ -110,10 +147,18 @@ fn null_and_blank_text_are_refused_in_a_required_field() {
     every_version(|api| {
         let created = api.create(api.example());
         for field in REQUIRED {
-            for (method, blank) in [("PUT", Value::Null), ("PATCH", json!("  ")), ("PATCH", json!("\u{2060}\u{200f}"))]
-            {
-                let reply = api.send(method, &created.path(), Body::new(api.version).with(field, blank));
-                let messages = reply.problems(&[api.version.inputs.trainee.name_of(field).unwrap()]);
+            for (method, blank) in [
+                ("PUT", Value::Null),
+                ("PATCH", json!("  ")),
+                ("PATCH", json!("\u{2060}\u{200f}")),
+            ] {
+                let reply = api.send(
+                    method,
+                    &created.path(),
+                    Body::new(api.version).with(field, blank),
+                );
+                let messages =
+                    reply.problems(&[api.version.inputs.trainee.name_of(field).unwrap()]);
                 assert!(messages[0].contains("blank"), "{messages:?}");
             }
         }
@@ -125,7 +170,12 @@ fn null_and_blank_text_are_refused_in_a_required_field() {
 fn all_problems_of_an_update_are_reported_and_nothing_is_stored() {
     every_version(|api| {
         let created = api.create(api.example());
-        let subject = api.version.inputs.trainee.name_of(F::course_subject_2).unwrap();
+        let subject = api
+            .version
+            .inputs
+            .trainee
+            .name_of(F::course_subject_2)
+            .unwrap();
         let body = Body::new(api.version)
             .with(F::first_names, "x".repeat(61))
             .with(F::course_subject_2, "100403")
@@ -144,13 +194,23 @@ fn an_update_with_read_only_fields_alone_changes_nothing_and_the_client_is_warne
     every_version(|api| {
         let created = api.create(api.example());
         for method in METHODS {
-            let read_only = json!({"data": {"trainee_id": "x", "state": "awarded", "created_at": null}});
+            let read_only =
+                json!({"data": {"trainee_id": "x", "state": "awarded", "created_at": null}});
             let reply = api.send(method, &created.path(), read_only).is(200);
             assert_eq!(*reply.data(), created.data);
             assert_eq!(reply.warnings().len(), 1, "{:?}", reply.warnings());
         }
-        let whole = api.send("PUT", &created.path(), json!({ "data": created.data })).is(200);
-        assert!(whole.warnings().iter().all(|warning| !warning.contains("read-only")), "{:?}", whole.warnings());
+        let whole = api
+            .send("PUT", &created.path(), json!({ "data": created.data }))
+            .is(200);
+        assert!(
+            whole
+                .warnings()
+                .iter()
+                .all(|warning| !warning.contains("read-only")),
+            "{:?}",
+            whole.warnings()
+        );
     });
 }
 
@@ -158,7 +218,9 @@ fn an_update_with_read_only_fields_alone_changes_nothing_and_the_client_is_warne
 fn what_follows_from_the_record_follows_its_changes() {
     every_version(|api| {
         let created = api.create(api.example());
-        let body = Body::new(api.version).with(F::disability1, "95").with(F::itt_start_date, "2026-09-15");
+        let body = Body::new(api.version)
+            .with(F::disability1, "95")
+            .with(F::itt_start_date, "2026-09-15");
         let updated = api.update(created.id(), body);
         updated.has(&[
             (F::disability_disclosure, json!("no_disability")),
@@ -166,7 +228,9 @@ fn what_follows_from_the_record_follows_its_changes() {
             (F::course_itt_start_date, json!("2026-09-15")),
             (F::trainee_start_date, json!("2026-09-15")),
         ]);
-        let body = Body::new(api.version).with(F::disability1, "98").with(F::ethnicity, "999");
+        let body = Body::new(api.version)
+            .with(F::disability1, "98")
+            .with(F::ethnicity, "999");
         api.update(created.id(), body).has(&[
             (F::ethnicity, json!("999")),
             (F::disability_disclosure, json!("disability_not_provided")),
@@ -180,17 +244,34 @@ fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_wa
     every_version(|api| {
         let created = api.create(api.example());
         created.has(&[(F::trainee_start_date, json!("2026-09-01"))]);
-        let [planned, started] =
-            [F::itt_start_date, F::trainee_start_date].map(|field| api.version.inputs.trainee.name_of(field).unwrap());
+        let [planned, started] = [F::itt_start_date, F::trainee_start_date]
+            .map(|field| api.version.inputs.trainee.name_of(field).unwrap());
         for (method, body, day) in [
-            ("PATCH", Body::new(api.version).with(F::trainee_start_date, "2026-09-01"), "2026-09-15"),
-            ("PUT", api.read(created.id()).body().with(F::trainee_start_date, "2026-09-15"), "2026-09-22"),
+            (
+                "PATCH",
+                Body::new(api.version).with(F::trainee_start_date, "2026-09-01"),
+                "2026-09-15",
+            ),
+            (
+                "PUT",
+                api.read(created.id())
+                    .body()
+                    .with(F::trainee_start_date, "2026-09-15"),
+                "2026-09-22",
+            ),
         ] {
-            let reply = api.send(method, &created.path(), body.with(F::itt_start_date, day)).is(200);
-            api.shown(&reply).has(&[(F::itt_start_date, json!(day)), (F::trainee_start_date, json!(day))]);
+            let reply = api
+                .send(method, &created.path(), body.with(F::itt_start_date, day))
+                .is(200);
+            api.shown(&reply).has(&[
+                (F::itt_start_date, json!(day)),
+                (F::trainee_start_date, json!(day)),
+            ]);
             let warnings = reply.warnings();
             assert!(
-                warnings.len() == 1 && warnings[0].contains(planned) && warnings[0].contains(started),
+                warnings.len() == 1
+                    && warnings[0].contains(planned)
+                    && warnings[0].contains(started),
                 "{warnings:?}"
             );
         }
@@ -198,15 +279,24 @@ fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_wa
         let kept = Body::new(api.version).with(F::trainee_start_date, "2026-09-15");
         let reply = api.send("PATCH", &created.path(), kept).is(200);
         assert!(reply.warnings().is_empty(), "{:?}", reply.warnings());
-        let whole = api.shown(&reply).body().with(F::itt_start_date, "2026-09-08");
+        let whole = api
+            .shown(&reply)
+            .body()
+            .with(F::itt_start_date, "2026-09-08");
         let reply = api.send("PATCH", &created.path(), whole).is(200);
         assert!(reply.warnings().is_empty(), "{:?}", reply.warnings());
-        api.shown(&reply)
-            .has(&[(F::trainee_start_date, json!("2026-09-15")), (F::itt_start_date, json!("2026-09-08"))]);
+        api.shown(&reply).has(&[
+            (F::trainee_start_date, json!("2026-09-15")),
+            (F::itt_start_date, json!("2026-09-08")),
+        ]);
         // Whoever moves the plan alone knows what follows it.
         let plan = Body::new(api.version).with(F::trainee_start_date, Value::Null);
         api.update(created.id(), plan);
-        let reply = api.send("PATCH", &created.path(), Body::new(api.version).with(F::itt_start_date, "2026-09-01"));
+        let reply = api.send(
+            "PATCH",
+            &created.path(),
+            Body::new(api.version).with(F::itt_start_date, "2026-09-01"),
+        );
         assert!(reply.is(200).warnings().is_empty());
     });
 }

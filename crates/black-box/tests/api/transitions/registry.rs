@@ -1,4 +1,5 @@
-//! What clients see of what the registry and operators do, and the registry that is played in the sandbox.
+//! What clients see of what the registry and operators do, and the registry that is played in the
+//! sandbox.
 
 use std::thread;
 use std::time::Duration;
@@ -20,7 +21,11 @@ use crate::api::transitions::trainee_lifecycle::{carry_out, ready};
 const DELAY: TimeDelta = TimeDelta::seconds(10);
 const TRN: &str = "1234567";
 
-fn attempt(register: &Register, id: &str, action: &RegistryAction) -> Result<Outcome, RegistryActionError> {
+fn attempt(
+    register: &Register,
+    id: &str,
+    action: &RegistryAction,
+) -> Result<Outcome, RegistryActionError> {
     perform_blocking(&register.store(), id, action, "A. Operator")
 }
 
@@ -40,7 +45,10 @@ fn issue(trn: &str) -> RegistryAction {
 }
 
 fn reinstate(day: &str) -> RegistryAction {
-    RegistryAction::Reinstate(Reinstatement { date: Some(day.parse().unwrap()), itt_end_date: None })
+    RegistryAction::Reinstate(Reinstatement {
+        date: Some(day.parse().unwrap()),
+        itt_end_date: None,
+    })
 }
 
 /// The value of a field of type datetime, and so much later.
@@ -50,15 +58,21 @@ fn later(moment: &Value, by: TimeDelta) -> String {
 }
 
 fn play(store: &Store) -> Simulated {
-    actix_web::rt::System::new().block_on(simulate_once(store, DELAY)).unwrap()
+    actix_web::rt::System::new()
+        .block_on(simulate_once(store, DELAY))
+        .unwrap()
 }
 
 /// How often a field changed.
 fn changes(register: &Register, id: &str, field: &str) -> usize {
     let asked = id.to_owned();
-    let history = register.operate(move |session| session.history_of(&asked)).unwrap();
+    let history = register
+        .operate(move |session| session.history_of(&asked))
+        .unwrap();
     let fields = history.entries.iter().flat_map(|entry| &entry.fields);
-    fields.filter(|change| change.path == field && change.before() == "null").count()
+    fields
+        .filter(|change| change.path == field && change.before() == "null")
+        .count()
 }
 
 #[test]
@@ -80,10 +94,24 @@ fn a_trn_moves_a_submitted_trainee_on_and_leaves_the_others_where_they_are() {
             let trn = format!("123456{number}");
             let shown = after(api, &created, &issue(&trn));
             shown.has(&[(F::trn, json!(trn)), (F::state, json!(state))]);
-            assert_eq!(shown.value(F::slug_sent_to_registry_at), shown.value(F::updated_at));
-            assert_eq!(shown.value(F::submitted_for_trn_at), created.value(F::submitted_for_trn_at));
+            assert_eq!(
+                shown.value(F::slug_sent_to_registry_at),
+                shown.value(F::updated_at)
+            );
+            assert_eq!(
+                shown.value(F::submitted_for_trn_at),
+                created.value(F::submitted_for_trn_at)
+            );
         }
-        assert_eq!(api.get("/trainees?has_trn=true").is(200).data().as_array().unwrap().len(), 4);
+        assert_eq!(
+            api.get("/trainees?has_trn=true")
+                .is(200)
+                .data()
+                .as_array()
+                .unwrap()
+                .len(),
+            4
+        );
         api.get("/trainees?has_trn=false").is(404);
     });
 }
@@ -92,10 +120,19 @@ fn a_trn_moves_a_submitted_trainee_on_and_leaves_the_others_where_they_are() {
 fn an_entity_tag_from_before_a_trn_is_stale() {
     every_version(|api| {
         let created = api.create(api.example());
-        let tag = api.get(&created.path()).is(200).header("etag").unwrap().to_owned();
+        let tag = api
+            .get(&created.path())
+            .is(200)
+            .header("etag")
+            .unwrap()
+            .to_owned();
         after(api, &created, &issue(TRN));
         let change = Body::new(api.version).with(F::last_name, "Newname");
-        api.request("PATCH", &created.path()).header("If-Match", &tag).json(change).send().is(412);
+        api.request("PATCH", &created.path())
+            .header("If-Match", &tag)
+            .json(change)
+            .send()
+            .is(412);
     });
 }
 
@@ -121,8 +158,16 @@ fn a_trn_belongs_to_one_person_with_whatever_provider() {
 
 /// Discards a trainee, whom nobody sees then.
 fn after_discarding(api: &Api<'_>, trainee: &Shown) {
-    assert!(attempt(api.register, trainee.id(), &RegistryAction::Discard).unwrap().changed);
-    assert!(!attempt(api.register, trainee.id(), &RegistryAction::Discard).unwrap().changed);
+    assert!(
+        attempt(api.register, trainee.id(), &RegistryAction::Discard)
+            .unwrap()
+            .changed
+    );
+    assert!(
+        !attempt(api.register, trainee.id(), &RegistryAction::Discard)
+            .unwrap()
+            .changed
+    );
     api.get(&trainee.path()).is(404);
 }
 
@@ -130,20 +175,36 @@ fn after_discarding(api: &Api<'_>, trainee: &Shown) {
 fn an_award_follows_a_recommendation_and_a_trn_and_ends_the_training() {
     every_version(|api| {
         let created = ready(api, "1999-04-12");
-        let refused = |action: &RegistryAction| attempt(api.register, created.id(), action).unwrap_err().to_string();
-        assert_eq!(refused(&RegistryAction::Award), "cannot award a trainee in state submitted_for_trn");
+        let refused = |action: &RegistryAction| {
+            attempt(api.register, created.id(), action)
+                .unwrap_err()
+                .to_string()
+        };
+        assert_eq!(
+            refused(&RegistryAction::Award),
+            "cannot award a trainee in state submitted_for_trn"
+        );
         carry_out(api, &created, Action::Recommend).is(202);
-        assert_eq!(refused(&RegistryAction::Award), "the trainee has no TRN yet");
+        assert_eq!(
+            refused(&RegistryAction::Award),
+            "the trainee has no TRN yet"
+        );
         let numbered = after(api, &created, &issue(TRN));
         let awarded = after(api, &created, &RegistryAction::Award);
         awarded.has(&[
             (F::state, json!("awarded")),
             (F::awarded_at, json!("2026-10-01T00:00:00.000Z")),
             (F::outcome_date, json!("2026-10-01")),
-            (F::recommended_for_award_at, numbered.value(F::recommended_for_award_at).clone()),
+            (
+                F::recommended_for_award_at,
+                numbered.value(F::recommended_for_award_at).clone(),
+            ),
         ]);
         carry_out(api, &created, Action::Withdraw).is(422);
-        assert_eq!(refused(&RegistryAction::Discard), "cannot discard a trainee in state awarded");
+        assert_eq!(
+            refused(&RegistryAction::Discard),
+            "cannot discard a trainee in state awarded"
+        );
         assert_eq!(api.read(created.id()).data, awarded.data);
     });
 }
@@ -154,7 +215,10 @@ fn a_reinstated_trainee_is_in_training_and_can_pause_again() {
         let created = api.create(api.example());
         carry_out(api, &created, Action::Defer).is(200);
         let early = attempt(api.register, created.id(), &reinstate("2026-10-01")).unwrap_err();
-        assert_eq!(early.to_string(), "the trainee was deferred on 2026-10-02, after that day");
+        assert_eq!(
+            early.to_string(),
+            "the trainee was deferred on 2026-10-02, after that day"
+        );
         let ahead = attempt(api.register, created.id(), &reinstate("2026-10-06")).unwrap_err();
         assert_eq!(ahead.to_string(), "that day is still to come");
         let back = after(api, &created, &reinstate("2026-10-05"));
@@ -168,13 +232,17 @@ fn a_reinstated_trainee_is_in_training_and_can_pause_again() {
         after(api, &created, &issue(TRN)).has(&[(F::state, json!("deferred"))]);
         after(api, &created, &reinstate("2026-10-03")).has(&[
             (F::state, json!("trn_received")),
-            (F::submitted_for_trn_at, back.value(F::submitted_for_trn_at).clone()),
+            (
+                F::submitted_for_trn_at,
+                back.value(F::submitted_for_trn_at).clone(),
+            ),
             (F::itt_end_date, created.value(F::itt_end_date).clone()),
         ]);
     });
 }
 
-/// The dates of what the registry does come after those of the server, also where its own clock is behind.
+/// The dates of what the registry does come after those of the server, also where its own clock is
+/// behind.
 #[test]
 fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {
     every_version(|api| {
@@ -183,24 +251,37 @@ fn a_change_by_the_registry_is_dated_after_the_last_change_of_the_trainee() {
         let behind = api.register.store_behind(TimeDelta::milliseconds(500));
         let mut last = api.read(created.id()).value(F::updated_at).clone();
         for action in [issue(TRN), RegistryAction::Award] {
-            assert!(perform_blocking(&behind, created.id(), &action, "A. Operator").unwrap().changed);
+            assert!(
+                perform_blocking(&behind, created.id(), &action, "A. Operator")
+                    .unwrap()
+                    .changed
+            );
             let shown = api.read(created.id()).value(F::updated_at).clone();
-            assert!(shown.as_str() > last.as_str(), "{action:?}: {shown} is not later than {last}");
+            assert!(
+                shown.as_str() > last.as_str(),
+                "{action:?}: {shown} is not later than {last}"
+            );
             last = shown;
         }
     });
 }
 
-/// The wait is longer than that of a request. On PostgreSQL a date that is so far ahead is that of another clock.
+/// The wait is longer than that of a request. On PostgreSQL a date that is so far ahead is that of
+/// another clock.
 #[test]
 fn change_by_a_command_waits_until_its_date_is_due() {
     let register = Register::start();
     let newest = versions::all().newest().unwrap().version;
     let created = ready(&register.api(newest), "1999-04-12");
-    let (behind, id) = (register.store_behind(TimeDelta::seconds(7)), created.id().to_owned());
+    let (behind, id) = (
+        register.store_behind(TimeDelta::seconds(7)),
+        created.id().to_owned(),
+    );
     let waiting = thread::spawn(move || perform_blocking(&behind, &id, &issue(TRN), "A. Operator"));
     thread::sleep(Duration::from_millis(500));
-    register.clock.set(&later(created.value(F::updated_at), TimeDelta::seconds(8)));
+    register
+        .clock
+        .set(&later(created.value(F::updated_at), TimeDelta::seconds(8)));
     assert!(waiting.join().unwrap().unwrap().changed);
 }
 
@@ -214,9 +295,13 @@ fn a_returned_recommendation_can_be_made_again() {
             (F::outcome_date, Value::Null),
             (F::recommended_for_award_at, Value::Null),
         ]);
-        api.update(created.id(), Body::new(api.version).with(F::last_name, "Newname"));
+        api.update(
+            created.id(),
+            Body::new(api.version).with(F::last_name, "Newname"),
+        );
         let again = carry_out(api, &created, Action::Recommend).is(202);
-        api.shown(&again).has(&[(F::outcome_date, json!("2026-10-01"))]);
+        api.shown(&again)
+            .has(&[(F::outcome_date, json!("2026-10-01"))]);
     });
 }
 
@@ -225,8 +310,12 @@ fn an_undone_withdrawal_leaves_nothing_on_the_record_and_can_be_made_again() {
     every_version(|api| {
         let created = api.create(api.example());
         carry_out(api, &created, Action::Defer).is(200);
-        let refused = attempt(api.register, created.id(), &RegistryAction::UndoWithdrawal).unwrap_err();
-        assert_eq!(refused.to_string(), "cannot undo the withdrawal of a trainee in state deferred");
+        let refused =
+            attempt(api.register, created.id(), &RegistryAction::UndoWithdrawal).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "cannot undo the withdrawal of a trainee in state deferred"
+        );
         let withdrawn = api.withdraw(created.id());
         let said = [
             F::withdrawal_date,
@@ -238,11 +327,17 @@ fn an_undone_withdrawal_leaves_nothing_on_the_record_and_can_be_made_again() {
         ];
         assert_eq!(withdrawn.value(F::withdrawal_date), "2026-10-01");
         let back = after(api, &created, &RegistryAction::UndoWithdrawal);
-        back.has(&[(F::state, json!("deferred")), (F::defer_date, json!("2026-10-02"))]);
+        back.has(&[
+            (F::state, json!("deferred")),
+            (F::defer_date, json!("2026-10-02")),
+        ]);
         for field in said {
             assert_eq!(back.value(field), created.value(field), "{field:?}");
         }
-        api.withdraw(created.id()).has(&[(F::state, json!("withdrawn")), (F::withdrawal_date, json!("2026-10-01"))]);
+        api.withdraw(created.id()).has(&[
+            (F::state, json!("withdrawn")),
+            (F::withdrawal_date, json!("2026-10-01")),
+        ]);
     });
 }
 
@@ -274,18 +369,33 @@ fn every_registry_action_is_in_the_history_as_clients_saw_it() {
         };
         act(Some(Action::Withdraw), &RegistryAction::UndoWithdrawal);
         act(Some(Action::Defer), &reinstate("2026-10-05"));
-        act(Some(Action::Recommend), &RegistryAction::ReturnRecommendation);
+        act(
+            Some(Action::Recommend),
+            &RegistryAction::ReturnRecommendation,
+        );
         act(None, &RegistryAction::IssueTrn(None));
         act(Some(Action::Recommend), &RegistryAction::Award);
         let id = created.id().to_owned();
-        let history = api.register.operate(move |session| session.history_of(&id)).unwrap();
+        let history = api
+            .register
+            .operate(move |session| session.history_of(&id))
+            .unwrap();
         let states = history.states().unwrap();
-        let view =
-            |state: &Trainee| serde_json::to_value(View::trainee(api.version, state, Lists::embedded())).unwrap();
+        let view = |state: &Trainee| {
+            serde_json::to_value(View::trainee(api.version, state, Lists::embedded())).unwrap()
+        };
         // The first entry is from before the second placement.
         assert_eq!(states.iter().skip(1).map(view).collect::<Vec<_>>(), seen);
-        let by_operators = history.entries.iter().filter(|entry| entry.operation.starts_with("registry "));
-        assert_eq!(by_operators.filter(|entry| entry.token.is_none() && entry.version.is_none()).count(), 5);
+        let by_operators = history
+            .entries
+            .iter()
+            .filter(|entry| entry.operation.starts_with("registry "));
+        assert_eq!(
+            by_operators
+                .filter(|entry| entry.token.is_none() && entry.version.is_none())
+                .count(),
+            5
+        );
     });
 }
 
@@ -295,22 +405,43 @@ fn the_played_registry_issues_a_trn_and_confirms_an_award_when_the_time_has_come
         let Register { clock, .. } = api.register;
         let store = &api.register.store();
         let created = ready(api, "1999-04-12");
-        clock.set(&later(created.value(F::submitted_for_trn_at), DELAY - TimeDelta::milliseconds(1)));
+        clock.set(&later(
+            created.value(F::submitted_for_trn_at),
+            DELAY - TimeDelta::milliseconds(1),
+        ));
         assert_eq!(play(store), Simulated::default());
         clock.set(&later(created.value(F::submitted_for_trn_at), DELAY));
-        assert_eq!(play(store), Simulated { numbers: 1, awards: 0 });
+        assert_eq!(
+            play(store),
+            Simulated {
+                numbers: 1,
+                awards: 0
+            }
+        );
         assert_eq!(play(store), Simulated::default());
         let numbered = api.read(created.id());
         numbered.has(&[(F::state, json!("trn_received"))]);
         let trn = numbered.value(F::trn).as_str().unwrap();
-        assert!(trn.len() == 7 && trn.bytes().all(|byte| byte.is_ascii_digit()), "{trn}");
+        assert!(
+            trn.len() == 7 && trn.bytes().all(|byte| byte.is_ascii_digit()),
+            "{trn}"
+        );
 
         carry_out(api, &created, Action::Recommend).is(202);
-        let recommended_at = api.read(created.id()).value(F::recommended_for_award_at).clone();
+        let recommended_at = api
+            .read(created.id())
+            .value(F::recommended_for_award_at)
+            .clone();
         clock.set(&later(&recommended_at, DELAY - TimeDelta::milliseconds(1)));
         assert_eq!(play(store), Simulated::default());
         clock.set(&later(&recommended_at, DELAY));
-        assert_eq!(play(store), Simulated { numbers: 0, awards: 1 });
+        assert_eq!(
+            play(store),
+            Simulated {
+                numbers: 0,
+                awards: 1
+            }
+        );
         assert_eq!(play(store), Simulated::default());
         let awarded = api.read(created.id());
         awarded.has(&[(F::state, json!("awarded")), (F::trn, json!(trn))]);
@@ -320,20 +451,29 @@ fn the_played_registry_issues_a_trn_and_confirms_an_award_when_the_time_has_come
 #[test]
 fn the_played_registry_gives_a_trn_to_the_deferred_the_withdrawn_and_the_recommended_too() {
     every_version(|api| {
-        let trainees: Vec<(Shown, &str)> =
-            [(Action::Defer, "deferred"), (Action::Withdraw, "withdrawn"), (Action::Recommend, "awarded")]
-                .into_iter()
-                .enumerate()
-                .map(|(number, (action, state))| {
-                    let created = ready(api, &format!("199{number}-04-12"));
-                    carry_out(api, &created, action);
-                    (created, state)
-                })
-                .collect();
+        let trainees: Vec<(Shown, &str)> = [
+            (Action::Defer, "deferred"),
+            (Action::Withdraw, "withdrawn"),
+            (Action::Recommend, "awarded"),
+        ]
+        .into_iter()
+        .enumerate()
+        .map(|(number, (action, state))| {
+            let created = ready(api, &format!("199{number}-04-12"));
+            carry_out(api, &created, action);
+            (created, state)
+        })
+        .collect();
         let discarded = api.create(api.example());
         after_discarding(api, &discarded);
         api.register.clock.set("2026-10-05T09:01:00Z");
-        assert_eq!(play(&api.register.store()), Simulated { numbers: 3, awards: 1 });
+        assert_eq!(
+            play(&api.register.store()),
+            Simulated {
+                numbers: 3,
+                awards: 1
+            }
+        );
         for (trainee, state) in trainees {
             let shown = api.read(trainee.id());
             shown.has(&[(F::state, json!(state))]);
@@ -353,11 +493,20 @@ fn a_recommended_trainee_who_was_never_submitted_for_a_trn_gets_one_with_the_awa
             let cause = storage::base::cause::Cause::of("test");
             let mut provider = session.open_trainee(&id, cause)?.unwrap();
             let stored = provider.find_trainee(&id)?.unwrap();
-            let changed = domain::Trainee { submitted_for_trn_at: None, ..stored.record.clone() };
+            let changed = domain::Trainee {
+                submitted_for_trn_at: None,
+                ..stored.record.clone()
+            };
             provider.update_trainee(&stored, &changed)
         });
         api.register.clock.set("2026-10-05T09:01:00Z");
-        assert_eq!(play(&api.register.store()), Simulated { numbers: 0, awards: 1 });
+        assert_eq!(
+            play(&api.register.store()),
+            Simulated {
+                numbers: 0,
+                awards: 1
+            }
+        );
         let shown = api.read(created.id());
         shown.has(&[(F::state, json!("awarded"))]);
         assert!(shown.value(F::trn).is_string());
@@ -375,22 +524,39 @@ fn two_servers_over_one_database_give_each_trainee_one_trn_and_one_award() {
         let read = |session: &mut storage::session::Session<'_>| {
             let until = session.now() - DELAY;
             let numbers = session.awaiting_trn(until, None, 1_000)?;
-            Ok::<_, storage::error::StorageError>((numbers, session.awaiting_award(until, None, 1_000)?))
+            Ok::<_, storage::error::StorageError>((
+                numbers,
+                session.awaiting_award(until, None, 1_000)?,
+            ))
         };
         store.read_blocking(read).unwrap()
     };
     let (numbers, awards) = waiting(&register.store());
-    assert!(numbers.len() > 50 && awards.len() > 5, "{} {}", numbers.len(), awards.len());
+    assert!(
+        numbers.len() > 50 && awards.len() > 5,
+        "{} {}",
+        numbers.len(),
+        awards.len()
+    );
     let (one, other) = (register.store(), register.another_store());
     let played: Vec<Simulated> = thread::scope(|scope| {
         let servers = [&one, &other].map(|store| scope.spawn(|| play(store)));
-        servers.into_iter().map(|server| server.join().unwrap()).collect()
+        servers
+            .into_iter()
+            .map(|server| server.join().unwrap())
+            .collect()
     });
     let sum = Simulated {
         numbers: played.iter().map(|played| played.numbers).sum(),
         awards: played.iter().map(|played| played.awards).sum(),
     };
-    assert_eq!(sum, Simulated { numbers: numbers.len(), awards: awards.len() });
+    assert_eq!(
+        sum,
+        Simulated {
+            numbers: numbers.len(),
+            awards: awards.len()
+        }
+    );
     assert_eq!(waiting(&other), (Vec::new(), Vec::new()));
     for one in &numbers {
         assert_eq!(changes(&register, &one.trainee_id, "trn"), 1);
@@ -407,11 +573,23 @@ fn after_a_restart_the_registry_goes_on_where_it_was() {
         api.register.clock.set("2026-10-05T09:00:05Z");
         let second = api.create(api.example().with(F::last_name, "Late"));
         api.register.clock.set("2026-10-05T09:00:12Z");
-        assert_eq!(play(&api.register.store()), Simulated { numbers: 1, awards: 0 });
+        assert_eq!(
+            play(&api.register.store()),
+            Simulated {
+                numbers: 1,
+                awards: 0
+            }
+        );
         let early = api.read(first.id());
         api.read(second.id()).has(&[(F::trn, Value::Null)]);
         api.register.clock.set("2026-10-05T10:00:00Z");
-        assert_eq!(play(&api.register.another_store()), Simulated { numbers: 1, awards: 0 });
+        assert_eq!(
+            play(&api.register.another_store()),
+            Simulated {
+                numbers: 1,
+                awards: 0
+            }
+        );
         assert!(api.read(second.id()).value(F::trn).is_string());
         assert_eq!(api.read(first.id()).data, early.data);
     });

@@ -20,14 +20,18 @@ fn a_withdrawn_trainee_shows_when_by_whom_and_why() {
     every_version(|api| {
         let created = api.create(api.example());
         api.register.clock.set("2026-10-07T15:00:00.500Z");
-        let body = Body::withdrawal(api.version).with_withdrawal(W::reasons, json!(["never_intended_to_obtain_qts"]));
+        let body = Body::withdrawal(api.version)
+            .with_withdrawal(W::reasons, json!(["never_intended_to_obtain_qts"]));
         let withdrawn = api.shown(&api.send("POST", &path(&created), body).is(200));
         withdrawn.has(&[
             (F::state, json!("withdrawn")),
             (F::withdrawal_date, json!("2026-10-01")),
             (F::withdrawal_trigger, json!("trainee")),
             (F::withdrawal_future_interest, json!("no")),
-            (F::withdrawal_reasons, json!(["never_intended_to_obtain_qts"])),
+            (
+                F::withdrawal_reasons,
+                json!(["never_intended_to_obtain_qts"]),
+            ),
             (F::withdrawal_another_reason, Value::Null),
             (F::withdrawal_safeguarding_concern_reasons, Value::Null),
             (F::updated_at, json!("2026-10-07T15:00:00.500Z")),
@@ -90,17 +94,29 @@ fn each_listed_reason_is_accepted_with_its_trigger_and_refused_with_the_other() 
         for (number, (trigger, reasons)) in listed.iter().enumerate() {
             let trainee = person(api, number);
             let (other_trigger, others) = listed[1 - number];
-            let alien: Vec<&str> = reasons.iter().copied().filter(|reason| !others.contains(reason)).collect();
+            let alien: Vec<&str> = reasons
+                .iter()
+                .copied()
+                .filter(|reason| !others.contains(reason))
+                .collect();
             assert!(alien.len() > 1);
             let reply = api.send("POST", &path(&trainee), with(other_trigger, alien.clone()));
             let message = reply.problems(&[input::<Withdrawal>(api.version, W::reasons)])[0];
-            assert!(message.contains(alien[0]) && message.contains(alien[1]), "{message}");
-            let reply = api.send("POST", &path(&trainee), with(trigger, reasons.to_vec())).is(200);
+            assert!(
+                message.contains(alien[0]) && message.contains(alien[1]),
+                "{message}"
+            );
+            let reply = api
+                .send("POST", &path(&trainee), with(trigger, reasons.to_vec()))
+                .is(200);
             api.shown(&reply).has(&[
                 (F::withdrawal_trigger, json!(trigger)),
                 (F::withdrawal_reasons, json!(reasons)),
                 (F::withdrawal_another_reason, json!("In words")),
-                (F::withdrawal_safeguarding_concern_reasons, json!("In words, too")),
+                (
+                    F::withdrawal_safeguarding_concern_reasons,
+                    json!("In words, too"),
+                ),
             ]);
         }
     });
@@ -110,7 +126,11 @@ fn each_listed_reason_is_accepted_with_its_trigger_and_refused_with_the_other() 
 fn a_reason_that_is_sent_twice_is_recorded_once() {
     every_version(|api| {
         let created = api.create(api.example());
-        let reasons = json!(["trainee_workload_issues", "did_not_make_progress", "trainee_workload_issues"]);
+        let reasons = json!([
+            "trainee_workload_issues",
+            "did_not_make_progress",
+            "trainee_workload_issues"
+        ]);
         let body = Body::withdrawal(api.version).with_withdrawal(W::reasons, reasons);
         let reply = api.send("POST", &path(&created), body).is(200);
         let recorded = json!(["trainee_workload_issues", "did_not_make_progress"]);
@@ -128,7 +148,10 @@ fn an_explanation_that_no_reason_asks_for_is_stored_all_the_same() {
         let reply = api.send("POST", &path(&created), body).is(200);
         api.shown(&reply).has(&[
             (F::withdrawal_another_reason, json!("Besides")),
-            (F::withdrawal_safeguarding_concern_reasons, json!("No concern")),
+            (
+                F::withdrawal_safeguarding_concern_reasons,
+                json!("No concern"),
+            ),
         ]);
     });
 }
@@ -136,10 +159,13 @@ fn an_explanation_that_no_reason_asks_for_is_stored_all_the_same() {
 #[test]
 fn the_day_can_be_the_first_one_one_in_the_future_or_a_date_and_time() {
     every_version(|api| {
-        for (number, (sent, shown)) in
-            [("2026-09-01", "2026-09-01"), ("2027-02-28", "2027-02-28"), ("2026-09-30T23:00:00Z", "2026-09-30")]
-                .into_iter()
-                .enumerate()
+        for (number, (sent, shown)) in [
+            ("2026-09-01", "2026-09-01"),
+            ("2027-02-28", "2027-02-28"),
+            ("2026-09-30T23:00:00Z", "2026-09-30"),
+        ]
+        .into_iter()
+        .enumerate()
         {
             let trainee = person(api, number);
             let body = Body::withdrawal(api.version).with_withdrawal(W::withdrawal_date, sent);

@@ -1,4 +1,5 @@
-//! What is counted of requests: who asked for what, and which names of other versions were sent; and what is not.
+//! What is counted of requests: who asked for what, and which names of other versions were sent;
+//! and what is not.
 
 use std::collections::BTreeSet;
 
@@ -21,24 +22,33 @@ use crate::api::support::{Api, Body, Register, Setup, every_version, record};
 
 /// The day on which every test begins.
 fn first_day() -> NaiveDate {
-    crate::api::support::register::BEGINNING[..10].parse().unwrap()
+    crate::api::support::register::BEGINNING[..10]
+        .parse()
+        .unwrap()
 }
 
 /// What was counted, once all of it is written.
 fn lines(register: &Register) -> Vec<Line> {
     register.write_usage();
-    register.operate(|session| Report::since(session, first_day(), None, versions::all())).lines
+    register
+        .operate(|session| Report::since(session, first_day(), None, versions::all()))
+        .lines
 }
 
 /// The endpoints that were asked, and how often.
 fn requested(register: &Register) -> Vec<(String, i64)> {
-    let whole = lines(register).into_iter().filter(|line| line.name.is_none());
+    let whole = lines(register)
+        .into_iter()
+        .filter(|line| line.name.is_none());
     whole.map(|line| (line.endpoint, line.requests)).collect()
 }
 
 /// The names of other versions that were sent, and how often.
 fn sent(register: &Register) -> Vec<(String, i64)> {
-    lines(register).into_iter().filter_map(|line| Some((line.name?, line.requests))).collect()
+    lines(register)
+        .into_iter()
+        .filter_map(|line| Some((line.name?, line.requests)))
+        .collect()
 }
 
 #[derive(QueryableByName)]
@@ -58,12 +68,14 @@ fn stored_texts(register: &Register) -> Vec<String> {
         DatabaseKind::Sqlite => {
             let path = database.url().strip_prefix("sqlite://").unwrap();
             let mut connection = SqliteConnection::establish(path).unwrap();
-            connection.batch_execute("PRAGMA busy_timeout = 5000").unwrap();
+            connection
+                .batch_execute("PRAGMA busy_timeout = 5000")
+                .unwrap();
             diesel::sql_query(sql).load(&mut connection).unwrap()
         }
-        DatabaseKind::Postgres => {
-            diesel::sql_query(sql).load(&mut PostgresConnection::establish(database.url()).unwrap()).unwrap()
-        }
+        DatabaseKind::Postgres => diesel::sql_query(sql)
+            .load(&mut PostgresConnection::establish(database.url()).unwrap())
+            .unwrap(),
     };
     rows.into_iter().map(|row| row.text).collect()
 }
@@ -74,17 +86,31 @@ fn every_request_with_a_valid_token_is_counted_by_its_endpoint_whatever_was_answ
         let created = api.create(api.example());
         api.read(created.id());
         api.get("/trainees/nobody").is(404);
-        api.send("POST", "/trainees", json!({ "data": { "email": 7 } })).is(422);
+        api.send("POST", "/trainees", json!({ "data": { "email": 7 } }))
+            .is(422);
         api.send("POST", "/trainees", json!(7)).is(422);
         api.request("POST", "/trainees").bytes("{").send().is(400);
-        let tried = api.request("PATCH", &created.path()).header("Prefer", "validate-only");
-        tried.json(Body::new(api.version).with(F::middle_names, "Tried")).send().is(200);
-        let expected = [(Endpoint::ShowTrainee, 2), (Endpoint::UpdateTrainee, 1), (Endpoint::CreateTrainee, 4)];
+        let tried = api
+            .request("PATCH", &created.path())
+            .header("Prefer", "validate-only");
+        tried
+            .json(Body::new(api.version).with(F::middle_names, "Tried"))
+            .send()
+            .is(200);
+        let expected = [
+            (Endpoint::ShowTrainee, 2),
+            (Endpoint::UpdateTrainee, 1),
+            (Endpoint::CreateTrainee, 4),
+        ];
         let mut expected = expected.map(|(endpoint, requests)| (endpoint.to_string(), requests));
         expected.sort();
         assert_eq!(requested(api.register), expected);
         let lines = lines(api.register);
-        assert!(lines.iter().all(|line| line.version == api.version.label.to_string()));
+        assert!(
+            lines
+                .iter()
+                .all(|line| line.version == api.version.label.to_string())
+        );
     });
 }
 
@@ -92,10 +118,15 @@ fn every_request_with_a_valid_token_is_counted_by_its_endpoint_whatever_was_answ
 fn a_request_without_a_valid_token_or_for_no_endpoint_is_not_counted() {
     every_version(|api| {
         api.get("/info").is(200);
-        let stranger = api.register.api_with_token(api.version, format!("sandbox_{}", "0".repeat(64)));
+        let stranger = api
+            .register
+            .api_with_token(api.version, format!("sandbox_{}", "0".repeat(64)));
         stranger.get("/info").is(401);
         stranger.send("POST", "/trainees", api.example()).is(401);
-        api.request("GET", "/info").without("Authorization").send().is(401);
+        api.request("GET", "/info")
+            .without("Authorization")
+            .send()
+            .is(401);
         api.get("/nothing").is(404);
         api.request("DELETE", "/trainees").send().is(405);
         assert_eq!(requested(api.register), [(Endpoint::Info.to_string(), 1)]);
@@ -106,16 +137,31 @@ fn a_request_without_a_valid_token_or_for_no_endpoint_is_not_counted() {
 fn the_first_and_the_last_request_are_known_by_their_identifiers() {
     let register = Register::start();
     let api = register.api(SERVED[0]);
-    for (moment, id) in [("09:00:01", "first"), ("09:00:02", "between"), ("09:00:03.5", "last")] {
+    for (moment, id) in [
+        ("09:00:01", "first"),
+        ("09:00:02", "between"),
+        ("09:00:03.5", "last"),
+    ] {
         register.clock.set(&format!("{}T{moment}Z", first_day()));
-        api.request("GET", "/info").header("X-Request-Id", id).send().is(200);
+        api.request("GET", "/info")
+            .header("X-Request-Id", id)
+            .send()
+            .is(200);
         if id == "first" {
             register.write_usage();
         }
     }
-    let [line] = &lines(&register)[..] else { panic!("one token asked for one thing") };
-    assert_eq!((line.requests, line.provider.as_str()), (3, crate::api::support::register::UKPRN));
-    assert_eq!((&*line.first.request_id, &*line.last.request_id), ("first", "last"));
+    let [line] = &lines(&register)[..] else {
+        panic!("one token asked for one thing")
+    };
+    assert_eq!(
+        (line.requests, line.provider.as_str()),
+        (3, crate::api::support::register::UKPRN)
+    );
+    assert_eq!(
+        (&*line.first.request_id, &*line.last.request_id),
+        ("first", "last")
+    );
     let told = serde_json::to_value(line).unwrap();
     assert_eq!(told["first_seen"], format!("{}T09:00:01.000Z", first_day()));
     assert_eq!(told["last_seen"], format!("{}T09:00:03.500Z", first_day()));
@@ -128,10 +174,18 @@ fn each_provider_is_counted_by_itself() {
     for api in [&one, &other, &other] {
         api.get("/info").is(200);
     }
-    let told: Vec<_> = lines(&register).into_iter().map(|line| (line.provider, line.requests)).collect();
-    let ukprns = [crate::api::support::register::UKPRN, crate::api::support::register::OTHER_UKPRN];
+    let told: Vec<_> = lines(&register)
+        .into_iter()
+        .map(|line| (line.provider, line.requests))
+        .collect();
+    let ukprns = [
+        crate::api::support::register::UKPRN,
+        crate::api::support::register::OTHER_UKPRN,
+    ];
     assert_eq!(told, [(ukprns[0].to_owned(), 1), (ukprns[1].to_owned(), 2)]);
-    let of_one = register.operate(move |session| Report::since(session, first_day(), Some(ukprns[1]), versions::all()));
+    let of_one = register.operate(move |session| {
+        Report::since(session, first_day(), Some(ukprns[1]), versions::all())
+    });
     assert_eq!((of_one.total.requests, of_one.total.providers), (2, 1));
 }
 
@@ -141,11 +195,29 @@ fn an_endpoint_that_ends_is_reported_as_such() {
     every_version(|api| {
         let created = api.create(api.example());
         let action = recommendation(api.version);
-        api.send("POST", &format!("{}/{action}", created.path()), json!({ "data": {} })).is(422);
+        api.send(
+            "POST",
+            &format!("{}/{action}", created.path()),
+            json!({ "data": {} }),
+        )
+        .is(422);
         let lines = lines(api.register);
-        let line = lines.iter().find(|line| line.endpoint.ends_with(action)).unwrap();
-        let ends = api.version.endpoints.deprecated.iter().any(|gone| gone.endpoint.path().ends_with(action));
-        assert_eq!(line.kind == Kind::DeprecatedEndpoint, ends, "{}", api.version.label);
+        let line = lines
+            .iter()
+            .find(|line| line.endpoint.ends_with(action))
+            .unwrap();
+        let ends = api
+            .version
+            .endpoints
+            .deprecated
+            .iter()
+            .any(|gone| gone.endpoint.path().ends_with(action));
+        assert_eq!(
+            line.kind == Kind::DeprecatedEndpoint,
+            ends,
+            "{}",
+            api.version.label
+        );
         ending += usize::from(ends);
     });
     assert!(ending > 0, "no version has an endpoint that ends");
@@ -155,17 +227,47 @@ fn an_endpoint_that_ends_is_reported_as_such() {
 fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
     every_version(|api| {
         let created = api.create(api.example());
-        let foreign: Vec<&str> = api.served().other_names.trainee.refused.iter().map(|(name, _)| *name).collect();
-        let unheard: Vec<&str> = api.served().other_names.trainee.ignored.iter().map(|unheard| unheard.name).collect();
+        let foreign: Vec<&str> = api
+            .served()
+            .other_names
+            .trainee
+            .refused
+            .iter()
+            .map(|(name, _)| *name)
+            .collect();
+        let unheard: Vec<&str> = api
+            .served()
+            .other_names
+            .trainee
+            .ignored
+            .iter()
+            .map(|unheard| unheard.name)
+            .collect();
         assert!(!foreign.is_empty() && !unheard.is_empty());
-        let body = foreign.iter().chain(&unheard).fold(Body::new(api.version), |body, name| body.with_key(name, "x"));
+        let body = foreign
+            .iter()
+            .chain(&unheard)
+            .fold(Body::new(api.version), |body, name| {
+                body.with_key(name, "x")
+            });
         let text = Value::from(body.clone()).to_string();
         for _ in 0..2 {
             api.send("PATCH", &created.path(), body.clone()).is(422);
         }
-        let twice = text.replacen("{\"data\":{", &format!("{{\"data\":{{\"{}\":\"x\",", foreign[0]), 1);
-        api.request("PATCH", &created.path()).bytes(twice).send().is(422);
-        let mut expected: Vec<_> = foreign.iter().chain(&unheard).map(|name| ((*name).to_owned(), 3)).collect();
+        let twice = text.replacen(
+            "{\"data\":{",
+            &format!("{{\"data\":{{\"{}\":\"x\",", foreign[0]),
+            1,
+        );
+        api.request("PATCH", &created.path())
+            .bytes(twice)
+            .send()
+            .is(422);
+        let mut expected: Vec<_> = foreign
+            .iter()
+            .chain(&unheard)
+            .map(|name| ((*name).to_owned(), 3))
+            .collect();
         expected.sort();
         assert_eq!(sent(api.register), expected);
         // Beside the right name with the same value it is ignored, and counted all the same.
@@ -178,9 +280,16 @@ fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
             .find(|(_, field)| *field == F::course_subject_1)
             .copied()
             .unwrap_or(api.served().other_names.trainee.refused[0]);
-        let value = Value::from(api.example())["data"][input::<Trainee>(api.version, field)].clone();
-        let value = if value.is_null() { json!("990004") } else { value };
-        let both = Body::new(api.version).with(field, value.clone()).with_key(name, value);
+        let value =
+            Value::from(api.example())["data"][input::<Trainee>(api.version, field)].clone();
+        let value = if value.is_null() {
+            json!("990004")
+        } else {
+            value
+        };
+        let both = Body::new(api.version)
+            .with(field, value.clone())
+            .with_key(name, value);
         api.send("PATCH", &created.path(), both).is(200);
         assert!(sent(api.register).contains(&(name.to_owned(), 4)));
     });
@@ -189,36 +298,92 @@ fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
 #[test]
 fn names_of_other_versions_in_transitions_and_in_nested_records_are_counted() {
     every_version(|api| {
-        let mut placement = record::<Placement>(api.version, &[(domain::PlacementField::urn, "990001")]);
+        let mut placement =
+            record::<Placement>(api.version, &[(domain::PlacementField::urn, "990001")]);
         let of_a_trainee = api.version.inputs.trainee.entries[0].name;
         placement[of_a_trainee] = json!("x");
         let created = api.create(api.example().with(F::placements, json!([placement])));
-        assert_eq!(sent(api.register), [], "a name of another record is that of no version here");
-        let names: Vec<&str> = api.served().other_names.withdrawal.refused.iter().map(|(name, _)| *name).collect();
+        assert_eq!(
+            sent(api.register),
+            [],
+            "a name of another record is that of no version here"
+        );
+        let names: Vec<&str> = api
+            .served()
+            .other_names
+            .withdrawal
+            .refused
+            .iter()
+            .map(|(name, _)| *name)
+            .collect();
         assert!(!names.is_empty());
-        let body = names.iter().fold(Body::withdrawal(api.version), |body, name| body.with_key(name, "x"));
-        api.send("POST", &format!("{}/withdraw", created.path()), body).is(422);
-        assert_eq!(sent(api.register).into_iter().map(|(name, _)| name).collect::<Vec<_>>(), names);
+        let body = names
+            .iter()
+            .fold(Body::withdrawal(api.version), |body, name| {
+                body.with_key(name, "x")
+            });
+        api.send("POST", &format!("{}/withdraw", created.path()), body)
+            .is(422);
+        assert_eq!(
+            sent(api.register)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>(),
+            names
+        );
     });
 }
 
 /// Texts that look like names, and say something about a person.
-const RUBBISH: [&str; 6] =
-    ["Jane Example", "jane@example.com", "1999-04-12", "QQ123456C", "<script>", "first_name_of_Jane"];
+const RUBBISH: [&str; 6] = [
+    "Jane Example",
+    "jane@example.com",
+    "1999-04-12",
+    "QQ123456C",
+    "<script>",
+    "first_name_of_Jane",
+];
 
 fn send_rubbish(api: &Api<'_>) {
-    let with_rubbish = |body: Body| RUBBISH.iter().fold(body, |body, name| body.with_key(name, *name));
-    let mut placement = record::<Placement>(api.version, &[(domain::PlacementField::urn, "990001")]);
+    let with_rubbish = |body: Body| {
+        RUBBISH
+            .iter()
+            .fold(body, |body, name| body.with_key(name, *name))
+    };
+    let mut placement =
+        record::<Placement>(api.version, &[(domain::PlacementField::urn, "990001")]);
     placement[RUBBISH[0]] = json!(RUBBISH[1]);
-    let body = with_rubbish(api.example()).with(F::placements, json!([placement])).with(F::middle_names, RUBBISH[0]);
-    let created = api.create(body.with(F::email, RUBBISH[1]).with(F::last_name, api.version.label.to_string()));
-    api.send("PATCH", &created.path(), with_rubbish(Body::new(api.version).with(F::ni_number, RUBBISH[3]))).is(200);
-    let strict = api.request("PATCH", &created.path()).header("Prefer", "handling=strict");
-    strict.json(with_rubbish(Body::new(api.version))).send().is(422);
-    for path in ["/trainees/jane@example.com", "/trainees?status=Jane&QQ123456C=1999-04-12"] {
+    let body = with_rubbish(api.example())
+        .with(F::placements, json!([placement]))
+        .with(F::middle_names, RUBBISH[0]);
+    let created = api.create(
+        body.with(F::email, RUBBISH[1])
+            .with(F::last_name, api.version.label.to_string()),
+    );
+    api.send(
+        "PATCH",
+        &created.path(),
+        with_rubbish(Body::new(api.version).with(F::ni_number, RUBBISH[3])),
+    )
+    .is(200);
+    let strict = api
+        .request("PATCH", &created.path())
+        .header("Prefer", "handling=strict");
+    strict
+        .json(with_rubbish(Body::new(api.version)))
+        .send()
+        .is(422);
+    for path in [
+        "/trainees/jane@example.com",
+        "/trainees?status=Jane&QQ123456C=1999-04-12",
+    ] {
         api.get(path);
     }
-    api.send("POST", "/trainees/Jane/placements/Example", json!({ "data": { RUBBISH[0]: 1 } }));
+    api.send(
+        "POST",
+        "/trainees/Jane/placements/Example",
+        json!({ "data": { RUBBISH[0]: 1 } }),
+    );
     let withdrawal = with_rubbish(Body::withdrawal(api.version));
     api.request("POST", &format!("{}/withdraw", created.path()))
         .header("X-Request-Id", "Jane Example")
@@ -229,25 +394,54 @@ fn send_rubbish(api: &Api<'_>) {
 
 #[test]
 fn nothing_that_a_client_says_is_stored_but_the_names_of_the_program() {
-    let register = Register::with(Setup { shadow_share: 100, ..Setup::default() });
-    let names: BTreeSet<&str> = SERVED.iter().flat_map(|version| names::all(version)).collect();
+    let register = Register::with(Setup {
+        shadow_share: 100,
+        ..Setup::default()
+    });
+    let names: BTreeSet<&str> = SERVED
+        .iter()
+        .flat_map(|version| names::all(version))
+        .collect();
     for version in SERVED {
         let api = register.api(version);
         send_rubbish(&api);
         let foreign = api.served().other_names.trainee.refused[0].0;
-        api.send("POST", "/trainees", api.example().with_key(foreign, RUBBISH[0])).is(422);
+        api.send(
+            "POST",
+            "/trainees",
+            api.example().with_key(foreign, RUBBISH[0]),
+        )
+        .is(422);
     }
     let lines = lines(&register);
     assert!(lines.iter().any(|line| line.name.is_some()));
     for line in &lines {
-        assert!(line.name.as_deref().is_none_or(|name| names.contains(name)), "{line:?}");
-        assert!(SERVED.iter().any(|version| version.label.to_string() == line.version), "{line:?}");
-        assert!(Endpoint::ALL.iter().any(|endpoint| endpoint.to_string() == line.endpoint), "{line:?}");
+        assert!(
+            line.name.as_deref().is_none_or(|name| names.contains(name)),
+            "{line:?}"
+        );
+        assert!(
+            SERVED
+                .iter()
+                .any(|version| version.label.to_string() == line.version),
+            "{line:?}"
+        );
+        assert!(
+            Endpoint::ALL
+                .iter()
+                .any(|endpoint| endpoint.to_string() == line.endpoint),
+            "{line:?}"
+        );
     }
     let texts = stored_texts(&register);
     assert!(texts.len() > lines.len(), "no check was stored: {texts:?}");
     let example = Value::from(register.api(SERVED[0]).example());
-    let values = example["data"].as_object().unwrap().values().filter_map(Value::as_str).filter(|text| text.len() > 5);
+    let values = example["data"]
+        .as_object()
+        .unwrap()
+        .values()
+        .filter_map(Value::as_str)
+        .filter(|text| text.len() > 5);
     let said: Vec<&str> = values.chain(RUBBISH).chain(["Jane", "990001"]).collect();
     assert!(said.len() > 15, "{said:?}");
     for text in texts {

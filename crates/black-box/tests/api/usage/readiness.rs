@@ -1,4 +1,5 @@
-//! Whether what is written in a version would be accepted in the newest one, and what is told of it.
+//! Whether what is written in a version would be accepted in the newest one, and what is told of
+//! it.
 
 use adapter_kit::body_kind::RecordKind;
 use adapter_kit::{ApiVersion, Endpoint, Label, Versions};
@@ -24,23 +25,41 @@ const MIDDLE_NAMES_REQUIRED: Rule<Trainee> = Rule {
 /// All versions, and one that is newer and demands what none of them does.
 fn with_a_stricter_one() -> &'static Versions {
     let newest = *SERVED.last().unwrap();
-    let rules: Vec<_> = newest.rules.trainee.iter().copied().chain([MIDDLE_NAMES_REQUIRED]).collect();
-    let rules = Rules { trainee: rules.leak(), ..newest.rules };
+    let rules: Vec<_> = newest
+        .rules
+        .trainee
+        .iter()
+        .copied()
+        .chain([MIDDLE_NAMES_REQUIRED])
+        .collect();
+    let rules = Rules {
+        trainee: rules.leak(),
+        ..newest.rules
+    };
     let label = Label::release(newest.label.year + 1, 0);
-    let stricter: &ApiVersion = Box::leak(Box::new(ApiVersion { label, rules, ..*newest }));
+    let stricter: &ApiVersion = Box::leak(Box::new(ApiVersion {
+        label,
+        rules,
+        ..*newest
+    }));
     let list: Vec<_> = SERVED.iter().copied().chain([stricter]).collect();
     Box::leak(Box::new(Versions::new(&list)))
 }
 
 fn serving(versions: &'static Versions) -> Register {
-    Register::with(Setup { versions, shadow_share: 100, ..Setup::default() })
+    Register::with(Setup {
+        versions,
+        shadow_share: 100,
+        ..Setup::default()
+    })
 }
 
 fn readiness(api: &Api<'_>, versions: &'static Versions) -> VersionReadiness {
     api.register.write_usage();
     let label = api.version.label;
-    api.register
-        .operate(move |session| VersionReadiness::of(session, versions.find(label).unwrap(), 30, None, versions))
+    api.register.operate(move |session| {
+        VersionReadiness::of(session, versions.find(label).unwrap(), 30, None, versions)
+    })
 }
 
 /// The field, the code, and how many writes have the problem.
@@ -49,8 +68,13 @@ type Problem = (String, String, i64);
 /// How many writes were tried and how many were valid, and what stood against the others.
 fn tried(api: &Api<'_>, versions: &'static Versions) -> ((i64, i64), Vec<Problem>) {
     let readiness = readiness(api, versions);
-    let problems = readiness.providers.iter().flat_map(|provider| &provider.problems);
-    let problems = problems.map(|found| (found.field.clone(), found.code.clone(), found.writes)).collect();
+    let problems = readiness
+        .providers
+        .iter()
+        .flat_map(|provider| &provider.problems);
+    let problems = problems
+        .map(|found| (found.field.clone(), found.code.clone(), found.writes))
+        .collect();
     ((readiness.writes.checked, readiness.writes.valid), problems)
 }
 
@@ -63,20 +87,45 @@ fn a_write_that_the_newest_version_would_refuse_counts_with_the_field_and_the_ru
         let without = api.example().with(F::middle_names, Value::Null);
         let created = api.create(without);
         let problem = |writes| vec![("middle_names".to_owned(), "blank".to_owned(), writes)];
-        assert_eq!(tried(&api, versions), ((1, 0), problem(1)), "{}", version.label);
+        assert_eq!(
+            tried(&api, versions),
+            ((1, 0), problem(1)),
+            "{}",
+            version.label
+        );
         // An update that changes another field does not ask for this one.
-        api.update(created.id(), Body::new(version).with(F::first_names, "Another"));
+        api.update(
+            created.id(),
+            Body::new(version).with(F::first_names, "Another"),
+        );
         assert_eq!(tried(&api, versions), ((2, 1), problem(1)));
-        api.update(created.id(), Body::new(version).with(F::middle_names, "Given"));
+        api.update(
+            created.id(),
+            Body::new(version).with(F::middle_names, "Given"),
+        );
         assert_eq!(tried(&api, versions), ((3, 2), problem(1)));
         // It is taken away again: seen on the record as it was, and not as it is then.
-        api.update(created.id(), Body::new(version).with(F::middle_names, Value::Null));
+        api.update(
+            created.id(),
+            Body::new(version).with(F::middle_names, Value::Null),
+        );
         assert_eq!(tried(&api, versions), ((4, 2), problem(2)));
         let told = readiness(&api, versions);
-        let [provider] = &told.providers[..] else { panic!("one provider") };
-        assert_eq!(provider.problems[0].rules, [MIDDLE_NAMES_REQUIRED.description]);
-        assert_eq!((provider.writes.percent, provider.writes.few), (Some(50.0), true));
-        assert!(told.to_string().contains("middle_names blank, writes: 2."), "{told}");
+        let [provider] = &told.providers[..] else {
+            panic!("one provider")
+        };
+        assert_eq!(
+            provider.problems[0].rules,
+            [MIDDLE_NAMES_REQUIRED.description]
+        );
+        assert_eq!(
+            (provider.writes.percent, provider.writes.few),
+            (Some(50.0), true)
+        );
+        assert!(
+            told.to_string().contains("middle_names blank, writes: 2."),
+            "{told}"
+        );
     }
 }
 
@@ -87,7 +136,12 @@ fn every_write_of_the_examples_is_accepted_in_the_newest_version_too() {
         let register = serving(versions::all());
         let api = register.api(version);
         let writes = live(&api);
-        assert_eq!(tried(&api, versions::all()), ((writes, writes), vec![]), "{}", version.label);
+        assert_eq!(
+            tried(&api, versions::all()),
+            ((writes, writes), vec![]),
+            "{}",
+            version.label
+        );
     }
 }
 
@@ -108,7 +162,9 @@ const CHANGES: [(F, &str); 10] = [
 #[test]
 fn the_verdict_is_what_the_newest_version_really_answers() {
     let newest = versions::all().newest().unwrap();
-    let older = versions::all().iter().filter(|served| served.version.label != newest.version.label);
+    let older = versions::all()
+        .iter()
+        .filter(|served| served.version.label != newest.version.label);
     let mut refused = 0;
     for served in older {
         let (register, other) = (serving(versions::all()), Register::start());
@@ -116,20 +172,35 @@ fn the_verdict_is_what_the_newest_version_really_answers() {
         let (mut accepted, mut valid) = (0, 0);
         for (number, (field, value)) in CHANGES.iter().enumerate() {
             // Each is another person, so that none is a duplicate.
-            let body = Value::from(api.example().with(F::last_name, format!("Number {number}")).with(*field, *value));
+            let body = Value::from(
+                api.example()
+                    .with(F::last_name, format!("Number {number}"))
+                    .with(*field, *value),
+            );
             if api.send("POST", "/trainees", body.clone()).status != 201 {
                 continue;
             }
-            let body_kind = BodyKind { record: Some(RecordKind::Trainee), ..BodyKind::default() };
+            let body_kind = BodyKind {
+                record: Some(RecordKind::Trainee),
+                ..BodyKind::default()
+            };
             let spelt = translate_names(&body, served, newest, &body_kind).data;
             accepted += 1;
             valid += i64::from(judge.send("POST", "/trainees", spelt).status == 201);
         }
         let (counts, problems) = tried(&api, versions::all());
-        assert_eq!(counts, (accepted, valid), "{}: {problems:?}", served.version.label);
+        assert_eq!(
+            counts,
+            (accepted, valid),
+            "{}: {problems:?}",
+            served.version.label
+        );
         refused += accepted - valid;
     }
-    assert!(refused > 0, "the newest version refuses nothing of what the others accept");
+    assert!(
+        refused > 0,
+        "the newest version refuses nothing of what the others accept"
+    );
 }
 
 /// A way through all endpoints that write, each accepted; says how many there were.
@@ -152,20 +223,45 @@ fn live(api: &Api<'_>) -> i64 {
     );
     let school = record::<Placement>(version, &[(PlacementField::urn, "990003")]);
     let steps: [(&str, String, Value, u16); 9] = [
-        ("PATCH", path.clone(), Body::new(version).with(F::last_name, "Newname").into(), 200),
+        (
+            "PATCH",
+            path.clone(),
+            Body::new(version).with(F::last_name, "Newname").into(),
+            200,
+        ),
         ("PUT", path.clone(), json!({ "data": created.data }), 200),
-        ("POST", format!("{path}/placements"), part(school.clone()), 201),
+        (
+            "POST",
+            format!("{path}/placements"),
+            part(school.clone()),
+            201,
+        ),
         ("PATCH", placement.clone(), part(school), 200),
         ("DELETE", placement, Value::Null, 200),
         ("POST", format!("{path}/degrees"), part(another), 201),
-        ("PATCH", degree.clone(), part(record::<Degree>(version, &[(DegreeField::grade, "01")])), 200),
+        (
+            "PATCH",
+            degree.clone(),
+            part(record::<Degree>(version, &[(DegreeField::grade, "01")])),
+            200,
+        ),
         ("DELETE", degree, Value::Null, 200),
-        ("POST", format!("{path}/defer"), json!({ "data": { "defer_date": "2026-10-01" } }), 200),
+        (
+            "POST",
+            format!("{path}/defer"),
+            json!({ "data": { "defer_date": "2026-10-01" } }),
+            200,
+        ),
     ];
     let count = steps.len();
     for (method, path, body, status) in steps {
         let request = api.request(method, &path);
-        if body.is_null() { request.send() } else { request.json(body).send() }.is(status);
+        if body.is_null() {
+            request.send()
+        } else {
+            request.json(body).send()
+        }
+        .is(status);
     }
     api.withdraw(created.id());
     // The creation and the withdrawal.
@@ -179,15 +275,33 @@ fn only_what_was_carried_out_in_an_older_version_is_tried() {
     let api = register.api(SERVED[0]);
     let newest = register.api(versions.newest().unwrap().version);
     let repeated = |body: Body| {
-        api.request("POST", "/trainees").header("Idempotency-Key", "once").json(body).send().is(201);
+        api.request("POST", "/trainees")
+            .header("Idempotency-Key", "once")
+            .json(body)
+            .send()
+            .is(201);
     };
     repeated(api.example());
     repeated(api.example());
-    assert_eq!(tried(&api, versions).0, (1, 1), "what is answered from memory is no new write");
+    assert_eq!(
+        tried(&api, versions).0,
+        (1, 1),
+        "what is answered from memory is no new write"
+    );
     api.send("POST", "/trainees", api.example()).is(409);
-    api.send("POST", "/trainees", api.example().with(F::email, Value::Null)).is(422);
-    let tried_out = api.request("POST", "/trainees").header("Prefer", "validate-only");
-    tried_out.json(api.example().with(F::last_name, "Tried")).send().is(201);
+    api.send(
+        "POST",
+        "/trainees",
+        api.example().with(F::email, Value::Null),
+    )
+    .is(422);
+    let tried_out = api
+        .request("POST", "/trainees")
+        .header("Prefer", "validate-only");
+    tried_out
+        .json(api.example().with(F::last_name, "Tried"))
+        .send()
+        .is(201);
     api.get("/trainees").is(200);
     newest.create(newest.example().with(F::last_name, "Newer"));
     assert_eq!(tried(&api, versions).0, (1, 1));
@@ -207,13 +321,24 @@ fn items_of_a_batch_are_tried_one_by_one_and_counted_as_one_request() {
     items.extend((3..5).map(|number| item(number, api.example().with_key(foreign, "x"))));
     api.send("POST", "/trainees/batch", items).is(200);
     let told = readiness(&api, versions::all());
-    assert_eq!((told.providers[0].requests, told.writes.checked, told.writes.valid), (1, 3, 3), "{told}");
+    assert_eq!(
+        (
+            told.providers[0].requests,
+            told.writes.checked,
+            told.writes.valid
+        ),
+        (1, 3, 3),
+        "{told}"
+    );
     assert!(told.to_string().contains(foreign), "{told}");
 }
 
 #[test]
 fn nothing_is_tried_when_no_share_is_requested() {
-    let register = Register::with(Setup { shadow_share: 0, ..Setup::default() });
+    let register = Register::with(Setup {
+        shadow_share: 0,
+        ..Setup::default()
+    });
     let api = register.api(SERVED[0]);
     api.create(api.example());
     let told = readiness(&api, versions::all());
@@ -228,39 +353,103 @@ fn who_uses_a_version_is_reported_with_what_ends_and_what_is_used_of_newer_ones(
     let (api, other) = (register.api(older), register.other_provider(older));
     let created = api.create(api.example());
     let action = recommendation(older);
-    api.send("POST", &format!("{}/{action}", created.path()), json!({ "data": {} })).is(422);
+    api.send(
+        "POST",
+        &format!("{}/{action}", created.path()),
+        json!({ "data": {} }),
+    )
+    .is(422);
     let foreign = api.served().other_names.trainee.refused[0].0;
-    api.send("PATCH", &created.path(), Body::new(older).with_key(foreign, "x")).is(422);
+    api.send(
+        "PATCH",
+        &created.path(),
+        Body::new(older).with_key(foreign, "x"),
+    )
+    .is(422);
     register.api(newest).get("/info").is(200);
     register.clock.set("2026-10-06T09:00:00Z");
-    other.request("GET", "/info").header("X-Request-Id", "the-last").send().is(200);
+    other
+        .request("GET", "/info")
+        .header("X-Request-Id", "the-last")
+        .send()
+        .is(200);
 
     let told = readiness(&api, versions::all());
     assert_eq!((told.version, told.newest), (older.label, newest.label));
-    let [one, two] = &told.providers[..] else { panic!("two providers: {told}") };
-    assert_eq!((one.requests, two.requests, &*two.last.request_id), (3, 1, "the-last"));
-    assert_eq!(one.names.iter().map(|name| (name.name.as_str(), name.requests)).collect::<Vec<_>>(), [(foreign, 1)]);
-    let deprecated = SERVED.iter().flat_map(|version| version.endpoints.deprecated);
-    let ending: Vec<_> = deprecated.filter(|gone| gone.endpoint.path().ends_with(action)).collect();
+    let [one, two] = &told.providers[..] else {
+        panic!("two providers: {told}")
+    };
+    assert_eq!(
+        (one.requests, two.requests, &*two.last.request_id),
+        (3, 1, "the-last")
+    );
+    assert_eq!(
+        one.names
+            .iter()
+            .map(|name| (name.name.as_str(), name.requests))
+            .collect::<Vec<_>>(),
+        [(foreign, 1)]
+    );
+    let deprecated = SERVED
+        .iter()
+        .flat_map(|version| version.endpoints.deprecated);
+    let ending: Vec<_> = deprecated
+        .filter(|gone| gone.endpoint.path().ends_with(action))
+        .collect();
     assert_eq!(one.endpoints.is_empty(), ending.is_empty());
     if let Some(gone) = ending.first() {
-        assert_eq!(one.endpoints[0].replaced_by, gone.endpoint.row().replaced_by.map(|other| other.to_string()));
-        let deprecation = [older, newest].iter().find_map(|version| version.endpoints.deprecation(gone.endpoint));
-        assert_eq!(one.endpoints[0].removed_in, deprecation.map(|deprecation| deprecation.removed_in));
+        assert_eq!(
+            one.endpoints[0].replaced_by,
+            gone.endpoint
+                .row()
+                .replaced_by
+                .map(|other| other.to_string())
+        );
+        let deprecation = [older, newest]
+            .iter()
+            .find_map(|version| version.endpoints.deprecation(gone.endpoint));
+        assert_eq!(
+            one.endpoints[0].removed_in,
+            deprecation.map(|deprecation| deprecation.removed_in)
+        );
     }
-    assert_eq!(one.newer.iter().map(|newer| (newer.version, newer.requests)).collect::<Vec<_>>(), [(newest.label, 1)]);
+    assert_eq!(
+        one.newer
+            .iter()
+            .map(|newer| (newer.version, newer.requests))
+            .collect::<Vec<_>>(),
+        [(newest.label, 1)]
+    );
     assert_eq!(two.newer, []);
-    assert_eq!(&*told.last_use.as_ref().unwrap().seen.request_id, "the-last");
-    let [token] = &two.tokens[..] else { panic!("one token") };
-    assert_eq!((token.name.as_str(), token.requests), ("Student records system", 1));
+    assert_eq!(
+        &*told.last_use.as_ref().unwrap().seen.request_id,
+        "the-last"
+    );
+    let [token] = &two.tokens[..] else {
+        panic!("one token")
+    };
+    assert_eq!(
+        (token.name.as_str(), token.requests),
+        ("Student records system", 1)
+    );
 }
 
 #[test]
 fn a_version_that_nobody_uses_can_be_removed_and_it_is_reported_since_when() {
     let register = Register::start();
-    let (api, newest) = (register.api(SERVED[0]), register.api(SERVED.last().unwrap()));
-    assert!(readiness(&api, versions::all()).to_string().contains("Nothing was counted"));
-    api.request("GET", "/info").header("X-Request-Id", "the-last").send().is(200);
+    let (api, newest) = (
+        register.api(SERVED[0]),
+        register.api(SERVED.last().unwrap()),
+    );
+    assert!(
+        readiness(&api, versions::all())
+            .to_string()
+            .contains("Nothing was counted")
+    );
+    api.request("GET", "/info")
+        .header("X-Request-Id", "the-last")
+        .send()
+        .is(200);
     register.write_usage();
     // Thirty days, the last one among them.
     register.clock.set("2026-11-03T09:00:00Z");
@@ -269,8 +458,14 @@ fn a_version_that_nobody_uses_can_be_removed_and_it_is_reported_since_when() {
     assert_eq!(still.providers.len(), 1, "{still}");
     register.clock.set("2026-11-04T09:00:00Z");
     let told = readiness(&api, versions::all()).to_string();
-    assert!(told.contains("since 2026-10-05T09:00:00.000Z") && told.contains("request the-last"), "{told}");
-    assert!(told.contains("It can be removed: see docs/adding-a-version.md."), "{told}");
+    assert!(
+        told.contains("since 2026-10-05T09:00:00.000Z") && told.contains("request the-last"),
+        "{told}"
+    );
+    assert!(
+        told.contains("It can be removed: see docs/adding-a-version.md."),
+        "{told}"
+    );
     let of_the_newest = readiness(&newest, versions::all()).to_string();
     assert!(!of_the_newest.contains("removed"), "{of_the_newest}");
 }
@@ -282,23 +477,56 @@ fn a_version_that_was_watched_for_a_short_time_only_is_not_called_unused() {
     register.api(SERVED.last().unwrap()).get("/info").is(200);
     let told = readiness(&api, versions::all()).to_string();
     assert!(told.contains("Counts begin on 2026-10-05 only."), "{told}");
-    assert!(told.contains("too short") && !told.contains("It can be removed"), "{told}");
+    assert!(
+        told.contains("too short") && !told.contains("It can be removed"),
+        "{told}"
+    );
 }
 
 #[test]
 fn an_endpoint_that_the_newest_version_does_not_have_is_reported() {
     let newest = *SERVED.last().unwrap();
-    let fewer: Vec<_> = newest.endpoints.available.iter().copied().filter(|kept| *kept != Endpoint::Defer).collect();
-    let endpoints = adapter_kit::Endpoints { available: fewer.leak(), ..newest.endpoints };
+    let fewer: Vec<_> = newest
+        .endpoints
+        .available
+        .iter()
+        .copied()
+        .filter(|kept| *kept != Endpoint::Defer)
+        .collect();
+    let endpoints = adapter_kit::Endpoints {
+        available: fewer.leak(),
+        ..newest.endpoints
+    };
     let label = Label::release(newest.label.year + 1, 0);
-    let list: Vec<&ApiVersion> = vec![newest, Box::leak(Box::new(ApiVersion { label, endpoints, ..*newest }))];
+    let list: Vec<&ApiVersion> = vec![
+        newest,
+        Box::leak(Box::new(ApiVersion {
+            label,
+            endpoints,
+            ..*newest
+        })),
+    ];
     let versions: &'static Versions = Box::leak(Box::new(Versions::new(&list)));
     let register = serving(versions);
     let api = register.api(newest);
     let created = api.create(api.example());
-    api.send("POST", &format!("{}/defer", created.path()), json!({ "data": { "defer_date": "2026-10-01" } })).is(200);
+    api.send(
+        "POST",
+        &format!("{}/defer", created.path()),
+        json!({ "data": { "defer_date": "2026-10-01" } }),
+    )
+    .is(200);
     let told = readiness(&api, versions);
-    let [endpoint] = &told.providers[0].endpoints[..] else { panic!("{told}") };
-    assert_eq!((endpoint.endpoint.as_str(), endpoint.requests), (&*Endpoint::Defer.to_string(), 1));
-    assert!(told.to_string().contains("the newest version does not have it"), "{told}");
+    let [endpoint] = &told.providers[0].endpoints[..] else {
+        panic!("{told}")
+    };
+    assert_eq!(
+        (endpoint.endpoint.as_str(), endpoint.requests),
+        (&*Endpoint::Defer.to_string(), 1)
+    );
+    assert!(
+        told.to_string()
+            .contains("the newest version does not have it"),
+        "{told}"
+    );
 }

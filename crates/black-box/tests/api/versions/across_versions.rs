@@ -14,7 +14,12 @@ fn full(api: &Api<'_>) -> Body {
     let placement = record::<Placement>(api.version, &[(P::urn, "990001")]);
     let abroad = record::<Degree>(
         api.version,
-        &[(D::non_uk_degree, "083"), (D::country, "FR"), (D::subject, "100485"), (D::graduation_year, "2020")],
+        &[
+            (D::non_uk_degree, "083"),
+            (D::country, "FR"),
+            (D::subject, "100485"),
+            (D::graduation_year, "2020"),
+        ],
     );
     let home = record::<Degree>(
         api.version,
@@ -48,7 +53,8 @@ fn full(api: &Api<'_>) -> Body {
         .with(F::degrees, json!([home, abroad]))
 }
 
-/// Checks that a record is shown under the names of a version, with the values that another version shows.
+/// Checks that a record is shown under the names of a version, with the values that another version
+/// shows.
 #[track_caller]
 fn reads_the_same(api: &Api<'_>, written: &Shown) -> Shown {
     let read = api.read(written.id());
@@ -125,7 +131,9 @@ fn a_record_is_sent_back_whole_through_every_version_and_stays_as_it_was() {
         register.clock.set("2026-10-09T09:00:00Z");
         for through in SERVED {
             let api = writer.in_version(through);
-            let reply = api.send("PUT", &created.path(), api.read(created.id()).body()).is(200);
+            let reply = api
+                .send("PUT", &created.path(), api.read(created.id()).body())
+                .is(200);
             assert_eq!(reply.warnings(), Vec::<&str>::new());
         }
         assert_eq!(writer.read(created.id()).data, created.data);
@@ -141,8 +149,12 @@ fn newer_records(api: &Api<'_>) -> Vec<Shown> {
             .with(F::course_subject_1, "100510")
     };
     let bodies = [
-        api.example().with(F::training_route, "15").with(F::iqts_country, "FR"),
-        api.example().with(F::training_route, "16").without(F::study_mode),
+        api.example()
+            .with(F::training_route, "15")
+            .with(F::iqts_country, "FR"),
+        api.example()
+            .with(F::training_route, "16")
+            .without(F::study_mode),
         early_years("17").without(F::study_mode),
         early_years("18").with(F::course_subject_2, "100510"),
     ];
@@ -179,7 +191,8 @@ fn older_versions_withdraw_trainees_on_newer_routes() {
         for created in newer_records(&newest) {
             let withdrawn = register.api(version(label)).withdraw(created.id());
             withdrawn.has(&[(F::state, json!("withdrawn"))]);
-            reads_the_same(&newest, &withdrawn).has(&[(F::training_route, created.value(F::training_route).clone())]);
+            reads_the_same(&newest, &withdrawn)
+                .has(&[(F::training_route, created.value(F::training_route).clone())]);
         }
     }
 }
@@ -191,9 +204,19 @@ fn a_record_on_a_route_that_only_an_older_version_accepts_stays_editable_in_the_
     let created = oldest.create(oldest.example().with(F::training_route, "02"));
     for label in ["v2026.0", "v2026.1"] {
         let newer = register.api(version(label));
-        let reply = newer.send("PUT", &created.path(), newer.read(created.id()).body().with(F::middle_names, label));
+        let reply = newer.send(
+            "PUT",
+            &created.path(),
+            newer.read(created.id()).body().with(F::middle_names, label),
+        );
         assert_eq!(reply.is(200).warnings(), Vec::<&str>::new());
-        newer.send("PATCH", &created.path(), Body::new(newer.version).with(F::training_route, "02")).is(200);
+        newer
+            .send(
+                "PATCH",
+                &created.path(),
+                Body::new(newer.version).with(F::training_route, "02"),
+            )
+            .is(200);
     }
 }
 
@@ -205,12 +228,19 @@ fn v2026_1_does_not_change_a_finished_record_and_the_others_do() {
         let created = api.create(api.example());
         api.withdraw(created.id());
         for method in ["PUT", "PATCH"] {
-            let reply = api.send(method, &created.path(), Body::new(api.version).with(F::middle_names, method));
+            let reply = api.send(
+                method,
+                &created.path(),
+                Body::new(api.version).with(F::middle_names, method),
+            );
             if refuses {
                 let message = reply.transition("state");
                 assert!(message.contains("withdrawn"), "{message}");
             } else {
-                api.shown(&reply.is(200)).has(&[(F::middle_names, json!(method)), (F::state, json!("withdrawn"))]);
+                api.shown(&reply.is(200)).has(&[
+                    (F::middle_names, json!(method)),
+                    (F::state, json!("withdrawn")),
+                ]);
             }
         }
     }
@@ -220,16 +250,33 @@ fn v2026_1_does_not_change_a_finished_record_and_the_others_do() {
 fn a_record_that_only_an_older_version_accepts_stays_editable_in_what_is_fine() {
     let register = Register::start();
     let oldest = register.api(version("v2025.0"));
-    let body = oldest.example().with(F::course_year, "two").with(F::itt_end_date, "2033-07-16");
+    let body = oldest
+        .example()
+        .with(F::course_year, "two")
+        .with(F::itt_end_date, "2033-07-16");
     let created = oldest.create(body);
     for label in ["v2026.0", "v2026.1"] {
         let newer = register.api(version(label));
         let whole = newer.read(created.id()).body().with(F::middle_names, label);
-        assert_eq!(newer.send("PUT", &created.path(), whole).is(200).warnings(), Vec::<&str>::new());
-        let worse = Body::new(newer.version).with(F::course_year, "three").with(F::itt_end_date, "2034-07-16");
-        newer.send("PATCH", &created.path(), worse).problems(&["course_year", "itt_end_date"]);
-        // The end is held against the start when that one moves, but its bound does not read the start.
-        newer.update(created.id(), Body::new(newer.version).with(F::itt_start_date, "2026-09-02"));
-        newer.update(created.id(), Body::new(newer.version).with(F::itt_start_date, "2026-09-01"));
+        assert_eq!(
+            newer.send("PUT", &created.path(), whole).is(200).warnings(),
+            Vec::<&str>::new()
+        );
+        let worse = Body::new(newer.version)
+            .with(F::course_year, "three")
+            .with(F::itt_end_date, "2034-07-16");
+        newer
+            .send("PATCH", &created.path(), worse)
+            .problems(&["course_year", "itt_end_date"]);
+        // The end is held against the start when that one moves, but its bound does not read the
+        // start.
+        newer.update(
+            created.id(),
+            Body::new(newer.version).with(F::itt_start_date, "2026-09-02"),
+        );
+        newer.update(
+            created.id(),
+            Body::new(newer.version).with(F::itt_start_date, "2026-09-01"),
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! The conformance checks over all versions side by side, where each has names that others refuse.
 //!
-//! A run over more records than usual: `CONFORMANCE_RECORDS=100000 cargo test --release -p black-box --test api -- conformance`.
+//! A run over more records than usual: `CONFORMANCE_RECORDS=100000 cargo test --release -p
+//! black-box --test api -- conformance`.
 
 use adapter_kit::date;
 use conformance::{Check, check_samples, record_count};
@@ -8,7 +9,8 @@ use conformance::{Check, check_samples, record_count};
 /// Runs a check on as many records as the environment asks for.
 fn run(check: Check) {
     let records = record_count(std::env::var("CONFORMANCE_RECORDS").ok(), 60).unwrap();
-    check_samples(check, versions::all(), 7, records, date(2026, 10, 5)).unwrap_or_else(|failure| panic!("{failure}"));
+    check_samples(check, versions::all(), 7, records, date(2026, 10, 5))
+        .unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 #[test]

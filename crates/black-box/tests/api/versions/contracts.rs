@@ -1,4 +1,5 @@
-//! The committed contracts, and the gate that keeps them: what breaks a client is caught, what only adds is not.
+//! The committed contracts, and the gate that keeps them: what breaks a client is caught, what only
+//! adds is not.
 
 use std::fs;
 use std::path::Path;
@@ -16,10 +17,13 @@ mod edits;
 /// Where the contracts are committed.
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots");
 
-/// The contract of the newest version that writes values in the common way, which the edits are written for.
+/// The contract of the newest version that writes values in the common way, which the edits are
+/// written for.
 fn newest() -> Contract {
     let served = versions::all();
-    let mut common = served.iter().filter(|served| served.version.wire == Wire::COMMON);
+    let mut common = served
+        .iter()
+        .filter(|served| served.version.wire == Wire::COMMON);
     Contract::of(common.next_back().unwrap(), Lists::embedded()).unwrap()
 }
 
@@ -28,7 +32,11 @@ fn changes(edit: &edits::Edit) -> Vec<Change> {
     let mut now = promised.clone();
     (edit.make)(&mut now);
     let texts = |contract: &Contract| (contract.openapi.to_string(), contract.shape.to_string());
-    assert!(texts(&promised) != texts(&now), "{}: the edit changes nothing", edit.name);
+    assert!(
+        texts(&promised) != texts(&now),
+        "{}: the edit changes nothing",
+        edit.name
+    );
     promised.changes_to(&now)
 }
 
@@ -44,7 +52,10 @@ fn the_committed_contracts_are_what_is_served() {
             }
             let committed = fs::read_to_string(&file).unwrap_or_default();
             let file = file.display();
-            assert!(committed == text, "{file} is not what is served: read the change, and run `make snapshots`");
+            assert!(
+                committed == text,
+                "{file} is not what is served: read the change, and run `make snapshots`"
+            );
         }
     }
 }
@@ -63,7 +74,11 @@ fn every_edit_that_breaks_a_client_is_caught_and_named() {
     for edit in edits::BREAKING {
         let changes = changes(edit);
         let broken: Vec<&Change> = changes.iter().filter(|change| change.breaking).collect();
-        assert!(broken.iter().any(|change| change.subject() == edit.names), "{}: {changes:#?}", edit.name);
+        assert!(
+            broken.iter().any(|change| change.subject() == edit.names),
+            "{}: {changes:#?}",
+            edit.name
+        );
     }
     assert!(edits::BREAKING.len() >= 25);
 }
@@ -83,8 +98,13 @@ fn no_harmless_edit_is_flagged() {
 #[test]
 fn an_addition_wants_a_line_in_the_change_log() {
     let folder = promised(|_, contract| {
-        contract.openapi["components"]["schemas"]["Trainee"]["properties"].as_object_mut().unwrap().remove("trn");
-        let required = contract.openapi["components"]["schemas"]["Trainee"]["required"].as_array_mut().unwrap();
+        contract.openapi["components"]["schemas"]["Trainee"]["properties"]
+            .as_object_mut()
+            .unwrap()
+            .remove("trn");
+        let required = contract.openapi["components"]["schemas"]["Trainee"]["required"]
+            .as_array_mut()
+            .unwrap();
         required.retain(|name| name != "trn");
     });
     let report = check(folder.path(), versions::all(), &[], Lists::embedded()).unwrap();
@@ -97,25 +117,52 @@ fn an_addition_wants_a_line_in_the_change_log() {
 #[test]
 fn a_break_is_accepted_when_the_change_log_announces_it_for_the_version() {
     let folder = promised(|_, contract| {
-        contract.shape["rules"]["degree"].as_object_mut().unwrap().shift_remove("degree_country_required");
+        contract.shape["rules"]["degree"]
+            .as_object_mut()
+            .unwrap()
+            .shift_remove("degree_country_required");
     });
     let report = check(folder.path(), versions::all(), &[], Lists::embedded()).unwrap();
-    let labels: Vec<String> = versions::all().iter().map(|served| served.version.label.to_string()).collect();
+    let labels: Vec<String> = versions::all()
+        .iter()
+        .map(|served| served.version.label.to_string())
+        .collect();
     assert_eq!(report.broken(), labels.len());
-    let entry =
-        format!("- {}: a foreign degree keeps\n  its country (`degree_country_required`).\n", labels.join(", "));
-    let announced =
-        report.announced(&format!("## Unreleased\n\n### Breaking changes\n\n- Other.\n{entry}\n### Added\n"));
-    let found: Vec<_> = announced.iter().map(|(label, change)| (label.to_string(), change.subject())).collect();
-    assert_eq!(found, labels.iter().map(|label| (label.clone(), "degree_country_required")).collect::<Vec<_>>());
-    let one = format!("### Breaking\n- {}: `degree_country_required`.\n", labels[0]);
+    let entry = format!(
+        "- {}: a foreign degree keeps\n  its country (`degree_country_required`).\n",
+        labels.join(", ")
+    );
+    let announced = report.announced(&format!(
+        "## Unreleased\n\n### Breaking changes\n\n- Other.\n{entry}\n### Added\n"
+    ));
+    let found: Vec<_> = announced
+        .iter()
+        .map(|(label, change)| (label.to_string(), change.subject()))
+        .collect();
+    assert_eq!(
+        found,
+        labels
+            .iter()
+            .map(|label| (label.clone(), "degree_country_required"))
+            .collect::<Vec<_>>()
+    );
+    let one = format!(
+        "### Breaking\n- {}: `degree_country_required`.\n",
+        labels[0]
+    );
     assert_eq!(report.announced(&one).len(), 1);
     for log in [
         String::new(),
         format!("### Added\n{entry}"),
         format!("### Breaking changes\n- Other.\n### Added\n{entry}"),
-        format!("### Breaking changes\n- {}.\n\n`degree_country_required`\n", labels.join(", ")),
-        format!("### Breaking changes\n- {}: `degree_country_required_too`.\n", labels.join(", ")),
+        format!(
+            "### Breaking changes\n- {}.\n\n`degree_country_required`\n",
+            labels.join(", ")
+        ),
+        format!(
+            "### Breaking changes\n- {}: `degree_country_required_too`.\n",
+            labels.join(", ")
+        ),
     ] {
         assert_eq!(report.announced(&log), [], "{log}");
     }
@@ -137,7 +184,11 @@ fn a_promised_version_is_served_or_said_to_be_removed() {
 #[test]
 fn a_folder_without_contracts_and_a_file_that_is_none_are_refused() {
     let folder = tempdir().unwrap();
-    let refused = |folder: &Path| check(folder, versions::all(), &[], Lists::embedded()).unwrap_err().to_string();
+    let refused = |folder: &Path| {
+        check(folder, versions::all(), &[], Lists::embedded())
+            .unwrap_err()
+            .to_string()
+    };
     assert!(refused(folder.path()).contains("holds no contract"));
     assert!(refused(&folder.path().join("absent")).contains("cannot read"));
     let folder = promised(|_, _| ());
@@ -146,7 +197,13 @@ fn a_folder_without_contracts_and_a_file_that_is_none_are_refused() {
 }
 
 fn oldest() -> String {
-    versions::all().iter().next().unwrap().version.label.to_string()
+    versions::all()
+        .iter()
+        .next()
+        .unwrap()
+        .version
+        .label
+        .to_string()
 }
 
 /// A folder with the contracts of all versions, edited.
@@ -158,7 +215,9 @@ fn promised(edit: impl Fn(&str, &mut Contract)) -> tempfile::TempDir {
         edit(&label, &mut contract);
         let place = folder.path().join(label);
         fs::create_dir(&place).unwrap();
-        let write = |name: &str, json: &Value| fs::write(place.join(name), json!(json).to_string()).unwrap();
+        let write = |name: &str, json: &Value| {
+            fs::write(place.join(name), json!(json).to_string()).unwrap()
+        };
         write("openapi.json", &contract.openapi);
         write("shape.json", &contract.shape);
     }

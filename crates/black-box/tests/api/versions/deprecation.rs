@@ -1,6 +1,7 @@
 //! What a version and an endpoint say of their end, and the list of versions.
 //!
-//! No version ends yet, and which endpoints end is for each version to say, so the tests serve copies that end.
+//! No version ends yet, and which endpoints end is for each version to say, so the tests serve
+//! copies that end.
 
 use adapter_kit::{ApiVersion, Deprecation, Endpoint, Publication, Versions, date};
 use serde_json::{Value, json};
@@ -15,7 +16,11 @@ fn with_an_ending_endpoint() -> (&'static ApiVersion, Deprecation) {
     let newest = SERVED.last().unwrap();
     let endpoint = Endpoint::RecommendForQts;
     let removed_in = adapter_kit::Label::release(newest.label.year + 1, 0);
-    let ends = Deprecation { endpoint, since: date(2026, 3, 20), removed_in };
+    let ends = Deprecation {
+        endpoint,
+        since: date(2026, 3, 20),
+        removed_in,
+    };
     (with_one_ending(newest, ends), ends)
 }
 
@@ -24,19 +29,40 @@ fn replies(api: &Api<'_>, path: &str) -> Vec<Response> {
     let unknown = path.replace("{trainee_id}", "x");
     vec![
         api.send("POST", &unknown, json!({ "data": {} })).is(404),
-        api.request("POST", &unknown).without("Authorization").send().is(401),
+        api.request("POST", &unknown)
+            .without("Authorization")
+            .send()
+            .is(401),
         api.request("DELETE", &unknown).send().is(405),
-        api.request("GET", &unknown).without("Authorization").send().is(405),
+        api.request("GET", &unknown)
+            .without("Authorization")
+            .send()
+            .is(405),
         api.request("OPTIONS", &unknown).send().is(204),
-        api.request("POST", &unknown).bytes("{\"data\":").send().is(400),
-        api.request("POST", &unknown).bytes(vec![b' '; 1_048_577]).send().is(413),
-        api.request("POST", &unknown).bytes("{}").header("Content-Type", "text/plain").send().is(415),
+        api.request("POST", &unknown)
+            .bytes("{\"data\":")
+            .send()
+            .is(400),
+        api.request("POST", &unknown)
+            .bytes(vec![b' '; 1_048_577])
+            .send()
+            .is(413),
+        api.request("POST", &unknown)
+            .bytes("{}")
+            .header("Content-Type", "text/plain")
+            .send()
+            .is(415),
     ]
 }
 
 /// The newest version but one, which ends on these days, among the others as they are.
-fn ending(since: Option<(i32, u32, u32)>, until: Option<(i32, u32, u32)>) -> (&'static ApiVersion, &'static Versions) {
-    let [.., old, _] = SERVED else { panic!("there are two versions") };
+fn ending(
+    since: Option<(i32, u32, u32)>,
+    until: Option<(i32, u32, u32)>,
+) -> (&'static ApiVersion, &'static Versions) {
+    let [.., old, _] = SERVED else {
+        panic!("there are two versions")
+    };
     among_the_others(old, since, until)
 }
 
@@ -46,25 +72,48 @@ fn among_the_others(
     until: Option<(i32, u32, u32)>,
 ) -> (&'static ApiVersion, &'static Versions) {
     let day = |(year, month, day)| date(year, month, day);
-    let publication = Publication { deprecated_on: since.map(day), sunset_on: until.map(day), ..version.publication };
+    let publication = Publication {
+        deprecated_on: since.map(day),
+        sunset_on: until.map(day),
+        ..version.publication
+    };
     let ending = republished(version, publication);
     (ending, in_place(ending))
 }
 
 /// The versions as they are, with this one in place of the one with its label.
 fn in_place(version: &'static ApiVersion) -> &'static Versions {
-    let list: Vec<_> = SERVED.iter().map(|other| if other.label == version.label { version } else { *other }).collect();
+    let list: Vec<_> = SERVED
+        .iter()
+        .map(|other| {
+            if other.label == version.label {
+                version
+            } else {
+                *other
+            }
+        })
+        .collect();
     Box::leak(Box::new(Versions::new(&list)))
 }
 
 /// The headers, but for the link to help that each error has.
 fn reported(reply: &Response) -> [Option<&str>; 3] {
-    let [deprecation, sunset, link] = ["deprecation", "sunset", "link"].map(|name| reply.header(name));
-    let without_help = link.map(|link| match link.rfind("</docs/").filter(|at| link[*at..].contains("rel=\"help\"")) {
-        Some(at) => link[..at].trim_end_matches(", "),
-        None => link,
+    let [deprecation, sunset, link] =
+        ["deprecation", "sunset", "link"].map(|name| reply.header(name));
+    let without_help = link.map(|link| {
+        match link
+            .rfind("</docs/")
+            .filter(|at| link[*at..].contains("rel=\"help\""))
+        {
+            Some(at) => link[..at].trim_end_matches(", "),
+            None => link,
+        }
     });
-    [deprecation, sunset, without_help.filter(|links| !links.is_empty())]
+    [
+        deprecation,
+        sunset,
+        without_help.filter(|links| !links.is_empty()),
+    ]
 }
 
 #[test]
@@ -88,19 +137,34 @@ fn an_endpoint_that_ends_says_so_on_every_reply() {
     let api = register.api(newest);
     for reply in replies(&api, ends.endpoint.path()) {
         let label = newest.label;
-        let successor = ends.endpoint.row().replaced_by.unwrap().path().replace("{trainee_id}", "x");
-        // The contract of the same version has the endpoint to use; a guide from a version to itself has nothing.
+        let successor = ends
+            .endpoint
+            .row()
+            .replaced_by
+            .unwrap()
+            .path()
+            .replace("{trainee_id}", "x");
+        // The contract of the same version has the endpoint to use; a guide from a version to
+        // itself has nothing.
         let section = "412-post-traineestrainee_idupdate-qts-or-eyts-status";
         let link = format!(
             "</api/{label}{successor}>; rel=\"successor-version\", \
              </docs/{label}/contract#{section}>; rel=\"deprecation\"; type=\"text/html\""
         );
-        assert_eq!(reported(&reply), [Some("@1773964800"), None, Some(link.as_str())], "{reply:?}");
+        assert_eq!(
+            reported(&reply),
+            [Some("@1773964800"), None, Some(link.as_str())],
+            "{reply:?}"
+        );
     }
     let created = api.create(api.example());
     let path = ends.endpoint.path().replace("{trainee_id}", created.id());
     let reply = api.send("POST", &path, json!({ "data": {} })).is(422);
-    assert!(reply.header("link").unwrap().starts_with(&format!("</api/{}{}/", newest.label, created.path())));
+    assert!(reply.header("link").unwrap().starts_with(&format!(
+        "</api/{}{}/",
+        newest.label,
+        created.path()
+    )));
 }
 
 #[test]
@@ -132,30 +196,59 @@ fn a_version_that_ends_says_so_on_every_reply_below_it() {
         api.request("HEAD", "/info").send().is(200),
         api.get(&created.path()).is(200),
         api.send("POST", "/trainees", api.example()).is(409),
-        api.send("PATCH", &created.path(), json!({ "data": { "email": "none" } })).is(422),
+        api.send(
+            "PATCH",
+            &created.path(),
+            json!({ "data": { "email": "none" } }),
+        )
+        .is(422),
         api.get("/trainees?sort_order=sideways").is(422),
         api.get("/nothing").is(404),
         api.get("").is(404),
-        api.request("PUT", "/trainees/x/nothing").without("Authorization").send().is(404),
+        api.request("PUT", "/trainees/x/nothing")
+            .without("Authorization")
+            .send()
+            .is(404),
     ]);
     for reply in all {
-        let expected = [Some("@1788220800"), Some("Wed, 01 Sep 2027 00:00:00 GMT"), Some(link.as_str())];
+        let expected = [
+            Some("@1788220800"),
+            Some("Wed, 01 Sep 2027 00:00:00 GMT"),
+            Some(link.as_str()),
+        ];
         assert_eq!(reported(&reply), expected, "{reply:?}");
     }
     // The others do not end.
     let others = SERVED.iter().filter(|other| other.label != version.label);
-    others.for_each(|other| assert_eq!(reported(&register.api(other).get("/info").is(200)), [None; 3]));
+    others.for_each(|other| {
+        assert_eq!(
+            reported(&register.api(other).get("/info").is(200)),
+            [None; 3]
+        )
+    });
 }
 
 #[test]
 fn an_end_that_lies_ahead_is_reported_and_so_is_one_without_a_deprecation() {
     let told_by = |since, until| {
         let (version, versions) = ending(since, until);
-        let reply = Register::serving(versions).api(version).get("/info").is(200);
-        [reply.header("deprecation").map(str::to_owned), reply.header("sunset").map(str::to_owned)]
+        let reply = Register::serving(versions)
+            .api(version)
+            .get("/info")
+            .is(200);
+        [
+            reply.header("deprecation").map(str::to_owned),
+            reply.header("sunset").map(str::to_owned),
+        ]
     };
-    assert_eq!(told_by(Some((2030, 1, 1)), None), [Some("@1893456000".to_owned()), None]);
-    assert_eq!(told_by(None, Some((2030, 1, 1))), [None, Some("Tue, 01 Jan 2030 00:00:00 GMT".to_owned())]);
+    assert_eq!(
+        told_by(Some((2030, 1, 1)), None),
+        [Some("@1893456000".to_owned()), None]
+    );
+    assert_eq!(
+        told_by(None, Some((2030, 1, 1))),
+        [None, Some("Tue, 01 Jan 2030 00:00:00 GMT".to_owned())]
+    );
 }
 
 #[test]
@@ -167,11 +260,24 @@ fn the_earlier_of_two_deprecations_counts() {
         let register = Register::serving(versions);
         let reply = register.api(version).get(&path).is(405);
         assert_eq!(reply.header("deprecation"), Some(told_since));
-        assert_eq!(reply.header("sunset"), Some("Fri, 01 Jan 2027 00:00:00 GMT"));
+        assert_eq!(
+            reply.header("sunset"),
+            Some("Fri, 01 Jan 2027 00:00:00 GMT")
+        );
         // Both ends have a successor where there is a newer version; the newest has none.
-        assert_eq!(reply.header("link").unwrap().matches("successor-version").count(), 1);
+        assert_eq!(
+            reply
+                .header("link")
+                .unwrap()
+                .matches("successor-version")
+                .count(),
+            1
+        );
         let info = register.api(version).get("/info").is(200);
-        let notes = format!("</docs/versions/{}>; rel=\"deprecation\"; type=\"text/html\"", version.label);
+        let notes = format!(
+            "</docs/versions/{}>; rel=\"deprecation\"; type=\"text/html\"",
+            version.label
+        );
         assert_eq!(info.header("link"), Some(notes.as_str()));
     }
 }
@@ -181,36 +287,75 @@ fn a_removed_version_shows_the_way_out_whatever_is_requested() {
     let register = Register::start();
     let newest = SERVED.last().unwrap().label;
     for label in REMOVED.iter().map(|removed| removed.label) {
-        for (method, path) in
-            [("GET", ""), ("HEAD", "/info"), ("OPTIONS", "/trainees"), ("POST", "/trainees"), ("DELETE", "/a/b/c")]
-        {
-            let reply = register.request(method, &format!("/api/{label}{path}")).send().is(410);
+        for (method, path) in [
+            ("GET", ""),
+            ("HEAD", "/info"),
+            ("OPTIONS", "/trainees"),
+            ("POST", "/trainees"),
+            ("DELETE", "/a/b/c"),
+        ] {
+            let reply = register
+                .request(method, &format!("/api/{label}{path}"))
+                .send()
+                .is(410);
             let link = reply.header("link").unwrap();
-            let guide = format!("</docs/migrate?from={label}&to={newest}>; rel=\"deprecation\"; type=\"text/html\"");
-            assert_eq!(link, format!("</api/{newest}>; rel=\"successor-version\", {guide}"));
+            let guide = format!(
+                "</docs/migrate?from={label}&to={newest}>; rel=\"deprecation\"; type=\"text/html\""
+            );
+            assert_eq!(
+                link,
+                format!("</api/{newest}>; rel=\"successor-version\", {guide}")
+            );
         }
     }
 }
 
 #[test]
 fn a_version_that_is_not_chosen_is_not_found_and_not_listed() {
-    let [left_out, chosen @ ..] = SERVED else { panic!("there are versions") };
-    let labels: Vec<String> = chosen.iter().map(|version| version.label.to_string()).collect();
+    let [left_out, chosen @ ..] = SERVED else {
+        panic!("there are versions")
+    };
+    let labels: Vec<String> = chosen
+        .iter()
+        .map(|version| version.label.to_string())
+        .collect();
     let register = Register::serving(versions::chosen(&labels).unwrap());
-    register.request("GET", &format!("/api/{}/info", left_out.label)).send().error(404, "NotFound");
+    register
+        .request("GET", &format!("/api/{}/info", left_out.label))
+        .send()
+        .error(404, "NotFound");
     let list = register.request("GET", "/api/versions").send().is(200);
-    let listed = |label: &str| list.data().as_array().unwrap().iter().any(|version| version["label"] == label);
+    let listed = |label: &str| {
+        list.data()
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|version| version["label"] == label)
+    };
     assert!(labels.iter().all(|label| listed(label)));
     assert!(!listed(&left_out.label.to_string()));
-    let gone = register.request("GET", &format!("/api/{}", REMOVED[0].label)).send();
-    assert!(!gone.error(410, "Gone").contains(&left_out.label.to_string()));
+    let gone = register
+        .request("GET", &format!("/api/{}", REMOVED[0].label))
+        .send();
+    assert!(
+        !gone
+            .error(410, "Gone")
+            .contains(&left_out.label.to_string())
+    );
 }
 
 #[test]
 fn the_list_of_versions_is_the_committed_one() {
-    let list = Register::start().request("GET", "/api/versions").send().is(200);
+    let list = Register::start()
+        .request("GET", "/api/versions")
+        .send()
+        .is(200);
     let caching = list.header("cache-control").unwrap();
-    snapshots::matches("", "versions", &format!("cache-control: {caching}\n{}", snapshots::reported(&list)));
+    snapshots::matches(
+        "",
+        "versions",
+        &format!("cache-control: {caching}\n{}", snapshots::reported(&list)),
+    );
 }
 
 #[test]
@@ -226,7 +371,10 @@ fn the_list_of_versions_needs_no_token_and_is_read_only() {
         refused.error(405, "MethodNotAllowed");
         assert_eq!(refused.header("allow"), Some("GET, HEAD, OPTIONS"));
     }
-    register.request("GET", "/api/versions/").send().error(404, "NotFound");
+    register
+        .request("GET", "/api/versions/")
+        .send()
+        .error(404, "NotFound");
 }
 
 #[test]
@@ -239,9 +387,22 @@ fn the_list_of_versions_has_all_of_them_newest_first_with_their_ends() {
     let mut labels: Vec<_> = SERVED.iter().map(|version| version.label).collect();
     labels.extend(REMOVED.iter().map(|removed| removed.label));
     labels.sort();
-    let texts: Vec<_> = labels.iter().rev().map(|label| Value::from(label.to_string())).collect();
-    assert_eq!(listed.iter().map(|version| version["label"].clone()).collect::<Vec<_>>(), texts);
-    let ending = listed.iter().find(|listed| listed["label"] == version.label.to_string()).unwrap();
+    let texts: Vec<_> = labels
+        .iter()
+        .rev()
+        .map(|label| Value::from(label.to_string()))
+        .collect();
+    assert_eq!(
+        listed
+            .iter()
+            .map(|version| version["label"].clone())
+            .collect::<Vec<_>>(),
+        texts
+    );
+    let ending = listed
+        .iter()
+        .find(|listed| listed["label"] == version.label.to_string())
+        .unwrap();
     assert_eq!(ending["deprecated_on"], "2026-09-01");
     assert_eq!(ending["sunset_on"], "2027-09-01");
     assert_eq!(ending["removed"], false);

@@ -11,15 +11,19 @@ use serde_json::{Value, json};
 use version_tools::Difference;
 use version_tools::compatibility::Contract;
 use version_tools::difference::{
-    Change, ChangeDetail, CodesChangeKind, EndpointChangeKind, FieldChange, FieldChangeKind, RuleChange,
-    RuleChangeKind, RuleStage, RuleSummary,
+    Change, ChangeDetail, CodesChangeKind, EndpointChangeKind, FieldChange, FieldChangeKind,
+    RuleChange, RuleChangeKind, RuleStage, RuleSummary,
 };
 use versions::all;
 
 use crate::api::support::Register;
 
 fn between(from: &str, to: &str) -> Difference {
-    Difference::between(all().named(from).unwrap(), all().named(to).unwrap(), Lists::embedded())
+    Difference::between(
+        all().named(from).unwrap(),
+        all().named(to).unwrap(),
+        Lists::embedded(),
+    )
 }
 
 fn reported(changes: &[Change]) -> Value {
@@ -36,9 +40,13 @@ fn a_version_does_not_differ_from_itself() {
 
 /// All differences between two versions of the list, each with the way back.
 fn there_and_back() -> Vec<(Difference, Difference)> {
-    let pairs = all().iter().flat_map(|from| all().iter().map(move |to| (from, to)));
+    let pairs = all()
+        .iter()
+        .flat_map(|from| all().iter().map(move |to| (from, to)));
     let between = |from, to| Difference::between(from, to, Lists::embedded());
-    pairs.map(|(from, to)| (between(from, to), between(to, from))).collect()
+    pairs
+        .map(|(from, to)| (between(from, to), between(to, from)))
+        .collect()
 }
 
 /// Checks that the changes are the same, in whatever order they stand.
@@ -55,18 +63,47 @@ fn same<T: std::fmt::Debug>(one: impl IntoIterator<Item = T>, other: impl IntoIt
 fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
     let back = |change: &FieldChange| FieldChange {
         kind: match change.kind {
-            FieldChangeKind::Added { name, same_value } => FieldChangeKind::Removed { name, same_value },
-            FieldChangeKind::Removed { name, same_value } => FieldChangeKind::Added { name, same_value },
-            FieldChangeKind::Renamed { before, after } => FieldChangeKind::Renamed { before: after, after: before },
-            FieldChangeKind::Joined { before, after, separator, index } => {
-                FieldChangeKind::Split { before: after, after: before, separator, index }
+            FieldChangeKind::Added { name, same_value } => {
+                FieldChangeKind::Removed { name, same_value }
             }
-            FieldChangeKind::Split { before, after, separator, index } => {
-                FieldChangeKind::Joined { before: after, after: before, separator, index }
+            FieldChangeKind::Removed { name, same_value } => {
+                FieldChangeKind::Added { name, same_value }
             }
-            FieldChangeKind::Rejoined { before, after, refused } => {
-                FieldChangeKind::Rejoined { before: after, after: before, refused }
-            }
+            FieldChangeKind::Renamed { before, after } => FieldChangeKind::Renamed {
+                before: after,
+                after: before,
+            },
+            FieldChangeKind::Joined {
+                before,
+                after,
+                separator,
+                index,
+            } => FieldChangeKind::Split {
+                before: after,
+                after: before,
+                separator,
+                index,
+            },
+            FieldChangeKind::Split {
+                before,
+                after,
+                separator,
+                index,
+            } => FieldChangeKind::Joined {
+                before: after,
+                after: before,
+                separator,
+                index,
+            },
+            FieldChangeKind::Rejoined {
+                before,
+                after,
+                refused,
+            } => FieldChangeKind::Rejoined {
+                before: after,
+                after: before,
+                refused,
+            },
             FieldChangeKind::LeftOutWhenUnset { name } => FieldChangeKind::AlwaysShown { name },
             FieldChangeKind::AlwaysShown { name } => FieldChangeKind::LeftOutWhenUnset { name },
         },
@@ -80,22 +117,35 @@ fn on_the_way_back_a_field_that_came_has_gone_and_a_name_changes_back() {
 #[test]
 fn on_the_way_back_an_endpoint_that_came_has_gone() {
     for (there, again) in there_and_back() {
-        let came = there.endpoints().filter(|change| change.kind == EndpointChangeKind::Added);
-        let gone = again.endpoints().filter(|change| matches!(change.kind, EndpointChangeKind::Removed { .. }));
-        same(came.map(|change| change.endpoint), gone.map(|change| change.endpoint));
+        let came = there
+            .endpoints()
+            .filter(|change| change.kind == EndpointChangeKind::Added);
+        let gone = again
+            .endpoints()
+            .filter(|change| matches!(change.kind, EndpointChangeKind::Removed { .. }));
+        same(
+            came.map(|change| change.endpoint),
+            gone.map(|change| change.endpoint),
+        );
     }
 }
 
 #[test]
 fn on_the_way_back_a_rule_that_came_has_gone() {
-    let name = |rule: Option<&RuleSummary>| rule.map(|rule| (rule.name, rule.description, rule.stage));
+    let name =
+        |rule: Option<&RuleSummary>| rule.map(|rule| (rule.name, rule.description, rule.stage));
     let turned = |change: &RuleChange| match &change.kind {
         RuleChangeKind::Added { after } => (change.record, None, name(Some(after))),
         RuleChangeKind::Dropped { before } => (change.record, name(Some(before)), None),
-        RuleChangeKind::Replaced { before, after } => (change.record, name(Some(before)), name(Some(after))),
+        RuleChangeKind::Replaced { before, after } => {
+            (change.record, name(Some(before)), name(Some(after)))
+        }
     };
     for (there, again) in there_and_back() {
-        let back = again.rules().map(turned).map(|(record, before, after)| (record, after, before));
+        let back = again
+            .rules()
+            .map(turned)
+            .map(|(record, before, after)| (record, after, before));
         same(there.rules().map(turned), back);
     }
 }
@@ -105,24 +155,37 @@ fn code_that_ended_has_a_successor_or_an_answer_whom_to_ask() {
     let lists = Lists::embedded();
     let mut ended = 0;
     for older in all().iter() {
-        for newer in all().iter().filter(|newer| newer.version.label > older.version.label) {
+        for newer in all()
+            .iter()
+            .filter(|newer| newer.version.label > older.version.label)
+        {
             let (from, to) = (older.version.label, newer.version.label);
             let markdown = Difference::between(older, newer, lists).markdown();
             for list in List::ALL {
                 for code in lists.codes(*list) {
-                    let accepts = |served: &Served| served.version.accepted_codes.accepts(*list, code);
+                    let accepts =
+                        |served: &Served| served.version.accepted_codes.accepts(*list, code);
                     if !accepts(older) || accepts(newer) {
                         continue;
                     }
                     ended += 1;
                     let successor = successor(*list, code);
                     let successor = successor.unwrap_or_else(|| {
-                        panic!("{code} of {} ended between {from} and {to}: what takes its place?", list.name())
+                        panic!(
+                            "{code} of {} ended between {from} and {to}: what takes its place?",
+                            list.name()
+                        )
                     });
                     if let Successor::Code(code) = successor {
-                        assert!(newer.version.accepted_codes.accepts(*list, code), "{successor:?} in {to}");
+                        assert!(
+                            newer.version.accepted_codes.accepts(*list, code),
+                            "{successor:?} in {to}"
+                        );
                     }
-                    assert!(markdown.contains(&format!("`{code}`: {successor}.")), "{markdown}");
+                    assert!(
+                        markdown.contains(&format!("`{code}`: {successor}.")),
+                        "{markdown}"
+                    );
                 }
             }
         }
@@ -137,19 +200,34 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
         CodesChangeKind::Refused => CodesChangeKind::Accepted,
     };
     for (there, again) in there_and_back() {
-        let codes = there.codes().map(|codes| (codes.list, turned(codes.change), codes.codes.clone()));
-        same(codes, again.codes().map(|codes| (codes.list, codes.change, codes.codes.clone())));
+        let codes = there
+            .codes()
+            .map(|codes| (codes.list, turned(codes.change), codes.codes.clone()));
+        same(
+            codes,
+            again
+                .codes()
+                .map(|codes| (codes.list, codes.change, codes.codes.clone())),
+        );
         let others = |difference: &Difference, back: bool| -> Vec<String> {
             let told = |change: &Change| match &change.detail {
-                ChangeDetail::Vocabulary(word) if back => Some(format!("{} {}", word.after, word.before)),
+                ChangeDetail::Vocabulary(word) if back => {
+                    Some(format!("{} {}", word.after, word.before))
+                }
                 ChangeDetail::Vocabulary(word) => Some(format!("{} {}", word.before, word.after)),
-                ChangeDetail::NestedErrors(form) if back => Some(format!("{} {}", form.after, form.before)),
+                ChangeDetail::NestedErrors(form) if back => {
+                    Some(format!("{} {}", form.after, form.before))
+                }
                 ChangeDetail::NestedErrors(form) => Some(format!("{} {}", form.before, form.after)),
-                ChangeDetail::NestedInLists(change) => Some(format!("nested in lists {}", change.shown != back)),
+                ChangeDetail::NestedInLists(change) => {
+                    Some(format!("nested in lists {}", change.shown != back))
+                }
                 ChangeDetail::ExceptionYears(years) if back => {
                     Some(format!("{:?} {:?}", turned(years.change), years.years))
                 }
-                ChangeDetail::ExceptionYears(years) => Some(format!("{:?} {:?}", years.change, years.years)),
+                ChangeDetail::ExceptionYears(years) => {
+                    Some(format!("{:?} {:?}", years.change, years.years))
+                }
                 ChangeDetail::Field(_)
                 | ChangeDetail::ReadOnlyNames(_)
                 | ChangeDetail::Endpoint(_)
@@ -166,7 +244,15 @@ fn on_the_way_back_codes_and_words_are_turned_round() {
 
 /// The names of a nested record in its trainee.
 fn in_trainee<R: WireNested>(version: &'static ApiVersion) -> (&'static str, Vec<&'static str>) {
-    (R::NAME, R::shapes(version).in_trainee.entries.iter().map(|entry| entry.name).collect())
+    (
+        R::NAME,
+        R::shapes(version)
+            .in_trainee
+            .entries
+            .iter()
+            .map(|entry| entry.name)
+            .collect(),
+    )
 }
 
 /// The names of a record in the requests or the responses of a version.
@@ -174,12 +260,20 @@ fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str
     fn of<R: WireRecord>(version: &'static ApiVersion, direction: Direction) -> Vec<&'static str> {
         let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
         match direction {
-            Direction::Request => R::inputs(version).entries.iter().map(|input| input.name).collect(),
+            Direction::Request => R::inputs(version)
+                .entries
+                .iter()
+                .map(|input| input.name)
+                .collect(),
             Direction::Reply => shown.iter().map(|entry| entry.name).collect(),
         }
     }
     if change.nested {
-        return for_each_nested!(in_trainee(version)).into_iter().find(|(name, _)| *name == change.record).unwrap().1;
+        return for_each_nested!(in_trainee(version))
+            .into_iter()
+            .find(|(name, _)| *name == change.record)
+            .unwrap()
+            .1;
     }
     let kind = change.record.parse::<RecordKind>().unwrap();
     for_record_kind!(kind, of(version, change.direction))
@@ -190,7 +284,10 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
     for (there, _) in there_and_back() {
         for change in there.fields() {
             let version = |label| all().find(label).unwrap().version;
-            let (before, after) = (names(version(there.from), change), names(version(there.to), change));
+            let (before, after) = (
+                names(version(there.from), change),
+                names(version(there.to), change),
+            );
             let has = |names: &[&str], name| names.contains(&name);
             let right = match change.kind {
                 FieldChangeKind::Added { name, same_value } => {
@@ -199,17 +296,35 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
                 FieldChangeKind::Removed { name, same_value } => {
                     has(&before, name) && same_value.is_none_or(|other| has(&after, other))
                 }
-                FieldChangeKind::Renamed { before: old, after: new }
-                | FieldChangeKind::Rejoined { before: old, after: new, .. }
-                | FieldChangeKind::Joined { before: old, after: new, .. }
-                | FieldChangeKind::Split { before: old, after: new, .. } => has(&before, old) && has(&after, new),
-                FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => has(&after, name),
+                FieldChangeKind::Renamed {
+                    before: old,
+                    after: new,
+                }
+                | FieldChangeKind::Rejoined {
+                    before: old,
+                    after: new,
+                    ..
+                }
+                | FieldChangeKind::Joined {
+                    before: old,
+                    after: new,
+                    ..
+                }
+                | FieldChangeKind::Split {
+                    before: old,
+                    after: new,
+                    ..
+                } => has(&before, old) && has(&after, new),
+                FieldChangeKind::LeftOutWhenUnset { name }
+                | FieldChangeKind::AlwaysShown { name } => has(&after, name),
             };
             assert!(right, "{change:?} from {} to {}", there.from, there.to);
         }
         let has_other_name = |label, rule: &RuleSummary| {
             let other_names = &all().find(label).unwrap().other_names.trainee.refused;
-            other_names.iter().any(|(name, _)| rule.reads.contains(name))
+            other_names
+                .iter()
+                .any(|(name, _)| rule.reads.contains(name))
         };
         for rule in there.rules().filter(|rule| rule.record == Trainee::NAME) {
             let (before, after) = match &rule.kind {
@@ -217,8 +332,16 @@ fn every_name_of_a_change_stands_in_the_version_that_it_is_said_of() {
                 RuleChangeKind::Dropped { before } => (Some(before), None),
                 RuleChangeKind::Replaced { before, after } => (Some(before), Some(after)),
             };
-            assert!(!before.is_some_and(|rule| has_other_name(there.from, rule)), "{rule:?} from {}", there.from);
-            assert!(!after.is_some_and(|rule| has_other_name(there.to, rule)), "{rule:?} to {}", there.to);
+            assert!(
+                !before.is_some_and(|rule| has_other_name(there.from, rule)),
+                "{rule:?} from {}",
+                there.from
+            );
+            assert!(
+                !after.is_some_and(|rule| has_other_name(there.to, rule)),
+                "{rule:?} to {}",
+                there.to
+            );
         }
     }
 }
@@ -230,7 +353,10 @@ fn what_breaks_comes_first_and_every_change_says_what_to_do() {
         assert!(there.changes.is_sorted_by_key(|change| !change.breaking));
         for change in &there.changes {
             for text in [&change.summary, &change.advice] {
-                assert!(text.ends_with('.') && text.trim() == text && !text.contains("  "), "{text:?}");
+                assert!(
+                    text.ends_with('.') && text.trim() == text && !text.contains("  "),
+                    "{text:?}"
+                );
             }
         }
     }
@@ -244,15 +370,30 @@ fn names_that_the_first_version_only_shows_are_unknown_in_the_newest() {
     let path = format!("/trainees/{}", trainee.id());
     let update = |name: &str| {
         let body = json!({ "data": { name: null } });
-        api.request("PATCH", &path).header("Prefer", "handling=strict").json(body).send().status
+        api.request("PATCH", &path)
+            .header("Prefer", "handling=strict")
+            .json(body)
+            .send()
+            .status
     };
     let difference = between("v2025.0", "v2026.1");
-    let mut of_records = difference
-        .changes
-        .iter()
-        .filter_map(|change| if let ChangeDetail::ReadOnlyNames(names) = &change.detail { Some(names) } else { None });
-    let names = &of_records.find(|names| names.record == Trainee::NAME).unwrap().names;
-    for expected in ["lead_partner_not_applicable", "withdraw_date", "withdraw_reasons", "bursary_level"] {
+    let mut of_records = difference.changes.iter().filter_map(|change| {
+        if let ChangeDetail::ReadOnlyNames(names) = &change.detail {
+            Some(names)
+        } else {
+            None
+        }
+    });
+    let names = &of_records
+        .find(|names| names.record == Trainee::NAME)
+        .unwrap()
+        .names;
+    for expected in [
+        "lead_partner_not_applicable",
+        "withdraw_date",
+        "withdraw_reasons",
+        "bursary_level",
+    ] {
         assert!(names.contains(&expected), "{names:?}");
     }
     for name in names {
@@ -264,17 +405,41 @@ fn names_that_the_first_version_only_shows_are_unknown_in_the_newest() {
 #[test]
 fn the_recommendation_moves_to_another_endpoint_and_back() {
     let turns = |difference: &Difference| -> Vec<(Endpoint, EndpointChangeKind)> {
-        difference.endpoints().map(|change| (change.endpoint, change.kind)).collect()
+        difference
+            .endpoints()
+            .map(|change| (change.endpoint, change.kind))
+            .collect()
     };
     let (older, newer) = (Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus);
     let there = turns(&between("v2026.0", "v2026.1"));
     assert!(there.contains(&(newer, EndpointChangeKind::Added)));
-    let deprecated = there.iter().find(|(endpoint, _)| *endpoint == older).unwrap();
-    let EndpointChangeKind::Deprecated { replaced_by, removed_in, .. } = deprecated.1 else { panic!("{deprecated:?}") };
-    assert_eq!((replaced_by, removed_in.to_string()), (Some(newer), "v2027.0".to_owned()));
+    let deprecated = there
+        .iter()
+        .find(|(endpoint, _)| *endpoint == older)
+        .unwrap();
+    let EndpointChangeKind::Deprecated {
+        replaced_by,
+        removed_in,
+        ..
+    } = deprecated.1
+    else {
+        panic!("{deprecated:?}")
+    };
+    assert_eq!(
+        (replaced_by, removed_in.to_string()),
+        (Some(newer), "v2027.0".to_owned())
+    );
     let back = turns(&between("v2026.1", "v2026.0"));
-    assert!(back.contains(&(newer, EndpointChangeKind::Removed { replaced_by: Some(older) })));
-    assert!(back.contains(&(Endpoint::ReferenceData, EndpointChangeKind::Removed { replaced_by: None })));
+    assert!(back.contains(&(
+        newer,
+        EndpointChangeKind::Removed {
+            replaced_by: Some(older)
+        }
+    )));
+    assert!(back.contains(&(
+        Endpoint::ReferenceData,
+        EndpointChangeKind::Removed { replaced_by: None }
+    )));
 }
 
 #[test]
@@ -282,49 +447,118 @@ fn a_client_of_the_version_before_meets_one_thing_that_breaks_it() {
     let steps = between("v2026.0", "v2026.1");
     let breaking: Vec<&Change> = steps.breaking().collect();
     assert_eq!(breaking.len(), 1, "{breaking:#?}");
-    let ChangeDetail::Rule(RuleChange { kind: RuleChangeKind::Added { after }, .. }) = &breaking[0].detail else {
+    let ChangeDetail::Rule(RuleChange {
+        kind: RuleChangeKind::Added { after },
+        ..
+    }) = &breaking[0].detail
+    else {
         panic!("{breaking:#?}")
     };
-    assert_eq!((after.name, after.stage), ("finished_records", RuleStage::Gate));
+    assert_eq!(
+        (after.name, after.stage),
+        ("finished_records", RuleStage::Gate)
+    );
 }
 
 #[test]
 fn a_difference_is_a_page_a_text_or_data() {
     let register = Register::start();
     let path = "/docs/differences/v2025.0..v2026.1";
-    let data = register.request("GET", path).header("Accept", "application/json").send().is(200);
+    let data = register
+        .request("GET", path)
+        .header("Accept", "application/json")
+        .send()
+        .is(200);
     assert_eq!(data.header("vary"), Some("Accept, Accept-Encoding"));
-    assert_eq!(data.body["changes"], reported(&between("v2025.0", "v2026.1").changes));
-    assert_eq!(register.request("GET", &format!("{path}?format=json")).send().is(200).body, data.body);
+    assert_eq!(
+        data.body["changes"],
+        reported(&between("v2025.0", "v2026.1").changes)
+    );
+    assert_eq!(
+        register
+            .request("GET", &format!("{path}?format=json"))
+            .send()
+            .is(200)
+            .body,
+        data.body
+    );
     for unknown in ["v2025.0..v1999.0", "v1999.0..v2025.0", "v2025.0", "x..y"] {
-        register.request("GET", &format!("/docs/differences/{unknown}")).send().error(404, "NotFound");
+        register
+            .request("GET", &format!("/docs/differences/{unknown}"))
+            .send()
+            .error(404, "NotFound");
     }
-    register.request("POST", path).send().error(405, "MethodNotAllowed");
+    register
+        .request("POST", path)
+        .send()
+        .error(405, "MethodNotAllowed");
     assert_eq!(data.body["from"], json!("v2025.0"));
 }
 
 #[test]
 fn what_is_written_about_versions_is_shown_as_pages() {
     let register = Register::start();
-    let (oldest, newest) = (all().iter().next().unwrap().version.label, all().newest().unwrap().version.label);
-    for name in [newest.to_string(), oldest.to_string(), format!("migrating-from-{oldest}")] {
-        let page = register.request("GET", &format!("/docs/versions/{name}")).page().is(200);
-        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
-        assert!(page.text.contains("<h1>") && !page.text.contains("make docs"), "{name}");
-        assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none'"));
+    let (oldest, newest) = (
+        all().iter().next().unwrap().version.label,
+        all().newest().unwrap().version.label,
+    );
+    for name in [
+        newest.to_string(),
+        oldest.to_string(),
+        format!("migrating-from-{oldest}"),
+    ] {
+        let page = register
+            .request("GET", &format!("/docs/versions/{name}"))
+            .page()
+            .is(200);
+        assert_eq!(
+            page.header("content-type"),
+            Some("text/html; charset=utf-8")
+        );
+        assert!(
+            page.text.contains("<h1>") && !page.text.contains("make docs"),
+            "{name}"
+        );
+        assert!(
+            page.header("content-security-policy")
+                .unwrap()
+                .starts_with("default-src 'none'")
+        );
     }
-    let page = register.request("GET", &format!("/docs/versions/migrating-from-{oldest}")).page().is(200);
+    let page = register
+        .request("GET", &format!("/docs/versions/migrating-from-{oldest}"))
+        .page()
+        .is(200);
     assert!(page.text.contains("<table>") && page.text.contains("How to check"));
     let pair = format!("/docs/differences/{oldest}..{newest}");
-    let page = register.request("GET", &pair).header("Accept", "text/html,*/*;q=0.8").page().is(200);
-    assert!(page.text.contains(&format!("<h1>From {oldest} to {newest}</h1>")));
+    let page = register
+        .request("GET", &pair)
+        .header("Accept", "text/html,*/*;q=0.8")
+        .page()
+        .is(200);
+    assert!(
+        page.text
+            .contains(&format!("<h1>From {oldest} to {newest}</h1>"))
+    );
     let text = register.request("GET", &pair).page().is(200);
-    assert_eq!(text.header("content-type"), Some("text/markdown; charset=utf-8"));
+    assert_eq!(
+        text.header("content-type"),
+        Some("text/markdown; charset=utf-8")
+    );
     // The texts refer to one another as files, and on a page that leads on too.
-    let other = register.request("GET", &format!("/docs/versions/{newest}.md")).page().is(200);
+    let other = register
+        .request("GET", &format!("/docs/versions/{newest}.md"))
+        .page()
+        .is(200);
     assert!(other.text.contains(&format!("<h1>{newest}</h1>")));
-    register.request("GET", "/docs/versions/v1999.0").send().error(404, "NotFound");
-    register.request("GET", &format!("/docs/versions/migrating-from-{newest}")).send().error(404, "NotFound");
+    register
+        .request("GET", "/docs/versions/v1999.0")
+        .send()
+        .error(404, "NotFound");
+    register
+        .request("GET", &format!("/docs/versions/migrating-from-{newest}"))
+        .send()
+        .error(404, "NotFound");
 }
 
 #[test]
@@ -332,14 +566,38 @@ fn the_explorer_of_a_version_asks_no_other_host() {
     let register = Register::start();
     for served in all().iter() {
         let label = served.version.label;
-        let lead = register.request("GET", &format!("/docs/{label}/")).page().is(200);
-        assert!(lead.text.contains("swagger-ui-bundle.js") && !lead.text.contains("//"), "{}", lead.text);
+        let lead = register
+            .request("GET", &format!("/docs/{label}/"))
+            .page()
+            .is(200);
+        assert!(
+            lead.text.contains("swagger-ui-bundle.js") && !lead.text.contains("//"),
+            "{}",
+            lead.text
+        );
         let policy = lead.header("content-security-policy").unwrap();
-        assert!(policy.starts_with("default-src 'none'") && !policy.contains("http"), "{policy}");
-        let script = register.request("GET", &format!("/docs/{label}/swagger-initializer.js")).page().is(200);
-        assert!(script.text.contains(&format!("/api/{label}/openapi.json")), "{}", script.text);
-        assert!(script.text.contains("\"validatorUrl\": \"none\""), "{}", script.text);
-        register.request("GET", &format!("/docs/{label}/nothing")).send().error(404, "NotFound");
+        assert!(
+            policy.starts_with("default-src 'none'") && !policy.contains("http"),
+            "{policy}"
+        );
+        let script = register
+            .request("GET", &format!("/docs/{label}/swagger-initializer.js"))
+            .page()
+            .is(200);
+        assert!(
+            script.text.contains(&format!("/api/{label}/openapi.json")),
+            "{}",
+            script.text
+        );
+        assert!(
+            script.text.contains("\"validatorUrl\": \"none\""),
+            "{}",
+            script.text
+        );
+        register
+            .request("GET", &format!("/docs/{label}/nothing"))
+            .send()
+            .error(404, "NotFound");
     }
 }
 
@@ -347,31 +605,47 @@ fn the_explorer_of_a_version_asks_no_other_host() {
 fn words<'a>(changes: impl IntoIterator<Item = &'a Change>) -> BTreeSet<String> {
     let text = serde_json::to_string(&changes.into_iter().collect::<Vec<_>>()).unwrap();
     let is_part = |c: char| c.is_alphanumeric() || "_./{}-".contains(c);
-    text.split(|c| !is_part(c)).map(|word| word.trim_end_matches('.').to_owned()).collect()
+    text.split(|c| !is_part(c))
+        .map(|word| word.trim_end_matches('.').to_owned())
+        .collect()
 }
 
-/// Whether a change of a contract is about the form of errors: the schemas that have them, and the replies with them.
+/// Whether a change of a contract is about the form of errors: the schemas that have them, and the
+/// replies with them.
 fn is_about_errors(change: &Change) -> bool {
-    let status = change.of.rsplit(' ').next().and_then(|status| status.parse::<u16>().ok());
-    ["Error", "Problem", "BatchResult"].iter().any(|schema| change.of.contains(schema))
+    let status = change
+        .of
+        .rsplit(' ')
+        .next()
+        .and_then(|status| status.parse::<u16>().ok());
+    ["Error", "Problem", "BatchResult"]
+        .iter()
+        .any(|schema| change.of.contains(schema))
         || status.is_some_and(|status| status >= 400)
 }
 
-/// Whether a change is one of the form of errors, or of a gate, without which some endpoints have no `422`.
+/// Whether a change is one of the form of errors, or of a gate, without which some endpoints have
+/// no `422`.
 fn reports_form_of_errors(change: &Change) -> bool {
     let is_gate = |rule: &RuleSummary| rule.stage == RuleStage::Gate;
     let ChangeDetail::Rule(rule) = &change.detail else {
         return ["errors", "messages"].contains(&change.of.as_str());
     };
     match &rule.kind {
-        RuleChangeKind::Added { after: rule } | RuleChangeKind::Dropped { before: rule } => is_gate(rule),
+        RuleChangeKind::Added { after: rule } | RuleChangeKind::Dropped { before: rule } => {
+            is_gate(rule)
+        }
         RuleChangeKind::Replaced { before, after } => is_gate(before) || is_gate(after),
     }
 }
 
 /// The endpoint that a change adds, removes or deprecates.
 fn changed_endpoint(change: &Change) -> Option<Endpoint> {
-    if let ChangeDetail::Endpoint(of) = &change.detail { Some(of.endpoint) } else { None }
+    if let ChangeDetail::Endpoint(of) = &change.detail {
+        Some(of.endpoint)
+    } else {
+        None
+    }
 }
 
 /// The changes of a contract that break a client and that no change of a difference reports.
@@ -379,30 +653,46 @@ fn unreported<'a>(of_contract: &'a [Change], reported: &[Change]) -> Vec<&'a Cha
     let words = words(reported);
     let endpoints: Vec<Endpoint> = reported.iter().filter_map(changed_endpoint).collect();
     let is_of_endpoint = |change: &Change, endpoint: Endpoint| {
-        change.of.starts_with(endpoint.name()) || change.subject().ends_with(&format!(" {}", endpoint.path()))
+        change.of.starts_with(endpoint.name())
+            || change.subject().ends_with(&format!(" {}", endpoint.path()))
     };
     let is_reported = |change: &&Change| {
         words.contains(change.subject())
             || is_about_errors(change) && reported.iter().any(reports_form_of_errors)
-            || endpoints.iter().any(|endpoint| is_of_endpoint(change, *endpoint))
+            || endpoints
+                .iter()
+                .any(|endpoint| is_of_endpoint(change, *endpoint))
     };
-    of_contract.iter().filter(|change| change.breaking && !is_reported(change)).collect()
+    of_contract
+        .iter()
+        .filter(|change| change.breaking && !is_reported(change))
+        .collect()
 }
 
 #[test]
 fn each_breaking_change_of_a_contract_is_reported_in_the_difference_and_the_reverse() {
-    for (from, to) in all().iter().flat_map(|from| all().iter().map(move |to| (from, to))) {
+    for (from, to) in all()
+        .iter()
+        .flat_map(|from| all().iter().map(move |to| (from, to)))
+    {
         let pair = format!("from {} to {}", from.version.label, to.version.label);
-        let [before, now] = [from, to].map(|served| Contract::of(served, Lists::embedded()).unwrap());
+        let [before, now] =
+            [from, to].map(|served| Contract::of(served, Lists::embedded()).unwrap());
         let difference = Difference::between(from, to, Lists::embedded());
         let of_contract = before.changes_to(&now);
-        assert_eq!(unreported(&of_contract, &difference.changes), Vec::<&Change>::new(), "{pair}");
+        assert_eq!(
+            unreported(&of_contract, &difference.changes),
+            Vec::<&Change>::new(),
+            "{pair}"
+        );
         for change in difference.breaking() {
             let words = words([change]);
             let is_in_contract = of_contract.iter().any(|of_contract| {
                 let subject = of_contract.subject();
                 words.contains(subject)
-                    || subject.split(' ').any(|part| part.starts_with('/') && words.contains(part))
+                    || subject
+                        .split(' ')
+                        .any(|part| part.starts_with('/') && words.contains(part))
                     || is_about_errors(of_contract) && reports_form_of_errors(change)
             });
             assert!(is_in_contract, "{pair}: {change} is in no contract");
@@ -414,16 +704,32 @@ fn each_breaking_change_of_a_contract_is_reported_in_the_difference_and_the_reve
 fn rename_without_a_change_in_the_difference_is_unreported() {
     let newest = all().iter().last().unwrap();
     let mut count = 0;
-    for from in all().iter().filter(|from| from.version.label != newest.version.label) {
-        let [before, now] = [from, newest].map(|served| Contract::of(served, Lists::embedded()).unwrap());
+    for from in all()
+        .iter()
+        .filter(|from| from.version.label != newest.version.label)
+    {
+        let [before, now] =
+            [from, newest].map(|served| Contract::of(served, Lists::embedded()).unwrap());
         let of_contract = before.changes_to(&now);
         let difference = Difference::between(from, newest, Lists::embedded());
-        let renamed: BTreeSet<&str> = difference.fields().filter_map(|change| former_name(&change.kind)).collect();
+        let renamed: BTreeSet<&str> = difference
+            .fields()
+            .filter_map(|change| former_name(&change.kind))
+            .collect();
         for name in &renamed {
             let has_name = |change: &&Change| words([*change]).contains(*name);
-            let others: Vec<Change> = difference.changes.iter().filter(|change| !has_name(change)).cloned().collect();
+            let others: Vec<Change> = difference
+                .changes
+                .iter()
+                .filter(|change| !has_name(change))
+                .cloned()
+                .collect();
             let unreported = unreported(&of_contract, &others);
-            assert!(unreported.iter().any(|change| change.subject() == *name), "{name} of {}", from.version.label);
+            assert!(
+                unreported.iter().any(|change| change.subject() == *name),
+                "{name} of {}",
+                from.version.label
+            );
         }
         count += renamed.len();
     }
@@ -432,5 +738,9 @@ fn rename_without_a_change_in_the_difference_is_unreported() {
 
 /// The name before a field was renamed.
 fn former_name(kind: &FieldChangeKind) -> Option<&'static str> {
-    if let FieldChangeKind::Renamed { before, .. } = kind { Some(*before) } else { None }
+    if let FieldChangeKind::Renamed { before, .. } = kind {
+        Some(*before)
+    } else {
+        None
+    }
 }

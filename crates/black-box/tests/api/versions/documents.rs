@@ -15,7 +15,11 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 fn the_committed_documents_say_what_the_code_says() {
     let updates = std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always");
     for path in files::outdated(Path::new(FOLDER), all()) {
-        assert!(updates, "{} is about a version that is not served: run `make docs`", path.display());
+        assert!(
+            updates,
+            "{} is about a version that is not served: run `make docs`",
+            path.display()
+        );
         fs::remove_file(path).unwrap();
     }
     for document in files::all(all()) {
@@ -25,7 +29,11 @@ fn the_committed_documents_say_what_the_code_says() {
             fs::write(&file, &document.text).unwrap();
         }
         let committed = fs::read_to_string(&file).unwrap_or_default();
-        assert!(committed == document.text, "{} is out of date: run `make docs`", document.file);
+        assert!(
+            committed == document.text,
+            "{} is out of date: run `make docs`",
+            document.file
+        );
     }
 }
 
@@ -36,10 +44,15 @@ fn every_rule_names_a_section_that_the_contract_has() {
         .lines()
         .filter(|line| line.starts_with('#'))
         .flat_map(|heading| {
-            heading.split(' ').skip(1).take_while(|word| !word.starts_with(char::is_alphabetic) || *word == "and")
+            heading
+                .split(' ')
+                .skip(1)
+                .take_while(|word| !word.starts_with(char::is_alphabetic) || *word == "and")
         })
         .collect();
-    fn sections<R: Record>(rules: &'static [domain::Rule<R>]) -> impl Iterator<Item = &'static str> {
+    fn sections<R: Record>(
+        rules: &'static [domain::Rule<R>],
+    ) -> impl Iterator<Item = &'static str> {
         rules.iter().map(|rule| rule.section)
     }
     for rules in SERVED.iter().map(|version| &version.rules) {
@@ -50,7 +63,9 @@ fn every_rule_names_a_section_that_the_contract_has() {
             .chain(sections(rules.deferral))
             .chain(sections(rules.recommendation))
             .chain(rules.gates.iter().map(|gate| gate.section));
-        let missing: Vec<&str> = named.filter(|section| !headings.contains(section)).collect();
+        let missing: Vec<&str> = named
+            .filter(|section| !headings.contains(section))
+            .collect();
         assert_eq!(missing, Vec::<&str>::new());
     }
 }
@@ -58,24 +73,40 @@ fn every_rule_names_a_section_that_the_contract_has() {
 #[test]
 fn every_test_that_a_security_promise_names_is_there() {
     let promises = fs::read_to_string(format!("{FOLDER}/security.md")).unwrap();
-    let named: Vec<&str> = promises.lines().filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`')).collect();
+    let named: Vec<&str> = promises
+        .lines()
+        .filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`'))
+        .collect();
     assert!(named.len() > 30, "{named:?}");
     let sources = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/..")));
     for test in named {
         // Attributes stand between the mark of a test and its name.
         let is_there = sources.iter().any(|source| {
-            source.match_indices(&format!("fn {test}()")).any(|(place, _)| {
-                let before = source[..place].trim_end().rsplit("}\n").next().unwrap_or_default();
-                ["#[test]", "#[actix_web::test]"].iter().any(|mark| before.contains(mark))
-            })
+            source
+                .match_indices(&format!("fn {test}()"))
+                .any(|(place, _)| {
+                    let before = source[..place]
+                        .trim_end()
+                        .rsplit("}\n")
+                        .next()
+                        .unwrap_or_default();
+                    ["#[test]", "#[actix_web::test]"]
+                        .iter()
+                        .any(|mark| before.contains(mark))
+                })
         });
-        assert!(is_there, "docs/security.md names a test that is not there: {test}");
+        assert!(
+            is_there,
+            "docs/security.md names a test that is not there: {test}"
+        );
     }
 }
 
 /// The texts of all sources below a folder.
 fn sources(folder: &Path) -> Vec<String> {
-    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let entries = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
     entries
         .flat_map(|path| {
             if path.is_dir() {
@@ -92,22 +123,46 @@ fn sources(folder: &Path) -> Vec<String> {
 #[test]
 fn only_the_issuer_is_called_over_http() {
     let crates = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-    for entry in fs::read_dir(crates).unwrap().map(|entry| entry.unwrap().path()) {
+    for entry in fs::read_dir(crates)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+    {
         let manifest = fs::read_to_string(entry.join("Cargo.toml")).unwrap();
         let (_, dependencies) = manifest.split_once("[dependencies]").unwrap_or_default();
-        let (dependencies, _) = dependencies.split_once("[dev-dependencies]").unwrap_or((dependencies, ""));
+        let (dependencies, _) = dependencies
+            .split_once("[dev-dependencies]")
+            .unwrap_or((dependencies, ""));
         let uses = |client| dependencies.lines().any(|line| line.starts_with(client));
         for client in ["awc", "hyper", "reqwest", "isahc", "surf"] {
             assert!(!uses(client), "{client} in {}", entry.display());
         }
-        let may_call = ["settings-pages", "bench"].iter().any(|name| entry.ends_with(name));
+        let may_call = ["settings-pages", "bench"]
+            .iter()
+            .any(|name| entry.ends_with(name));
         assert!(!uses("ureq") || may_call, "ureq in {}", entry.display());
     }
-    // The client, and what it needs for TLS: it calls an address of the operator's, not of a request.
-    let of_settings = sources(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../settings-pages/src")));
-    let callers: Vec<_> = of_settings.iter().filter(|source| source.contains("ureq")).collect();
-    for beginning in ["//! How the issuer is fetched:", "//! How the server knows the issuer"] {
-        assert_eq!(callers.iter().filter(|source| source.starts_with(beginning)).count(), 1, "{beginning}");
+    // The client, and what it needs for TLS: it calls an address of the operator's, not of a
+    // request.
+    let of_settings = sources(Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../settings-pages/src"
+    )));
+    let callers: Vec<_> = of_settings
+        .iter()
+        .filter(|source| source.contains("ureq"))
+        .collect();
+    for beginning in [
+        "//! How the issuer is fetched:",
+        "//! How the server knows the issuer",
+    ] {
+        assert_eq!(
+            callers
+                .iter()
+                .filter(|source| source.starts_with(beginning))
+                .count(),
+            1,
+            "{beginning}"
+        );
     }
     assert_eq!(callers.len(), 2);
 }

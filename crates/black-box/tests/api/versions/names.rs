@@ -1,4 +1,5 @@
-//! Keys that are no inputs of the version: other versions' names, names that nobody knows, and fields of a response.
+//! Keys that are no inputs of the version: other versions' names, names that nobody knows, and
+//! fields of a response.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +13,12 @@ use versions::SERVED;
 use crate::api::support::bodies::input;
 use crate::api::support::{Api, Body, Request, every_version, record};
 
-/// A request to register a trainee from a client that wants to hear of every unknown name as an error.
+/// A request to register a trainee from a client that wants to hear of every unknown name as an
+/// error.
 fn strictly<'a>(api: &Api<'a>, body: impl Into<Value>) -> Request<'a> {
-    api.request("POST", "/trainees").header("Prefer", "handling=strict").json(body)
+    api.request("POST", "/trainees")
+        .header("Prefer", "handling=strict")
+        .json(body)
 }
 
 /// Values for the fields that versions call differently.
@@ -26,11 +30,21 @@ const VALUES: [(F, &str); 5] = [
     (F::training_partner_ukprn, "10090001"),
 ];
 
-/// A value that every version accepts for a field which versions call differently: of the list, or of the example.
+/// A value that every version accepts for a field which versions call differently: of the list, or
+/// of the example.
 fn value(api: &Api<'_>, field: F) -> String {
-    let known = VALUES.iter().find(|(known, _)| *known == field).map(|(_, value)| (*value).to_owned());
+    let known = VALUES
+        .iter()
+        .find(|(known, _)| *known == field)
+        .map(|(_, value)| (*value).to_owned());
     let body = Value::from(api.example());
-    let example = || paths::get(body["data"].as_object()?, input::<domain::Trainee>(api.version, field))?.as_str();
+    let example = || {
+        paths::get(
+            body["data"].as_object()?,
+            input::<domain::Trainee>(api.version, field),
+        )?
+        .as_str()
+    };
     known
         .or_else(|| example().map(str::to_owned))
         .unwrap_or_else(|| panic!("versions call {field:?} differently; say which value to send"))
@@ -48,11 +62,21 @@ fn another_versions_name_is_refused_with_the_name_of_this_one() {
             for method in ["PUT", "PATCH"] {
                 let reply = api.send(method, &created.path(), instead.clone());
                 let message = reply.problems(&[foreign])[0];
-                assert!(message.split(' ').any(|word| word == right), "{message} should say {right}");
+                assert!(
+                    message.split(' ').any(|word| word == right),
+                    "{message} should say {right}"
+                );
             }
             let beside_another_value = instead.with(*field, "something else");
-            let reply = api.send("PUT", &created.path(), beside_another_value).is(422);
-            assert!(reply.errors().iter().any(|(_, message)| message.starts_with(&format!("{foreign} "))));
+            let reply = api
+                .send("PUT", &created.path(), beside_another_value)
+                .is(422);
+            assert!(
+                reply
+                    .errors()
+                    .iter()
+                    .any(|(_, message)| message.starts_with(&format!("{foreign} ")))
+            );
         }
         assert_eq!(api.read(created.id()).data, created.data);
     });
@@ -62,8 +86,15 @@ fn another_versions_name_is_refused_with_the_name_of_this_one() {
 fn another_versions_name_in_place_of_a_required_one_is_the_only_problem() {
     every_version(|api| {
         let names = &api.served().other_names.trainee.refused;
-        let (foreign, _) = names.iter().find(|(_, field)| *field == F::course_subject_1).copied().unwrap_or(names[0]);
-        let body = api.example().without(F::course_subject_1).with_key(foreign, "100403");
+        let (foreign, _) = names
+            .iter()
+            .find(|(_, field)| *field == F::course_subject_1)
+            .copied()
+            .unwrap_or(names[0]);
+        let body = api
+            .example()
+            .without(F::course_subject_1)
+            .with_key(foreign, "100403");
         api.send("POST", "/trainees", body).problems(&[foreign]);
     });
 }
@@ -73,7 +104,8 @@ fn another_versions_name_beside_the_right_one_with_the_same_value_is_ignored() {
     every_version(|api| {
         let names = &api.served().other_names.trainee.refused;
         let both = names.iter().fold(api.example(), |body, (foreign, field)| {
-            body.with(*field, value(api, *field)).with_key(foreign, value(api, *field))
+            body.with(*field, value(api, *field))
+                .with_key(foreign, value(api, *field))
         });
         let reply = strictly(api, both).send().is(201);
         assert_eq!(reply.warnings(), Vec::<&str>::new());
@@ -98,7 +130,10 @@ fn another_versions_name_is_refused_in_a_withdrawal_too() {
             data[*foreign] = moved.clone();
             let reply = api.send("POST", &path, json!({ "data": data }));
             let message = reply.problems(&[foreign])[0];
-            assert!(message.split(' ').any(|word| word == right), "{message} should say {right}");
+            assert!(
+                message.split(' ').any(|word| word == right),
+                "{message} should say {right}"
+            );
 
             data[right] = moved;
             let reply = api.send("POST", &path, json!({ "data": data })).is(200);
@@ -114,19 +149,43 @@ fn another_versions_name_of_a_field_that_cannot_be_set_is_named_in_a_warning() {
         let known = |name: &str| {
             api.version.shapes.trainee.shows(name)
                 || api.version.inputs.trainee.field(name).is_some()
-                || api.served().other_names.trainee.refused.iter().any(|(foreign, _)| *foreign == name)
+                || api
+                    .served()
+                    .other_names
+                    .trainee
+                    .refused
+                    .iter()
+                    .any(|(foreign, _)| *foreign == name)
         };
-        let shown_elsewhere = SERVED.iter().flat_map(|other| other.shapes.trainee.entries).map(|entry| entry.name);
+        let shown_elsewhere = SERVED
+            .iter()
+            .flat_map(|other| other.shapes.trainee.entries)
+            .map(|entry| entry.name);
         let has_group = |name: &str| api.version.shapes.trainee.group(name).is_some();
-        let as_key = |name: &'static str| group_of(name).filter(|group| !has_group(group)).unwrap_or(name);
-        let unknown_here: BTreeSet<&str> =
-            shown_elsewhere.map(as_key).filter(|name| group_of(name).is_none() && !known(name)).collect();
+        let as_key = |name: &'static str| {
+            group_of(name)
+                .filter(|group| !has_group(group))
+                .unwrap_or(name)
+        };
+        let unknown_here: BTreeSet<&str> = shown_elsewhere
+            .map(as_key)
+            .filter(|name| group_of(name).is_none() && !known(name))
+            .collect();
         assert!(!unknown_here.is_empty());
         for name in unknown_here {
-            let reply = api.send("PATCH", &created.path(), Body::new(api.version).with_key(name, "x")).is(200);
+            let reply = api
+                .send(
+                    "PATCH",
+                    &created.path(),
+                    Body::new(api.version).with_key(name, "x"),
+                )
+                .is(200);
             let warnings = reply.warnings();
             assert_eq!(warnings.len(), 1, "{warnings:?}");
-            assert!(warnings[0].starts_with(&format!("299 - \"unknown field {name}")), "{warnings:?}");
+            assert!(
+                warnings[0].starts_with(&format!("299 - \"unknown field {name}")),
+                "{warnings:?}"
+            );
             assert_eq!(*reply.data(), created.data);
         }
     });
@@ -135,33 +194,62 @@ fn another_versions_name_of_a_field_that_cannot_be_set_is_named_in_a_warning() {
 #[test]
 fn an_unknown_name_is_accepted_and_named_with_the_nearest_one() {
     every_version(|api| {
-        let reply = api.send("POST", "/trainees", api.example().with_key("frist_names", "Lost")).is(201);
-        assert_eq!(reply.warnings(), ["299 - \"unknown field frist_names (did you mean first_names?)\""]);
+        let reply = api
+            .send(
+                "POST",
+                "/trainees",
+                api.example().with_key("frist_names", "Lost"),
+            )
+            .is(201);
+        assert_eq!(
+            reply.warnings(),
+            ["299 - \"unknown field frist_names (did you mean first_names?)\""]
+        );
         let created = api.shown(&reply);
         created.has(&[(F::first_names, json!("Trainee"))]);
 
-        let body = Body::new(api.version).with_key("emial", "lost@example.com").with(F::middle_names, "Kept");
+        let body = Body::new(api.version)
+            .with_key("emial", "lost@example.com")
+            .with(F::middle_names, "Kept");
         let reply = api.send("PATCH", &created.path(), body).is(200);
-        assert_eq!(reply.warnings(), ["299 - \"unknown field emial (did you mean email?)\""]);
-        api.shown(&reply).has(&[(F::middle_names, json!("Kept")), (F::email, json!("trainee@example.com"))]);
+        assert_eq!(
+            reply.warnings(),
+            ["299 - \"unknown field emial (did you mean email?)\""]
+        );
+        api.shown(&reply).has(&[
+            (F::middle_names, json!("Kept")),
+            (F::email, json!("trainee@example.com")),
+        ]);
 
-        let far_from_any = Body::new(api.version).with_key("favourite_colour", json!({ "deep": ["red"] }));
+        let far_from_any =
+            Body::new(api.version).with_key("favourite_colour", json!({ "deep": ["red"] }));
         let reply = api.send("PATCH", &created.path(), far_from_any).is(200);
-        assert_eq!(reply.warnings(), ["299 - \"unknown field favourite_colour\""]);
+        assert_eq!(
+            reply.warnings(),
+            ["299 - \"unknown field favourite_colour\""]
+        );
     });
 }
 
 #[test]
 fn an_unknown_name_is_refused_when_the_client_prefers_that() {
     every_version(|api| {
-        let body = api.example().with_key("frist_names", "Lost").with_key("favourite_colour", "red");
+        let body = api
+            .example()
+            .with_key("frist_names", "Lost")
+            .with_key("favourite_colour", "red");
         let reply = strictly(api, body.clone()).send();
         let messages = reply.problems(&["frist_names", "favourite_colour"]);
         assert!(messages[0].contains("first_names"), "{messages:?}");
-        let mixed =
-            api.request("POST", "/trainees").header("Prefer", "respond-async, Handling=Strict").json(body.clone());
+        let mixed = api
+            .request("POST", "/trainees")
+            .header("Prefer", "respond-async, Handling=Strict")
+            .json(body.clone());
         mixed.send().problems(&["frist_names", "favourite_colour"]);
-        let lenient = api.request("POST", "/trainees").header("Prefer", "handling=lenient").json(body);
+        let lenient = api
+            .request("POST", "/trainees")
+            .header("Prefer", "handling=lenient")
+            .json(body);
         assert_eq!(lenient.send().is(201).warnings().len(), 2);
     });
 }
@@ -174,14 +262,24 @@ fn unknown_names_in_a_withdrawal_and_in_nested_records_are_named_too() {
         let body = api.example().with(F::placements, json!([placement]));
         strictly(api, body.clone()).send().is(422);
         let reply = api.send("POST", "/trainees", body).is(201);
-        assert!(reply.warnings().len() == 1 && reply.warnings()[0].contains("colour"), "{:?}", reply.warnings());
+        assert!(
+            reply.warnings().len() == 1 && reply.warnings()[0].contains("colour"),
+            "{:?}",
+            reply.warnings()
+        );
 
         let path = format!("{}/withdraw", api.shown(&reply).path());
         let body = Body::withdrawal(api.version).with_key("triger", "x");
-        let strict = api.request("POST", &path).header("Prefer", "handling=strict").json(body.clone());
+        let strict = api
+            .request("POST", &path)
+            .header("Prefer", "handling=strict")
+            .json(body.clone());
         assert!(strict.send().problems(&["triger"])[0].contains("trigger"));
         let reply = api.send("POST", &path, body).is(200);
-        assert_eq!(reply.warnings(), ["299 - \"unknown field triger (did you mean trigger?)\""]);
+        assert_eq!(
+            reply.warnings(),
+            ["299 - \"unknown field triger (did you mean trigger?)\""]
+        );
     });
 }
 
@@ -189,17 +287,33 @@ fn unknown_names_in_a_withdrawal_and_in_nested_records_are_named_too() {
 fn at_most_ten_names_are_repeated_and_none_that_does_not_belong_in_a_header() {
     every_version(|api| {
         let created = api.create(api.example());
-        let body = (0..25).fold(Body::new(api.version), |body, number| body.with_key(&format!("colour_{number}"), 1));
+        let body = (0..25).fold(Body::new(api.version), |body, number| {
+            body.with_key(&format!("colour_{number}"), 1)
+        });
         let reply = api.send("PATCH", &created.path(), body).is(200);
         assert_eq!(reply.warnings().len(), 10, "{:?}", reply.warnings());
 
         let too_long = "x".repeat(65);
-        let unprintable = ["evil\r\nX-Evil: 1", "quo\"te", "naïve", "two words", "", too_long.as_str()];
-        let body = unprintable.iter().fold(Body::new(api.version), |body, key| body.with_key(key, 1));
-        let reply = api.send("PATCH", &created.path(), body.clone().with_key("colour", 1)).is(200);
+        let unprintable = [
+            "evil\r\nX-Evil: 1",
+            "quo\"te",
+            "naïve",
+            "two words",
+            "",
+            too_long.as_str(),
+        ];
+        let body = unprintable
+            .iter()
+            .fold(Body::new(api.version), |body, key| body.with_key(key, 1));
+        let reply = api
+            .send("PATCH", &created.path(), body.clone().with_key("colour", 1))
+            .is(200);
         assert_eq!(reply.warnings(), ["299 - \"unknown field colour\""]);
         assert!(reply.header("x-evil").is_none());
-        let strict = api.request("PATCH", &created.path()).header("Prefer", "handling=strict").json(body);
+        let strict = api
+            .request("PATCH", &created.path())
+            .header("Prefer", "handling=strict")
+            .json(body);
         assert_eq!(strict.send().is(422).errors().len(), unprintable.len());
         assert_eq!(api.read(created.id()).data, created.data);
     });
@@ -219,10 +333,19 @@ fn disabilities_are_counted_to_nine() {
             (F::disability8, "59"),
             (F::disability9, "96"),
         ];
-        let body = nine.into_iter().fold(api.example(), |body, (field, code)| body.with(field, code));
-        let reply = api.send("POST", "/trainees", body.with_key("disability10", "95")).is(201);
-        assert!(reply.warnings()[0].starts_with("299 - \"unknown field disability10"), "{:?}", reply.warnings());
-        api.shown(&reply).has(&nine.map(|(field, code)| (field, json!(code))));
+        let body = nine
+            .into_iter()
+            .fold(api.example(), |body, (field, code)| body.with(field, code));
+        let reply = api
+            .send("POST", "/trainees", body.with_key("disability10", "95"))
+            .is(201);
+        assert!(
+            reply.warnings()[0].starts_with("299 - \"unknown field disability10"),
+            "{:?}",
+            reply.warnings()
+        );
+        api.shown(&reply)
+            .has(&nine.map(|(field, code)| (field, json!(code))));
     });
 }
 
@@ -230,20 +353,49 @@ fn disabilities_are_counted_to_nine() {
 fn fields_of_a_response_are_ignored_whatever_their_value() {
     every_version(|api| {
         let created = api.create(api.example());
-        let read_only = api.version.shapes.trainee.entries.iter().map(|entry| entry.name);
-        let read_only: Vec<&str> = read_only.filter(|name| api.version.inputs.trainee.field(name).is_none()).collect();
-        let service = [F::trn, F::state, F::ukprn, F::created_at, F::placements, F::course_min_age];
-        let shown: Vec<_> = service.iter().filter_map(|field| api.version.shapes.trainee.name_of(*field)).collect();
-        assert!(shown.len() == service.len() || api.version.publication.status != Status::Released, "{shown:?}");
+        let read_only = api
+            .version
+            .shapes
+            .trainee
+            .entries
+            .iter()
+            .map(|entry| entry.name);
+        let read_only: Vec<&str> = read_only
+            .filter(|name| api.version.inputs.trainee.field(name).is_none())
+            .collect();
+        let service = [
+            F::trn,
+            F::state,
+            F::ukprn,
+            F::created_at,
+            F::placements,
+            F::course_min_age,
+        ];
+        let shown: Vec<_> = service
+            .iter()
+            .filter_map(|field| api.version.shapes.trainee.name_of(*field))
+            .collect();
+        assert!(
+            shown.len() == service.len() || api.version.publication.status != Status::Released,
+            "{shown:?}"
+        );
         for name in shown {
             assert!(read_only.contains(&name), "{name}");
         }
         for value in [json!("nonsense"), Value::Null, json!({ "a": 1 }), json!(-7)] {
-            let body = read_only.iter().fold(Body::new(api.version), |body, name| body.with_key(name, value.clone()));
-            let strict = api.request("PUT", &created.path()).header("Prefer", "handling=strict").json(body);
+            let body = read_only.iter().fold(Body::new(api.version), |body, name| {
+                body.with_key(name, value.clone())
+            });
+            let strict = api
+                .request("PUT", &created.path())
+                .header("Prefer", "handling=strict")
+                .json(body);
             let reply = strict.send().is(200);
             // It names none of them.
-            assert_eq!(reply.warnings(), [r#"299 - "data has read-only fields alone: nothing is changed""#]);
+            assert_eq!(
+                reply.warnings(),
+                [r#"299 - "data has read-only fields alone: nothing is changed""#]
+            );
             assert_eq!(*reply.data(), created.data);
         }
     });
@@ -255,7 +407,9 @@ fn nested_lists_on_an_update_are_reported_and_refused_to_a_strict_client() {
         let created = api.create(api.example());
         for list in [F::placements, F::degrees] {
             for value in [json!([{ "name": "x" }]), json!([]), json!("x"), json!({})] {
-                let body = Body::new(api.version).with(list, value).with(F::middle_names, "Changed");
+                let body = Body::new(api.version)
+                    .with(list, value)
+                    .with(F::middle_names, "Changed");
                 let request = || api.request("PATCH", &created.path()).json(body.clone());
                 let told = request().send().is(200);
                 assert_eq!(told.warnings().len(), 1, "{:?}", told.warnings());
@@ -263,6 +417,9 @@ fn nested_lists_on_an_update_are_reported_and_refused_to_a_strict_client() {
                 assert_eq!(refused.errors().len(), 1, "{:?}", refused.errors());
             }
         }
-        assert_eq!(api.read(created.id()).value(F::placements), created.value(F::placements));
+        assert_eq!(
+            api.read(created.id()).value(F::placements),
+            created.value(F::placements)
+        );
     });
 }

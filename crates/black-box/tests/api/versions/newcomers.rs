@@ -12,24 +12,40 @@ const GUIDE: &str = include_str!("../../../../../docs/integration.md");
 /// The first body of the guide, as it stands there.
 fn documented_body() -> Value {
     let (_, rest) = GUIDE.split_once("-d '\n").unwrap();
-    serde_json::from_str(rest.split_once("}}'").map(|(body, _)| format!("{body}}}}}")).unwrap().as_str()).unwrap()
+    serde_json::from_str(
+        rest.split_once("}}'")
+            .map(|(body, _)| format!("{body}}}}}"))
+            .unwrap()
+            .as_str(),
+    )
+    .unwrap()
 }
 
 /// The version of the address that it is sent to.
 fn documented_version() -> &'static ApiVersion {
     let (before, _) = GUIDE.split_once("-d '\n").unwrap();
     let (_, address) = before.rsplit_once("/api/").unwrap();
-    let label: String = address.chars().take_while(|part| part.is_ascii_alphanumeric() || *part == '.').collect();
-    versions::all().find(label.parse().unwrap()).unwrap().version
+    let label: String = address
+        .chars()
+        .take_while(|part| part.is_ascii_alphanumeric() || *part == '.')
+        .collect();
+    versions::all()
+        .find(label.parse().unwrap())
+        .unwrap()
+        .version
 }
 
-/// The reply as the documentation shows it: of a record that comes with an error, only the beginning.
+/// The reply as the documentation shows it: of a record that comes with an error, only the
+/// beginning.
 fn shown(reply: &Response) -> String {
     if reply.body.get("data").is_none() {
         return reply.body.to_string();
     }
     assert!(reply.data()[0]["trainee_id"].is_string());
-    format!(r#"{{"errors":{},"data":[{{"trainee_id":"Fs4G74pwBJ1WWa15FMzZsQKn",...}}]}}"#, reply.body["errors"])
+    format!(
+        r#"{{"errors":{},"data":[{{"trainee_id":"Fs4G74pwBJ1WWa15FMzZsQKn",...}}]}}"#,
+        reply.body["errors"]
+    )
 }
 
 #[test]
@@ -56,7 +72,13 @@ fn the_commonest_mistakes_are_answered_as_documented() {
         },
     ];
     let guide = without_link_versions(GUIDE);
-    for shown in replies.iter().map(|reply| without_link_versions(&shown(reply))) {
-        assert!(guide.contains(&format!("\n{shown}\n")), "the guide does not show this reply:\n{shown}");
+    for shown in replies
+        .iter()
+        .map(|reply| without_link_versions(&shown(reply)))
+    {
+        assert!(
+            guide.contains(&format!("\n{shown}\n")),
+            "the guide does not show this reply:\n{shown}"
+        );
     }
 }

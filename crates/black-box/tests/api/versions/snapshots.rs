@@ -31,10 +31,15 @@ fn version_matches(version: &ApiVersion, name: &str, text: &str) {
     matches(&version.label.to_string(), name, text);
 }
 
-/// A reply as a snapshot holds it: status, content type and body, without what differs from run to run.
+/// A reply as a snapshot holds it: status, content type and body, without what differs from run to
+/// run.
 pub(crate) fn reported(response: &Response) -> String {
     let content_type = response.header("content-type").unwrap_or("no content type");
-    format!("{} {content_type}\n{:#}\n", response.status, redacted(response.written.clone()))
+    format!(
+        "{} {content_type}\n{:#}\n",
+        response.status,
+        redacted(response.written.clone())
+    )
 }
 
 /// The same JSON without identifiers and times.
@@ -42,18 +47,27 @@ fn redacted(json: Value) -> Value {
     match json {
         Value::String(ref text) if is_identifier(text) => "[identifier]".into(),
         Value::String(ref text) if is_timestamp(text) => "[moment]".into(),
-        Value::String(ref text) if text.starts_with("/api/") && text.contains("/trainees/") => "[address]".into(),
+        Value::String(ref text) if text.starts_with("/api/") && text.contains("/trainees/") => {
+            "[address]".into()
+        }
         Value::Array(values) => values.into_iter().map(redacted).collect(),
-        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, redacted(value))).collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (name, redacted(value)))
+            .collect(),
         Value::String(text) => without_link_versions(&text).into(),
         Value::Null | Value::Bool(_) | Value::Number(_) => json,
     }
 }
 
-/// The text without the versions in its links to code lists: where the lists are published is no property of a version.
+/// The text without the versions in its links to code lists: where the lists are published is no
+/// property of a version.
 pub(crate) fn without_link_versions(text: &str) -> String {
     SERVED.iter().fold(text.to_owned(), |text, version| {
-        text.replace(&format!("/api/{}/reference-data", version.label), "/api/[version]/reference-data")
+        text.replace(
+            &format!("/api/{}/reference-data", version.label),
+            "/api/[version]/reference-data",
+        )
     })
 }
 
@@ -67,15 +81,26 @@ fn is_identifier(text: &str) -> bool {
 
 /// A date and time with milliseconds, in UTC.
 fn is_timestamp(text: &str) -> bool {
-    text.len() == 24 && chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.3fZ").is_ok()
+    text.len() == 24
+        && chrono::NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M:%S%.3fZ").is_ok()
 }
 
 /// A trainee with a value in every field that is shown only then.
 fn with_nine_disabilities(api: &Api<'_>) -> Shown {
-    let more = [F::disability2, F::disability3, F::disability4, F::disability5, F::disability6, F::disability7];
+    let more = [
+        F::disability2,
+        F::disability3,
+        F::disability4,
+        F::disability5,
+        F::disability6,
+        F::disability7,
+    ];
     let more = more.into_iter().chain([F::disability8, F::disability9]);
     let codes = ["51", "53", "54", "55", "56", "57", "59", "96"];
-    api.create(more.zip(codes).fold(api.example(), |body, (field, code)| body.with(field, code)))
+    api.create(
+        more.zip(codes)
+            .fold(api.example(), |body, (field, code)| body.with(field, code)),
+    )
 }
 
 #[test]
@@ -83,8 +108,15 @@ fn the_fields_of_a_trainee_are_those_of_the_contract() {
     every_version(|api| {
         let created = api.create(api.example());
         assert_eq!(api.read(created.id()).keys(), created.keys());
-        let nested =
-            |field| created.value(field)[0].as_object().unwrap().keys().cloned().collect::<Vec<_>>().join("\n");
+        let nested = |field| {
+            created.value(field)[0]
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         let text = format!(
             "{} fields of a trainee\n{}\n\nof a placement in it\n{}\n\nof a degree in it\n{}\n",
             created.keys().len(),
@@ -99,12 +131,22 @@ fn the_fields_of_a_trainee_are_those_of_the_contract() {
 #[test]
 fn every_reply_has_the_fields_of_the_contract() {
     every_version(|api| {
-        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join("\n");
+        let keys = |value: &Value| {
+            value
+                .as_object()
+                .unwrap()
+                .keys()
+                .cloned()
+                .collect::<Vec<_>>()
+                .join("\n")
+        };
         let trainee = api.create(api.example());
         let path = trainee.path();
         let placement = json!({ "data": { "urn": "990001" } });
         let degree = json!({ "data": { "subject": "100485", "country": "FR", "non_uk_degree": "083", "graduation_year": 2019 } });
-        let placement = api.send("POST", &format!("{path}/placements"), placement).is(201);
+        let placement = api
+            .send("POST", &format!("{path}/placements"), placement)
+            .is(201);
         let degree = api.send("POST", &format!("{path}/degrees"), degree).is(201);
         let text = format!(
             "of a placement by itself\n{}\n\nof a degree by itself\n{}\n\nof a list\n{}\n",
@@ -114,25 +156,55 @@ fn every_reply_has_the_fields_of_the_contract() {
         );
         version_matches(api.version, "parts", &text);
 
-        let one_placement = format!("{path}/placements/{}", placement.data()["placement_id"].as_str().unwrap());
-        let one_degree = format!("{path}/degrees/{}", degree.data()[0]["degree_id"].as_str().unwrap());
-        for reply in
-            [api.send("PATCH", &one_placement, json!({ "data": { "urn": "990002" } })), api.get(&one_placement)]
-        {
+        let one_placement = format!(
+            "{path}/placements/{}",
+            placement.data()["placement_id"].as_str().unwrap()
+        );
+        let one_degree = format!(
+            "{path}/degrees/{}",
+            degree.data()[0]["degree_id"].as_str().unwrap()
+        );
+        for reply in [
+            api.send(
+                "PATCH",
+                &one_placement,
+                json!({ "data": { "urn": "990002" } }),
+            ),
+            api.get(&one_placement),
+        ] {
             assert_eq!(keys(reply.is(200).data()), keys(placement.data()));
         }
-        for reply in
-            [api.send("PUT", &one_degree, json!({ "data": { "graduation_year": 2018 } })), api.get(&one_degree)]
-        {
+        for reply in [
+            api.send(
+                "PUT",
+                &one_degree,
+                json!({ "data": { "graduation_year": 2018 } }),
+            ),
+            api.get(&one_degree),
+        ] {
             assert_eq!(keys(reply.is(200).data()), keys(&degree.data()[0]));
         }
-        assert_eq!(keys(&api.get(&format!("{path}/placements")).is(200).data()[1]), keys(placement.data()));
-        assert_eq!(keys(&api.get(&format!("{path}/degrees")).is(200).data()[0]), keys(&degree.data()[0]));
+        assert_eq!(
+            keys(&api.get(&format!("{path}/placements")).is(200).data()[1]),
+            keys(placement.data())
+        );
+        assert_eq!(
+            keys(&api.get(&format!("{path}/degrees")).is(200).data()[0]),
+            keys(&degree.data()[0])
+        );
         for reply in [
             api.request("DELETE", &one_placement).send(),
             api.request("DELETE", &one_degree).send(),
-            api.send("POST", &format!("{path}/defer"), json!({ "data": { "defer_date": "2026-10-01" } })),
-            api.send("POST", &format!("{path}/withdraw"), Body::withdrawal(api.version)),
+            api.send(
+                "POST",
+                &format!("{path}/defer"),
+                json!({ "data": { "defer_date": "2026-10-01" } }),
+            ),
+            api.send(
+                "POST",
+                &format!("{path}/withdraw"),
+                Body::withdrawal(api.version),
+            ),
         ] {
             assert_eq!(keys(reply.is(200).data()), trainee.keys().join("\n"));
         }
@@ -145,7 +217,13 @@ fn every_reply_has_the_fields_of_the_contract() {
 fn a_trainee_has_as_many_fields_as_the_contract_says() {
     for (label, count) in [("v2025.0", 92), ("v2026.0", 88), ("v2026.1", 89)] {
         // A version that was removed has none; its removal runs this test.
-        let Some(version) = SERVED.iter().copied().find(|version| version.label.to_string() == label) else { continue };
+        let Some(version) = SERVED
+            .iter()
+            .copied()
+            .find(|version| version.label.to_string() == label)
+        else {
+            continue;
+        };
         let register = Register::start();
         let api = register.api(version);
         let created = api.create(api.example());
@@ -154,16 +232,26 @@ fn a_trainee_has_as_many_fields_as_the_contract_says() {
         let register = Register::start();
         let api = register.api(version);
         let disabled = with_nine_disabilities(&api);
-        let more: Vec<String> = (3..=9).map(|number| format!("disability{number}")).collect();
+        let more: Vec<String> = (3..=9)
+            .map(|number| format!("disability{number}"))
+            .collect();
         assert_eq!(disabled.keys().len(), count + more.len(), "{label}");
-        assert!(more.iter().all(|name| disabled.keys().contains(&name.as_str())), "{label}");
+        assert!(
+            more.iter()
+                .all(|name| disabled.keys().contains(&name.as_str())),
+            "{label}"
+        );
     }
 }
 
 #[test]
 fn the_sample_of_a_create_reply_is_the_committed_one() {
     every_version(|api| {
-        version_matches(api.version, "create", &reported(&api.send("POST", "/trainees", api.example()).is(201)));
+        version_matches(
+            api.version,
+            "create",
+            &reported(&api.send("POST", "/trainees", api.example()).is(201)),
+        );
     });
 }
 
@@ -172,7 +260,9 @@ fn the_sample_of_a_withdrawal_is_the_committed_one() {
     every_version(|api| {
         let created = api.create(api.example());
         let body = Body::withdrawal(api.version);
-        let reply = api.send("POST", &format!("{}/withdraw", created.path()), body).is(200);
+        let reply = api
+            .send("POST", &format!("{}/withdraw", created.path()), body)
+            .is(200);
         version_matches(api.version, "withdraw", &reported(&reply));
     });
 }
@@ -181,7 +271,11 @@ fn the_sample_of_a_withdrawal_is_the_committed_one() {
 fn the_conflict_is_the_committed_one() {
     every_version(|api| {
         api.create(api.example());
-        version_matches(api.version, "conflict", &reported(&api.send("POST", "/trainees", api.example()).is(409)));
+        version_matches(
+            api.version,
+            "conflict",
+            &reported(&api.send("POST", "/trainees", api.example()).is(409)),
+        );
     });
 }
 
@@ -189,7 +283,11 @@ fn the_conflict_is_the_committed_one() {
 fn the_ten_mistakes_are_answered_as_committed() {
     every_version(|api| {
         let (body, _) = ten_mistakes::body_and_places(api);
-        version_matches(api.version, "ten-mistakes", &reported(&api.send("POST", "/trainees", body).is(422)));
+        version_matches(
+            api.version,
+            "ten-mistakes",
+            &reported(&api.send("POST", "/trainees", body).is(422)),
+        );
     });
 }
 
@@ -201,21 +299,41 @@ fn every_error_is_worded_as_committed() {
         api.withdraw(created.id());
         let creating = || api.request("POST", "/trainees");
         let foreign = &api.served().other_names.withdrawal.refused;
-        let foreign =
-            foreign.iter().map(|(name, _)| ((*name).to_owned(), Value::from("2026-10-01"))).collect::<Value>();
+        let foreign = foreign
+            .iter()
+            .map(|(name, _)| ((*name).to_owned(), Value::from("2026-10-01")))
+            .collect::<Value>();
         let samples = [
-            ("no token", api.request("GET", "/info").without("Authorization").send()),
+            (
+                "no token",
+                api.request("GET", "/info").without("Authorization").send(),
+            ),
             ("unknown path", api.get("/nothing")),
             ("unknown trainee", api.get("/trainees/x")),
             ("wrong method", api.request("DELETE", "/info").send()),
             ("too long", creating().bytes(vec![b' '; 1_048_577]).send()),
-            ("wrong media type", creating().bytes("{}").header("Content-Type", "text/plain").send()),
+            (
+                "wrong media type",
+                creating()
+                    .bytes("{}")
+                    .header("Content-Type", "text/plain")
+                    .send(),
+            ),
             ("no JSON", creating().bytes("{\"data\":").send()),
             ("no data", creating().json(json!({})).send()),
-            ("withdrawn twice", api.send("POST", &withdraw, Body::withdrawal(api.version))),
-            ("another version's name", api.send("POST", &withdraw, json!({ "data": foreign }))),
+            (
+                "withdrawn twice",
+                api.send("POST", &withdraw, Body::withdrawal(api.version)),
+            ),
+            (
+                "another version's name",
+                api.send("POST", &withdraw, json!({ "data": foreign })),
+            ),
         ];
-        let texts: Vec<String> = samples.iter().map(|(name, reply)| format!("{name}\n{}", reported(reply))).collect();
+        let texts: Vec<String> = samples
+            .iter()
+            .map(|(name, reply)| format!("{name}\n{}", reported(reply)))
+            .collect();
         version_matches(api.version, "errors", &texts.join("\n"));
     });
 }
@@ -224,8 +342,15 @@ fn every_error_is_worded_as_committed() {
 fn a_removed_version_is_answered_as_committed() {
     let register = Register::start();
     let replies = versions::REMOVED.iter().map(|removed| {
-        let reply = register.request("GET", &format!("/api/{}/info", removed.label)).send().is(410);
-        format!("{}link: {}\n", reported(&reply), reply.header("link").unwrap())
+        let reply = register
+            .request("GET", &format!("/api/{}/info", removed.label))
+            .send()
+            .is(410);
+        format!(
+            "{}link: {}\n",
+            reported(&reply),
+            reply.header("link").unwrap()
+        )
     });
     matches("", "gone", &replies.collect::<Vec<_>>().join("\n"));
 }
@@ -247,7 +372,9 @@ fn transition_table() -> String {
     for action in Action::ALL {
         for has_trn in [false, true] {
             let name = match action {
-                Action::UndoWithdrawal { previous } => format!("{} (from {})", action.verb(), previous.state()),
+                Action::UndoWithdrawal { previous } => {
+                    format!("{} (from {})", action.verb(), previous.state())
+                }
                 Action::Update
                 | Action::Defer
                 | Action::Recommend
@@ -259,7 +386,11 @@ fn transition_table() -> String {
                 | Action::Discard
                 | Action::Reset => action.verb().to_owned(),
             };
-            let _ = write!(table, "\n| {name} | {} |", if has_trn { "yes" } else { "no" });
+            let _ = write!(
+                table,
+                "\n| {name} | {} |",
+                if has_trn { "yes" } else { "no" }
+            );
             for state in State::ALL {
                 match next_state(*state, action, has_trn) {
                     Ok(after) => {

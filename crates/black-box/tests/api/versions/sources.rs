@@ -1,4 +1,5 @@
-//! What the sources outside the adapters may not say: the label of a version, and a name that only some versions have.
+//! What the sources outside the adapters may not say: the label of a version, and a name that only
+//! some versions have.
 
 mod scan;
 
@@ -25,23 +26,40 @@ const FORMER: &str = "versions/src/former_names.rs";
 
 fn canonical_names() -> BTreeSet<&'static str> {
     fn names<R: Record>() -> Vec<&'static str> {
-        R::Field::ALL.iter().map(|field| field.info().name).collect()
+        R::Field::ALL
+            .iter()
+            .map(|field| field.info().name)
+            .collect()
     }
     for_each_record!(names()).concat().into_iter().collect()
 }
 
-/// The labels of versions, and the names that the dictionary does not have and not all versions share. The path of a field in
-/// a group is no word of a source.
+/// The labels of versions, and the names that the dictionary does not have and not all versions
+/// share. The path of a field in a group is no word of a source.
 fn forbidden() -> BTreeSet<String> {
     let canonical = canonical_names();
-    let shared = |name: &str| SERVED.iter().all(|version| names::all(version).contains(name));
-    let own =
-        SERVED.iter().flat_map(|version| names::all(version)).filter(|name| !canonical.contains(name) && !shared(name));
+    let shared = |name: &str| {
+        SERVED
+            .iter()
+            .all(|version| names::all(version).contains(name))
+    };
+    let own = SERVED
+        .iter()
+        .flat_map(|version| names::all(version))
+        .filter(|name| !canonical.contains(name) && !shared(name));
     let own = own.filter(|name| group_of(name).is_none());
-    let labels = SERVED.iter().map(|version| version.label).chain(REMOVED.iter().map(|removed| removed.label));
-    let former =
-        FORMER_NAMES.iter().map(|former| former.name).filter(|name| !canonical.contains(name) && !shared(name));
-    own.chain(former).map(str::to_owned).chain(labels.map(|label| label.to_string())).collect()
+    let labels = SERVED
+        .iter()
+        .map(|version| version.label)
+        .chain(REMOVED.iter().map(|removed| removed.label));
+    let former = FORMER_NAMES
+        .iter()
+        .map(|former| former.name)
+        .filter(|name| !canonical.contains(name) && !shared(name));
+    own.chain(former)
+        .map(str::to_owned)
+        .chain(labels.map(|label| label.to_string()))
+        .collect()
 }
 
 /// The sources of all crates but the adapters, without folders of tests.
@@ -78,7 +96,10 @@ fn only_the_adapters_and_the_list_know_a_version_or_a_name_of_its_own() {
         .flat_map(|path| {
             let text = fs::read_to_string(path).unwrap();
             let found = words_in(&code(&text), &forbidden);
-            found.into_iter().map(|word| format!("{} says {word}", path.display())).collect::<Vec<_>>()
+            found
+                .into_iter()
+                .map(|word| format!("{} says {word}", path.display()))
+                .collect::<Vec<_>>()
         })
         .collect();
     assert_eq!(breaches, Vec::<String>::new());
@@ -87,10 +108,23 @@ fn only_the_adapters_and_the_list_know_a_version_or_a_name_of_its_own() {
 #[test]
 fn the_forbidden_words_are_the_labels_and_the_names_that_are_not_canonical() {
     let forbidden = forbidden();
-    for word in ["v2025.0", "v2026.1", "v0.1", "v1.0-pre", "lead_partner_urn", "course_subject_one", "bursary_level"] {
+    for word in [
+        "v2025.0",
+        "v2026.1",
+        "v0.1",
+        "v1.0-pre",
+        "lead_partner_urn",
+        "course_subject_one",
+        "bursary_level",
+    ] {
         assert!(forbidden.contains(word), "{word} in {forbidden:?}");
     }
-    for word in ["training_partner_urn", "email", "placements_attributes", "withdrawal_date"] {
+    for word in [
+        "training_partner_urn",
+        "email",
+        "placements_attributes",
+        "withdrawal_date",
+    ] {
         assert!(!forbidden.contains(word), "{word} in {forbidden:?}");
     }
 }

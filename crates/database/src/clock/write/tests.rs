@@ -19,8 +19,14 @@ impl Machine {
     fn new() -> Self {
         let micros = Arc::new(AtomicI64::new(BEGINNING));
         let current = Arc::clone(&micros);
-        let clock = Clock::from_fn(move || DateTime::from_timestamp_micros(current.load(Ordering::SeqCst)).unwrap());
-        Self { micros, dates: Arc::new(WriteClock::new(clock)), given: Vec::new() }
+        let clock = Clock::from_fn(move || {
+            DateTime::from_timestamp_micros(current.load(Ordering::SeqCst)).unwrap()
+        });
+        Self {
+            micros,
+            dates: Arc::new(WriteClock::new(clock)),
+            given: Vec::new(),
+        }
     }
 
     fn now(&self) -> DateTime<Utc> {
@@ -28,7 +34,8 @@ impl Machine {
     }
 
     fn advance(&self, by: TimeDelta) {
-        self.micros.fetch_add(by.num_microseconds().unwrap(), Ordering::SeqCst);
+        self.micros
+            .fetch_add(by.num_microseconds().unwrap(), Ordering::SeqCst);
     }
 
     /// The date of a change, or how long it has to wait.
@@ -36,7 +43,12 @@ impl Machine {
         let mut reserved = self.dates.reserve(earlier);
         reserved.take()?;
         self.given.push(reserved.date());
-        assert!(reserved.date() - self.now() <= TimeDelta::seconds(1), "{} at {}", reserved.date(), self.now());
+        assert!(
+            reserved.date() - self.now() <= TimeDelta::seconds(1),
+            "{} at {}",
+            reserved.date(),
+            self.now()
+        );
         Ok(reserved.date())
     }
 
@@ -54,8 +66,16 @@ impl Machine {
     fn require_order(&self) {
         assert!(self.given.is_sorted());
         let mut changes = HashMap::new();
-        self.given.iter().for_each(|date| *changes.entry(date).or_insert(0) += 1);
-        assert!(changes.values().all(|changes| *changes <= CHANGES_PER_MILLISECOND), "{:?}", changes.values().max());
+        self.given
+            .iter()
+            .for_each(|date| *changes.entry(date).or_insert(0) += 1);
+        assert!(
+            changes
+                .values()
+                .all(|changes| *changes <= CHANGES_PER_MILLISECOND),
+            "{:?}",
+            changes.values().max()
+        );
     }
 
     /// How far the last date is ahead.
@@ -104,7 +124,11 @@ fn fifty_thousand_changes_at_once_wait_before_they_are_a_second_ahead() {
     }
     machine.require_order();
     // Ten in a millisecond take five seconds, and the last second of them lies ahead.
-    assert!(machine.now() - begun < TimeDelta::seconds(5), "{}", machine.now() - begun);
+    assert!(
+        machine.now() - begun < TimeDelta::seconds(5),
+        "{}",
+        machine.now() - begun
+    );
 }
 
 #[test]
@@ -127,7 +151,10 @@ fn a_record_that_changes_too_often_waits_and_the_others_do_not() {
     }
     machine.require_order();
     // 2.5 seconds, and the one ahead.
-    assert!((3_000..=3_500).contains(&changed), "{changed} changes, {waited} attempts too early");
+    assert!(
+        (3_000..=3_500).contains(&changed),
+        "{changed} changes, {waited} attempts too early"
+    );
 }
 
 #[test]
@@ -149,7 +176,11 @@ fn changes_wait_up_to_a_second_while_the_clock_is_set_back_by_up_to_two() {
 
 #[test]
 fn dates_follow_a_clock_that_is_set_back_further_at_once() {
-    for jump in [TimeDelta::milliseconds(2_001), TimeDelta::hours(2), TimeDelta::days(365)] {
+    for jump in [
+        TimeDelta::milliseconds(2_001),
+        TimeDelta::hours(2),
+        TimeDelta::days(365),
+    ] {
         let machine = Machine::new();
         let change = |earlier| {
             let mut reserved = machine.dates.reserve(earlier);
@@ -198,11 +229,16 @@ fn dates_follow_those_that_another_process_committed() {
     machine.dates.come_after(machine.now());
     assert_eq!(machine.change(None), Ok(committed));
     machine.require_order();
-    // After a start with a clock that was set back changes wait for up to a second, and follow the clock beyond that.
-    machine.dates.come_after(machine.now() + TimeDelta::seconds(2));
+    // After a start with a clock that was set back changes wait for up to a second, and follow the
+    // clock beyond that.
+    machine
+        .dates
+        .come_after(machine.now() + TimeDelta::seconds(2));
     assert_eq!(machine.change(None), Err(Duration::from_secs(1)));
     let mut other = Machine::new();
-    other.dates.come_after(other.now() + TimeDelta::milliseconds(2_001));
+    other
+        .dates
+        .come_after(other.now() + TimeDelta::milliseconds(2_001));
     assert_eq!(other.change(None), Ok(other.now()));
 }
 
@@ -211,7 +247,10 @@ fn a_date_of_a_clock_far_ahead_is_followed_without_the_others() {
     let mut machine = Machine::new();
     let ahead = machine.now() + TimeDelta::hours(1);
     let mut reserved = machine.dates.reserve(Some(ahead));
-    assert_eq!((reserved.date(), reserved.take()), (ahead + MILLISECOND, Ok(())));
+    assert_eq!(
+        (reserved.date(), reserved.take()),
+        (ahead + MILLISECOND, Ok(()))
+    );
     assert_eq!(machine.change(None), Ok(machine.now()));
     // It gets no further ahead.
     let mut next = machine.dates.reserve(Some(reserved.date()));
@@ -220,5 +259,8 @@ fn a_date_of_a_clock_far_ahead_is_followed_without_the_others() {
     assert_eq!(next.take(), Ok(()));
     // One that is less far ahead may come from changes that were too fast.
     let near = machine.now() + TimeDelta::milliseconds(1_500);
-    assert_eq!(machine.dates.reserve(Some(near)).take(), Err(Duration::from_millis(501)));
+    assert_eq!(
+        machine.dates.reserve(Some(near)).take(),
+        Err(Duration::from_millis(501))
+    );
 }

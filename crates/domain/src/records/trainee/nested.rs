@@ -1,5 +1,5 @@
-//! The kinds of records that are nested in a trainee. [`nested_kinds!`](crate::nested_kinds) lists them, and everything that
-//! holds for each kind follows from its entry.
+//! The kinds of records that are nested in a trainee. [`nested_kinds!`](crate::nested_kinds) lists
+//! them, and everything that holds for each kind follows from its entry.
 
 use std::fmt;
 
@@ -7,8 +7,9 @@ use super::{Trainee, TraineeField};
 use crate::fields::parsed::ParsedRecord;
 use crate::records::record::{NestedKind, NestedLists, Record, Stored};
 
-/// Calls a macro with the kinds of nested records: the list of a trainee, the record, the word that names one, and the field
-/// of its identifier. Records and their fields are exported by the crate's root.
+/// Calls a macro with the kinds of nested records: the list of a trainee, the record, the word that
+/// names one, and the field of its identifier. Records and their fields are exported by the crate's
+/// root.
 #[macro_export]
 macro_rules! nested_kinds {
     ([$($callback:tt)+] $($arguments:tt)*) => {
@@ -22,8 +23,8 @@ macro_rules! nested_kinds {
     };
 }
 
-/// Calls a generic function with a record as the first of its types. Behind the name of the function its other types may
-/// stand, as in `read<_>(list, reader)`.
+/// Calls a generic function with a record as the first of its types. Behind the name of the
+/// function its other types may stand, as in `read<_>(list, reader)`.
 #[macro_export]
 macro_rules! call_with_record {
     ($record:ty, ($($function:ident)::+ ($($argument:tt)*))) => {
@@ -34,7 +35,8 @@ macro_rules! call_with_record {
     };
 }
 
-/// Calls a generic function for the type of each kind of nested record; the value is an array of the results.
+/// Calls a generic function for the type of each kind of nested record; the value is an array of
+/// the results.
 #[macro_export]
 macro_rules! for_each_nested {
     (@kinds $call:tt
@@ -46,8 +48,8 @@ macro_rules! for_each_nested {
     };
 }
 
-/// Calls a generic function for the type of the records in a list of a trainee; the value is `None` where the field is no
-/// such list.
+/// Calls a generic function for the type of the records in a list of a trainee; the value is `None`
+/// where the field is no such list.
 #[macro_export]
 macro_rules! for_nested_list {
     (@kinds $of:tt $call:tt

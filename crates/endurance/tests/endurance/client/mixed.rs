@@ -12,7 +12,8 @@ use super::Client;
 const PAGE: usize = 20;
 
 impl Client<'_> {
-    /// Sends one request of any kind, or what it takes to know what became of a write, and requires a right answer.
+    /// Sends one request of any kind, or what it takes to know what became of a write, and requires
+    /// a right answer.
     pub(crate) fn act(&mut self, address: &str) {
         let version = self.random.below(self.manners.len());
         let manner = &self.manners[version];
@@ -31,8 +32,12 @@ impl Client<'_> {
     }
 
     fn read_one(&self, address: &str) {
-        let Some(record) = self.random.pick(&self.records) else { return };
-        let reply = self.caller.insist(address, &record.read(&self.manners[record.version]));
+        let Some(record) = self.random.pick(&self.records) else {
+            return;
+        };
+        let reply = self
+            .caller
+            .insist(address, &record.read(&self.manners[record.version]));
         assert_eq!((reply.status, reply.body), (200, record.body()));
     }
 
@@ -47,7 +52,10 @@ impl Client<'_> {
         }
         assert_eq!(reply.status, 200, "{reply:?}");
         let count = reply.json()["data"].as_array().map(Vec::len);
-        assert!(count.is_some_and(|count| (1..=PAGE).contains(&count)), "{count:?}");
+        assert!(
+            count.is_some_and(|count| (1..=PAGE).contains(&count)),
+            "{count:?}"
+        );
     }
 
     fn look_up(&self, address: &str, manner: &Manner) {
@@ -55,11 +63,17 @@ impl Client<'_> {
         assert_eq!(self.caller.insist(address, &Request::get(path)).status, 200);
     }
 
-    /// Sends the last write with a key once more: it is answered as it was, and not carried out again.
+    /// Sends the last write with a key once more: it is answered as it was, and not carried out
+    /// again.
     fn send_again(&self, address: &str) {
-        let Some((request, body)) = &self.last_with_key else { return };
+        let Some((request, body)) = &self.last_with_key else {
+            return;
+        };
         let reply = self.caller.insist(address, request);
-        assert!(reply.replayed && reply.body == *body, "{reply:?}\nis not the answer to\n{request:?}:\n{body}");
+        assert!(
+            reply.replayed && reply.body == *body,
+            "{reply:?}\nis not the answer to\n{request:?}:\n{body}"
+        );
     }
 
     /// Sends something that is wrong, and is told so.
@@ -74,7 +88,10 @@ impl Client<'_> {
             1 => (cut_off, 400),
             2 => (Request::get(nobody), 404),
             3 => (Request::delete(trainees), 405),
-            4 => (Request::get(format!("{trainees}?status=none&since=never")), 422),
+            4 => (
+                Request::get(format!("{trainees}?status=none&since=never")),
+                422,
+            ),
             _ => (Request::get("/api/v0.0/trainees"), 404),
         };
         let reply: Reply = self.caller.insist(address, &request);

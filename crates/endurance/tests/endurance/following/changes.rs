@@ -1,5 +1,5 @@
-//! Readers follow the changes from different cursors while others write, are killed and go on from what they had stored: in
-//! the end each has what the register shows.
+//! Readers follow the changes from different cursors while others write, are killed and go on from
+//! what they had stored: in the end each has what the register shows.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -42,10 +42,34 @@ struct ReaderPlan {
 }
 
 const READERS: [ReaderPlan; 4] = [
-    ReaderPlan { limit: 500, wait: 0, begins: 0, killed: 50, has_copy: false },
-    ReaderPlan { limit: 50, wait: 0, begins: 50, killed: 70, has_copy: false },
-    ReaderPlan { limit: 100, wait: 5, begins: 0, killed: 40, has_copy: true },
-    ReaderPlan { limit: 17, wait: 0, begins: 25, killed: 60, has_copy: false },
+    ReaderPlan {
+        limit: 500,
+        wait: 0,
+        begins: 0,
+        killed: 50,
+        has_copy: false,
+    },
+    ReaderPlan {
+        limit: 50,
+        wait: 0,
+        begins: 50,
+        killed: 70,
+        has_copy: false,
+    },
+    ReaderPlan {
+        limit: 100,
+        wait: 5,
+        begins: 0,
+        killed: 40,
+        has_copy: true,
+    },
+    ReaderPlan {
+        limit: 17,
+        wait: 0,
+        begins: 25,
+        killed: 60,
+        has_copy: false,
+    },
 ];
 
 /// What became of a reader, and in how many academic cycles there are trainees.
@@ -54,7 +78,12 @@ struct Followed {
     cycles: usize,
 }
 
-fn follow(mut mirror: Mirror<'_>, reader: &ReaderPlan, time: Duration, is_over: &AtomicBool) -> Followed {
+fn follow(
+    mut mirror: Mirror<'_>,
+    reader: &ReaderPlan,
+    time: Duration,
+    is_over: &AtomicBool,
+) -> Followed {
     let begun = Instant::now();
     while begun.elapsed() < time * reader.begins / 100 {
         thread::sleep(PAUSE);
@@ -86,7 +115,12 @@ fn follow(mut mirror: Mirror<'_>, reader: &ReaderPlan, time: Duration, is_over: 
         }
     }
     let differences = mirror.differences(&register);
-    assert!(differences.is_empty(), "limit={}: {}", mirror.limit, differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "limit={}: {}",
+        mirror.limit,
+        differences.join("\n")
+    );
     let forgotten = mirror.forgotten.expect("the reader was never killed");
     let line = format!(
         "limit={}: {} trainees after {} requests with {} changes, {} of them removals, {forgotten} forgotten when killed; \
@@ -98,20 +132,34 @@ fn follow(mut mirror: Mirror<'_>, reader: &ReaderPlan, time: Duration, is_over: 
         mirror.removed,
         ended.elapsed().as_secs_f64()
     );
-    Followed { line, cycles: cycles.len() }
+    Followed {
+        line,
+        cycles: cycles.len(),
+    }
 }
 
 /// Lets readers follow while others write, and requires that their copies are right in the end.
 fn follow_beside_writers(servers: Servers) {
-    let (seed, time) = (seed(), Duration::from_secs(size("FOLLOWING_SECONDS", 5) as u64));
+    let (seed, time) = (
+        seed(),
+        Duration::from_secs(size("FOLLOWING_SECONDS", 5) as u64),
+    );
     let writers = size("FOLLOWING_WRITERS", 6);
     let caller = Caller::new(&servers.site.token);
     let (manners, _) = Manner::learn_all(&caller, servers.address(0));
-    let before = caller.ask(servers.address(1), &manners[0].create_many("before", TRAINEES));
+    let before = caller.ask(
+        servers.address(1),
+        &manners[0].create_many("before", TRAINEES),
+    );
     assert_eq!(before.status, 200, "{before:?}");
 
     let mirrors = READERS.iter().enumerate().map(|(number, reader)| {
-        let mut mirror = Mirror::new(&servers, &manners[number % manners.len()], reader.limit, reader.wait);
+        let mut mirror = Mirror::new(
+            &servers,
+            &manners[number % manners.len()],
+            reader.limit,
+            reader.wait,
+        );
         if reader.has_copy {
             mirror.wait = 0;
             mirror.follow();
@@ -125,7 +173,11 @@ fn follow_beside_writers(servers: Servers) {
         .map(|number| Mover::new(&servers.site.token, &manners, number, seed + number as u64));
     let mut movers: Vec<Mover<'_>> = movers.collect();
     let (to_discard, until) = (Mutex::new(Vec::new()), Instant::now() + time);
-    let (are_writing, is_over, discarded) = (AtomicBool::new(true), AtomicBool::new(false), AtomicUsize::new(0));
+    let (are_writing, is_over, discarded) = (
+        AtomicBool::new(true),
+        AtomicBool::new(false),
+        AtomicUsize::new(0),
+    );
     let followed: Vec<Followed> = thread::scope(|scope| {
         let (servers, to_discard, is_over) = (&servers, &to_discard, &is_over);
         let operator = scope.spawn(|| {
@@ -135,8 +187,9 @@ fn follow_beside_writers(servers: Servers) {
             }
         });
         let readers = mirrors.into_iter().zip(&READERS);
-        let readers: Vec<_> =
-            readers.map(|(mirror, reader)| scope.spawn(move || follow(mirror, reader, time, is_over))).collect();
+        let readers: Vec<_> = readers
+            .map(|(mirror, reader)| scope.spawn(move || follow(mirror, reader, time, is_over)))
+            .collect();
         let of_clients = clients.iter_mut().enumerate().map(|(number, client)| {
             scope.spawn(move || {
                 while Instant::now() < until {
@@ -154,13 +207,19 @@ fn follow_beside_writers(servers: Servers) {
                 }
             })
         }));
-        let written: Vec<_> = writing.into_iter().map(thread::ScopedJoinHandle::join).collect();
+        let written: Vec<_> = writing
+            .into_iter()
+            .map(thread::ScopedJoinHandle::join)
+            .collect();
         are_writing.store(false, Ordering::Relaxed);
         let operated = operator.join();
         is_over.store(true, Ordering::Relaxed);
         written.into_iter().for_each(|one| one.unwrap());
         operated.unwrap();
-        readers.into_iter().map(|reader| reader.join().unwrap()).collect()
+        readers
+            .into_iter()
+            .map(|reader| reader.join().unwrap())
+            .collect()
     });
 
     let mut writes: BTreeMap<&str, usize> = BTreeMap::new();
@@ -174,9 +233,19 @@ fn follow_beside_writers(servers: Servers) {
         servers.site.kind(),
         time.as_secs()
     );
-    followed.iter().for_each(|reader| eprintln!("  {}", reader.line));
-    assert!(discarded > 0 && ["registration", "batch", "move", "update"].iter().all(|what| writes.contains_key(what)));
-    assert!(followed.iter().all(|reader| reader.cycles > 1), "nobody was moved to another cycle");
+    followed
+        .iter()
+        .for_each(|reader| eprintln!("  {}", reader.line));
+    assert!(
+        discarded > 0
+            && ["registration", "batch", "move", "update"]
+                .iter()
+                .all(|what| writes.contains_key(what))
+    );
+    assert!(
+        followed.iter().all(|reader| reader.cycles > 1),
+        "nobody was moved to another cycle"
+    );
     check(&servers.site);
     servers.stop();
 }

@@ -1,5 +1,5 @@
-//! A list is read page by page while others change it: by its links, which show every trainee, and beside that by page
-//! numbers, which do not.
+//! A list is read page by page while others change it: by its links, which show every trainee, and
+//! beside that by page numbers, which do not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -48,13 +48,18 @@ struct Faults {
     missed_unchanged: usize,
     /// How often a trainee was shown again as it was shown before.
     repeated: usize,
-    /// Trainees that were last shown as they were before a change that was acknowledged before the last page was requested.
+    /// Trainees that were last shown as they were before a change that was acknowledged before the
+    /// last page was requested.
     outdated: usize,
 }
 
 impl Walk {
     fn begin() -> Self {
-        Self { pages: 0, shown: BTreeMap::new(), last_requested: Instant::now() }
+        Self {
+            pages: 0,
+            shown: BTreeMap::new(),
+            last_requested: Instant::now(),
+        }
     }
 
     fn page(&mut self, caller: &Caller, address: &str, path: &str) -> Reply {
@@ -67,21 +72,34 @@ impl Walk {
         self.pages += 1;
         for record in reply.json()["data"].as_array().unwrap() {
             let updated_at = record["updated_at"].as_str().unwrap().to_owned();
-            self.shown.entry(id(record).to_owned()).or_default().push(updated_at);
+            self.shown
+                .entry(id(record).to_owned())
+                .or_default()
+                .push(updated_at);
         }
         reply
     }
 
     fn faults(&self, all: &BTreeSet<String>, updates: &[Update]) -> Faults {
-        let missed: Vec<&String> = all.iter().filter(|trainee| !self.shown.contains_key(*trainee)).collect();
+        let missed: Vec<&String> = all
+            .iter()
+            .filter(|trainee| !self.shown.contains_key(*trainee))
+            .collect();
         let is_changed = |trainee: &str| updates.iter().any(|update| update.trainee == trainee);
         let again = |times: &Vec<String>| times.len() - times.iter().collect::<BTreeSet<_>>().len();
         let is_outdated = |update: &&Update| {
-            let last = self.shown.get(&update.trainee).and_then(|times| times.last());
-            update.answered < self.last_requested && last.is_some_and(|last| *last < update.updated_at)
+            let last = self
+                .shown
+                .get(&update.trainee)
+                .and_then(|times| times.last());
+            update.answered < self.last_requested
+                && last.is_some_and(|last| *last < update.updated_at)
         };
-        let outdated: BTreeSet<&str> =
-            updates.iter().filter(is_outdated).map(|update| update.trainee.as_str()).collect();
+        let outdated: BTreeSet<&str> = updates
+            .iter()
+            .filter(is_outdated)
+            .map(|update| update.trainee.as_str())
+            .collect();
         Faults {
             missed: missed.len(),
             missed_unchanged: missed.iter().filter(|trainee| !is_changed(trainee)).count(),
@@ -112,21 +130,38 @@ impl Experiment {
         let manner = manners.pop().unwrap();
         let mut changeable = Vec::new();
         for number in 0..size("FOLLOWED_TRAINEES", 300).div_ceil(AT_ONCE) {
-            let reply = caller.ask(servers.address(number), &manner.create_many(&format!("list{number}x"), AT_ONCE));
+            let reply = caller.ask(
+                servers.address(number),
+                &manner.create_many(&format!("list{number}x"), AT_ONCE),
+            );
             for result in reply.json()["data"].as_array().unwrap() {
                 assert_eq!(result["status"], 201, "{result}");
                 changeable.push(id(&result["data"]).to_owned());
             }
         }
         let pause = Duration::from_millis(size("FOLLOWING_PAUSE_MS", 100) as u64);
-        let mut this = Self { servers, manner, changeable, all: BTreeSet::new(), pause, seed: seed().into() };
-        this.all = this.by_links("asc", "&per_page=500").shown.into_keys().collect();
+        let mut this = Self {
+            servers,
+            manner,
+            changeable,
+            all: BTreeSet::new(),
+            pause,
+            seed: seed().into(),
+        };
+        this.all = this
+            .by_links("asc", "&per_page=500")
+            .shown
+            .into_keys()
+            .collect();
         this
     }
 
     fn path(&self, order: &str) -> String {
         let path = self.manner.path(Endpoint::ListTrainees, "", "");
-        format!("{path}?academic_cycle={}&sort_order={order}", academic_year::of(begun_on()))
+        format!(
+            "{path}?academic_cycle={}&sort_order={order}",
+            academic_year::of(begun_on())
+        )
     }
 
     /// Each page through the next server.
@@ -147,7 +182,11 @@ impl Experiment {
         let (caller, mut walk) = (Caller::new(&self.servers.site.token), Walk::begin());
         let path = self.path(order);
         for number in 1.. {
-            let page = walk.page(&caller, self.servers.address(number), &format!("{path}&page={number}"));
+            let page = walk.page(
+                &caller,
+                self.servers.address(number),
+                &format!("{path}&page={number}"),
+            );
             if page.status == 404 {
                 break;
             }
@@ -173,10 +212,20 @@ impl Experiment {
             let name = Person::new("Changed", random.below(1_000_000_000)).last_name;
             let path = self.manner.path(Endpoint::UpdateTrainee, trainee, "");
             let body = json!({ "data": { "middle_names": name } });
-            let reply = caller.insist(self.servers.address(writer), &Request::with_body("PATCH", path, &body));
+            let reply = caller.insist(
+                self.servers.address(writer),
+                &Request::with_body("PATCH", path, &body),
+            );
             assert_eq!(reply.status, 200, "{reply:?}");
-            let updated_at = reply.json()["data"]["updated_at"].as_str().unwrap().to_owned();
-            updates.push(Update { trainee: trainee.clone(), updated_at, answered: Instant::now() });
+            let updated_at = reply.json()["data"]["updated_at"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+            updates.push(Update {
+                trainee: trainee.clone(),
+                updated_at,
+                answered: Instant::now(),
+            });
         }
         updates
     }
@@ -213,7 +262,8 @@ fn a_client_that_follows_the_links_of_a_list_misses_nothing() {
     for order in ["asc", "desc"] {
         for rate in RATES {
             for run in 1..=runs {
-                let ([(by_links, faults), (by_number, faults_by_number)], updates) = experiment.run(order, rate);
+                let ([(by_links, faults), (by_number, faults_by_number)], updates) =
+                    experiment.run(order, rate);
                 eprintln!(
                     "{kind:?}, {order}, {rate} updates/s, run {run}: {} trainees, {updates} updates; by links {} pages, {} \
                      missed, {} repeated; by number {} pages, {} missed ({} of them unchanged), {} repeated",

@@ -1,4 +1,5 @@
-//! A copy of the register as whoever follows the changes keeps it, and the register to hold it against.
+//! A copy of the register as whoever follows the changes keeps it, and the register to hold it
+//! against.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +15,8 @@ use super::super::version_requests::{Manner, id};
 /// Trainees by their identifiers, each as it is shown.
 pub(super) type Trainees = BTreeMap<String, String>;
 
-/// A client that follows the changes, each request through the next server. What it has received and not stored
-/// is lost when it is killed.
+/// A client that follows the changes, each request through the next server. What it has received
+/// and not stored is lost when it is killed.
 pub(super) struct Mirror<'a> {
     servers: &'a Servers,
     manner: &'a Manner,
@@ -58,7 +59,11 @@ impl<'a> Mirror<'a> {
 
     /// Sends one request. Returns whether there is more already.
     pub(super) fn request(&mut self) -> bool {
-        let mut path = format!("{}?limit={}", self.manner.path(Endpoint::ListChanges, "", ""), self.limit);
+        let mut path = format!(
+            "{}?limit={}",
+            self.manner.path(Endpoint::ListChanges, "", ""),
+            self.limit
+        );
         if let Some(after) = &self.after {
             path += &format!("&after={after}");
         }
@@ -66,14 +71,21 @@ impl<'a> Mirror<'a> {
         if self.wait > 0 {
             request = request.with("Prefer", format!("wait={}", self.wait));
         }
-        let reply = self.caller.insist(self.servers.address(self.requests), &request);
+        let reply = self
+            .caller
+            .insist(self.servers.address(self.requests), &request);
         assert_eq!(reply.status, 200, "{reply:?}");
         let mut body = reply.json();
-        let Value::Array(changes) = body["data"].take() else { panic!("no changes: {reply:?}") };
+        let Value::Array(changes) = body["data"].take() else {
+            panic!("no changes: {reply:?}")
+        };
         assert!(changes.len() <= self.limit);
         self.requests += 1;
         self.changes += changes.len();
-        self.removed += changes.iter().filter(|change| !change["removed_at"].is_null()).count();
+        self.removed += changes
+            .iter()
+            .filter(|change| !change["removed_at"].is_null())
+            .count();
         self.unstored.extend(changes);
         self.after = Some(body["meta"]["after"].as_str().unwrap().to_owned());
         body["meta"]["has_more"].as_bool().unwrap()
@@ -109,15 +121,20 @@ impl<'a> Mirror<'a> {
         }
     }
 
-    /// What the register shows in the version of this client, with the number of trainees in each academic cycle.
+    /// What the register shows in the version of this client, with the number of trainees in each
+    /// academic cycle.
     pub(super) fn register(&self) -> (Trainees, BTreeMap<i32, usize>) {
         let (mut shown, mut counts) = (Trainees::new(), BTreeMap::new());
         let list = self.manner.path(Endpoint::ListTrainees, "", "");
         for cycle in known_cycles(Utc::now().date_naive()) {
             let include = "include=placements,degrees";
-            let mut next = Some(format!("{list}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&{include}"));
+            let mut next = Some(format!(
+                "{list}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&{include}"
+            ));
             while let Some(path) = next {
-                let reply = self.caller.insist(self.servers.address(shown.len()), &Request::get(path));
+                let reply = self
+                    .caller
+                    .insist(self.servers.address(shown.len()), &Request::get(path));
                 if reply.status == 404 {
                     break;
                 }
@@ -136,10 +153,12 @@ impl<'a> Mirror<'a> {
     /// What differs between the copy and the register, in words; some of it.
     pub(super) fn differences(&self, register: &Trainees) -> Vec<String> {
         let all: BTreeSet<&String> = self.trainees.keys().chain(register.keys()).collect();
-        let differing = all.into_iter().filter(|trainee| self.trainees.get(*trainee) != register.get(*trainee));
+        let differing = all
+            .into_iter()
+            .filter(|trainee| self.trainees.get(*trainee) != register.get(*trainee));
         let in_words = |trainee: &String| {
-            let [copied, there] =
-                [&self.trainees, register].map(|all| all.get(trainee).map_or("absent", String::as_str));
+            let [copied, there] = [&self.trainees, register]
+                .map(|all| all.get(trainee).map_or("absent", String::as_str));
             format!("{trainee}\n  copied: {copied}\n  there:  {there}")
         };
         differing.take(5).map(in_words).collect()

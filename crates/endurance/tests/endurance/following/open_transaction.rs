@@ -1,4 +1,5 @@
-//! Somebody keeps a transaction open in the register's PostgreSQL database: changes are shown late, but they are shown.
+//! Somebody keeps a transaction open in the register's PostgreSQL database: changes are shown late,
+//! but they are shown.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -35,8 +36,12 @@ pub(in super::super) struct OpenTransaction(PostgresConnection);
 impl OpenTransaction {
     pub(in super::super) fn begin(site: &Site) -> Self {
         let mut connection = connect(site);
-        connection.batch_execute("CREATE TABLE elsewhere (word TEXT)").unwrap();
-        connection.batch_execute("BEGIN; INSERT INTO elsewhere VALUES ('kept')").unwrap();
+        connection
+            .batch_execute("CREATE TABLE elsewhere (word TEXT)")
+            .unwrap();
+        connection
+            .batch_execute("BEGIN; INSERT INTO elsewhere VALUES ('kept')")
+            .unwrap();
         Self(connection)
     }
 
@@ -48,7 +53,9 @@ impl OpenTransaction {
 /// A transaction that has changed a trainee and is open.
 fn begin_to_change(site: &Site, trainee: &str) -> PostgresConnection {
     let mut connection = connect(site);
-    let update = format!("BEGIN; UPDATE trainees SET revision = revision + 1 WHERE trainee_id = '{trainee}'");
+    let update = format!(
+        "BEGIN; UPDATE trainees SET revision = revision + 1 WHERE trainee_id = '{trainee}'"
+    );
     connection.batch_execute(&update).unwrap();
     connection
 }
@@ -64,19 +71,28 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn request(&mut self) -> Vec<Value> {
-        let after = self.after.as_ref().map_or_else(String::new, |after| format!("&after={after}"));
+        let after = self
+            .after
+            .as_ref()
+            .map_or_else(String::new, |after| format!("&after={after}"));
         let path = format!("{}?limit={}{after}", self.path, self.limit);
         let reply = self.caller.ask(&self.server.address, &Request::get(path));
         assert_eq!(reply.status, 200, "{reply:?}");
         let mut body = reply.json();
         self.after = Some(body["meta"]["after"].as_str().unwrap().to_owned());
-        let Value::Array(changes) = body["data"].take() else { panic!("no changes: {reply:?}") };
+        let Value::Array(changes) = body["data"].take() else {
+            panic!("no changes: {reply:?}")
+        };
         changes
     }
 
     /// Looks for a change with these middle names until it is shown.
     fn wait_for(&mut self, names: &str) {
-        while !self.request().iter().any(|change| change["trainee"]["middle_names"] == names) {
+        while !self
+            .request()
+            .iter()
+            .any(|change| change["trainee"]["middle_names"] == names)
+        {
             thread::sleep(PAUSE);
         }
     }
@@ -85,8 +101,14 @@ impl Reader<'_> {
 /// The metric of the delay, in seconds.
 fn delay(server: &Server) -> f64 {
     let metrics = Caller::new("").ask(server.operator.as_ref().unwrap(), &Request::get("/metrics"));
-    let lines = metrics.body.lines().find_map(|line| line.strip_prefix("register_changes_delay_seconds "));
-    lines.unwrap_or_else(|| panic!("no metric: {metrics:?}")).parse().unwrap()
+    let lines = metrics
+        .body
+        .lines()
+        .find_map(|line| line.strip_prefix("register_changes_delay_seconds "));
+    lines
+        .unwrap_or_else(|| panic!("no metric: {metrics:?}"))
+        .parse()
+        .unwrap()
 }
 
 #[test]
@@ -104,7 +126,10 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
     let manner = manners.last().unwrap();
     let trainees: Vec<String> = (0..=CHANGES.len())
         .map(|number| {
-            let reply = caller.ask(&server.address, &manner.create(&Person::new("Open", number)));
+            let reply = caller.ask(
+                &server.address,
+                &manner.create(&Person::new("Open", number)),
+            );
             id(&reply.json()["data"]).to_owned()
         })
         .collect();
@@ -116,7 +141,13 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
         Instant::now()
     };
     let path = manner.path(Endpoint::ListChanges, "", "");
-    let mut reader = Reader { caller: &caller, server: &server, path, limit: 500, after: None };
+    let mut reader = Reader {
+        caller: &caller,
+        server: &server,
+        path,
+        limit: 500,
+        after: None,
+    };
     let changed = change(0, "Before");
     reader.wait_for("Before");
     assert!(changed.elapsed() < SOON, "{:?}", changed.elapsed());
@@ -129,7 +160,9 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
     let (mut pending, mut shown, mut longest) = (Vec::new(), Vec::new(), 0.0_f64);
     let mut coming = CHANGES.iter().enumerate().peekable();
     while begun.elapsed() < Duration::from_secs(OPEN) {
-        if let Some((at, _)) = coming.next_if(|(_, second)| begun.elapsed() >= Duration::from_secs(**second)) {
+        if let Some((at, _)) =
+            coming.next_if(|(_, second)| begun.elapsed() >= Duration::from_secs(**second))
+        {
             let names = Person::new("Names", at).last_name;
             pending.push((change(at, &names), names));
         }
@@ -137,14 +170,25 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
             && let Some(mut late) = late.take()
         {
             let refused = late.batch_execute("COMMIT").unwrap_err().to_string();
-            assert!(refused.contains("must be committed within 15 seconds"), "{refused}");
+            assert!(
+                refused.contains("must be committed within 15 seconds"),
+                "{refused}"
+            );
         }
         for change in reader.request() {
-            let is_shown = |(_, names): &(Instant, String)| change["trainee"]["middle_names"] == **names;
-            shown.extend(pending.extract_if(.., |one| is_shown(one)).map(|(changed, _)| changed.elapsed()));
+            let is_shown =
+                |(_, names): &(Instant, String)| change["trainee"]["middle_names"] == **names;
+            shown.extend(
+                pending
+                    .extract_if(.., |one| is_shown(one))
+                    .map(|(changed, _)| changed.elapsed()),
+            );
         }
         longest = longest.max(delay(&server));
-        let overdue: Vec<_> = pending.iter().filter(|(changed, _)| changed.elapsed() > MOST_DELAY).collect();
+        let overdue: Vec<_> = pending
+            .iter()
+            .filter(|(changed, _)| changed.elapsed() > MOST_DELAY)
+            .collect();
         assert!(overdue.is_empty(), "not shown: {overdue:?}");
         thread::sleep(PAUSE);
     }
@@ -173,17 +217,36 @@ fn a_change_that_is_committed_late_is_not_missed() {
     let caller = Caller::new(&site.token);
     let (manners, _) = Manner::learn_all(&caller, &server.address);
     let manner = manners.last().unwrap();
-    let created = caller.ask(&server.address, &manner.create_many("late", 10)).json()["data"].take();
-    let trainees: Vec<&str> = created.as_array().unwrap().iter().map(|result| id(&result["data"])).collect();
+    let created = caller
+        .ask(&server.address, &manner.create_many("late", 10))
+        .json()["data"]
+        .take();
+    let trainees: Vec<&str> = created
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| id(&result["data"]))
+        .collect();
     let path = manner.path(Endpoint::ListChanges, "", "");
-    let reader = |limit| Reader { caller: &caller, server: &server, path: path.clone(), limit, after: None };
+    let reader = |limit| Reader {
+        caller: &caller,
+        server: &server,
+        path: path.clone(),
+        limit,
+        after: None,
+    };
     let is_about = |change: &Value, trainee: &str| id(change) == trainee;
     for round in 0..3 {
         let names = |number: usize| Person::new("Late", 10 * round + number).last_name;
         let change = |trainee: &str, names: &str| {
             let path = manner.path(Endpoint::UpdateTrainee, trainee, "");
             let body = json!({ "data": { "middle_names": names } });
-            assert_eq!(caller.ask(&server.address, &Request::with_body("PATCH", path, &body)).status, 200);
+            assert_eq!(
+                caller
+                    .ask(&server.address, &Request::with_body("PATCH", path, &body))
+                    .status,
+                200
+            );
         };
         // One has a copy, one has begun a copy, and two begin one while the transaction is open.
         let (mut up_to_date, mut begun) = (reader(500), reader(3));
@@ -196,16 +259,33 @@ fn a_change_that_is_committed_late_is_not_missed() {
         let (mut meanwhile, mut begun_meanwhile) = (reader(500), reader(4));
         meanwhile.request();
         begun_meanwhile.request();
-        assert_eq!(up_to_date.request(), [Value::Null; 0], "a change was shown before an older one");
+        assert_eq!(
+            up_to_date.request(),
+            [Value::Null; 0],
+            "a change was shown before an older one"
+        );
         change(trainees[8], &names(2));
         late.batch_execute("COMMIT").unwrap();
-        for reader in [&mut up_to_date, &mut begun, &mut meanwhile, &mut begun_meanwhile] {
+        for reader in [
+            &mut up_to_date,
+            &mut begun,
+            &mut meanwhile,
+            &mut begun_meanwhile,
+        ] {
             let begun = Instant::now();
             let mut seen = Vec::new();
-            while !seen.iter().any(|one: &Value| is_about(one, trainees[round + 1]))
-                || !seen.iter().any(|one| one["trainee"]["middle_names"] == names(2))
+            while !seen
+                .iter()
+                .any(|one: &Value| is_about(one, trainees[round + 1]))
+                || !seen
+                    .iter()
+                    .any(|one| one["trainee"]["middle_names"] == names(2))
             {
-                assert!(begun.elapsed() < MOST_DELAY, "limit={}: a change is missed: {seen:?}", reader.limit);
+                assert!(
+                    begun.elapsed() < MOST_DELAY,
+                    "limit={}: a change is missed: {seen:?}",
+                    reader.limit
+                );
                 seen.extend(reader.request());
             }
         }

@@ -24,8 +24,18 @@ fn a_copy_takes_one_request_for_400_records() {
     let (manners, _) = Manner::learn_all(&caller, servers.address(0));
     let manner = manners.last().unwrap();
     let trainees = size("COPIED_TRAINEES", 900).to_string();
-    servers.site.run(&["sandbox", "seed", "--provider", UKPRN, "--trainees", &trainees]);
-    let created = caller.ask(servers.address(0), &manner.create_many("few", CHANGED)).json()["data"].take();
+    servers.site.run(&[
+        "sandbox",
+        "seed",
+        "--provider",
+        UKPRN,
+        "--trainees",
+        &trainees,
+    ]);
+    let created = caller
+        .ask(servers.address(0), &manner.create_many("few", CHANGED))
+        .json()["data"]
+        .take();
     // Knows when the changes are shown.
     let mut other = Mirror::new(&servers, manner, LIMIT, 5);
     let mut wait_until_equal = || {
@@ -41,9 +51,21 @@ fn a_copy_takes_one_request_for_400_records() {
     assert_eq!(mirror.trainees.len(), records);
     let of_copy = mirror.requests;
     for result in created.as_array().unwrap() {
-        let path = manner.path(Endpoint::UpdateTrainee, result["data"]["trainee_id"].as_str().unwrap(), "");
+        let path = manner.path(
+            Endpoint::UpdateTrainee,
+            result["data"]["trainee_id"].as_str().unwrap(),
+            "",
+        );
         let body = json!({ "data": { "middle_names": "Changed" } });
-        assert_eq!(caller.ask(servers.address(1), &Request::with_body("PATCH", path, &body)).status, 200);
+        assert_eq!(
+            caller
+                .ask(
+                    servers.address(1),
+                    &Request::with_body("PATCH", path, &body)
+                )
+                .status,
+            200
+        );
     }
     wait_until_equal();
     mirror.follow();

@@ -33,25 +33,41 @@ fn a_server_that_stops_answers_long_polls() {
     };
     let after = copy["meta"]["after"].as_str().unwrap();
     let token = &site.token;
-    let request = Request::get(format!("{path}?after={after}")).with("Prefer", format!("wait={WAIT}"));
+    let request =
+        Request::get(format!("{path}?after={after}")).with("Prefer", format!("wait={WAIT}"));
     let address = server.address.clone();
     let ask = || (Caller::new(token).ask(&address, &request), Instant::now());
     thread::scope(|scope| {
         let waiting: Vec<_> = (0..WAITING).map(|_| scope.spawn(ask)).collect();
         thread::sleep(Duration::from_millis(1_500));
-        assert!(waiting.iter().all(|one| !one.is_finished()), "a request does not wait");
+        assert!(
+            waiting.iter().all(|one| !one.is_finished()),
+            "a request does not wait"
+        );
         let signalled = Instant::now();
         server.stop();
         let ended = signalled.elapsed();
         for one in waiting {
             let (reply, answered) = one.join().unwrap();
             let body = reply.json();
-            assert_eq!((reply.status, &body["data"]), (200, &serde_json::json!([])), "{reply:?}");
+            assert_eq!(
+                (reply.status, &body["data"]),
+                (200, &serde_json::json!([])),
+                "{reply:?}"
+            );
             assert_eq!(body["meta"]["after"], after);
             assert_eq!(reply.preference_applied, Some(format!("wait={WAIT}")));
-            assert!(answered.duration_since(signalled) < AT_ONCE, "{:?}", answered.duration_since(signalled));
+            assert!(
+                answered.duration_since(signalled) < AT_ONCE,
+                "{:?}",
+                answered.duration_since(signalled)
+            );
         }
-        eprintln!("{:?}: {WAITING} long polls, ended {:.2} s after SIGTERM", site.kind(), ended.as_secs_f64());
+        eprintln!(
+            "{:?}: {WAITING} long polls, ended {:.2} s after SIGTERM",
+            site.kind(),
+            ended.as_secs_f64()
+        );
         assert!(ended < AT_ONCE, "{ended:?}");
     });
 }

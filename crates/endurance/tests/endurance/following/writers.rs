@@ -1,5 +1,5 @@
-//! Those who write while others follow: clients that move trainees between academic cycles and register batches, and the
-//! operator, who discards trainees.
+//! Those who write while others follow: clients that move trainees between academic cycles and
+//! register batches, and the operator, who discards trainees.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -64,21 +64,33 @@ impl<'a> Mover<'a> {
                 // Writes go on until the trainee is found discarded.
                 let (version, trainee) = self.trainees.swap_remove(at);
                 let name = Person::new(&self.name, self.words).last_name;
-                while self.update(address, version, &trainee, "to be discarded", json!({ "last_name": name })) {
+                while self.update(
+                    address,
+                    version,
+                    &trainee,
+                    "to be discarded",
+                    json!({ "last_name": name }),
+                ) {
                     thread::sleep(PAUSE);
                 }
             }
             27..50 => {
-                let year = begun_on().year() - i32::try_from(self.random.below(YEARS_BACK)).unwrap_or_default();
-                let days =
-                    json!({ "itt_start_date": format!("{year}-03-02"), "itt_end_date": format!("{}-03-01", year + 1) });
+                let year = begun_on().year()
+                    - i32::try_from(self.random.below(YEARS_BACK)).unwrap_or_default();
+                let days = json!({ "itt_start_date": format!("{year}-03-02"), "itt_end_date": format!("{}-03-01", year + 1) });
                 let (version, trainee) = self.trainees[at].clone();
                 assert!(self.update(address, version, &trainee, "move", days));
             }
             _ => {
                 let name = Person::new(&self.name, self.words).last_name;
                 let (version, trainee) = self.trainees[at].clone();
-                assert!(self.update(address, version, &trainee, "update", json!({ "middle_names": name })));
+                assert!(self.update(
+                    address,
+                    version,
+                    &trainee,
+                    "update",
+                    json!({ "middle_names": name })
+                ));
             }
         }
     }
@@ -89,30 +101,49 @@ impl<'a> Mover<'a> {
         let request = request.with("Idempotency-Key", format!("{}-{}", self.name, self.words));
         let reply = self.caller.insist(address, &request);
         assert_eq!(reply.status, 201, "{reply:?}");
-        self.trainees.push((version, id(&reply.json()["data"]).to_owned()));
+        self.trainees
+            .push((version, id(&reply.json()["data"]).to_owned()));
         self.count("registration", 1);
     }
 
     fn register_many(&mut self, address: &str) {
         let version = self.random.below(self.manners.len());
-        let request = self.manners[version].create_many(&format!("{}w{}x", self.name, self.words), BATCH);
+        let request =
+            self.manners[version].create_many(&format!("{}w{}x", self.name, self.words), BATCH);
         // Items that were put off are carried out when the batch is sent again.
         let results = loop {
-            let Value::Array(results) = self.caller.insist(address, &request).json()["data"].take() else { panic!() };
+            let Value::Array(results) = self.caller.insist(address, &request).json()["data"].take()
+            else {
+                panic!()
+            };
             if results.iter().all(|result| result["status"] == 201) {
                 break results;
             }
             let is_put_off = |result: &&Value| result["status"] != 201 && result["status"] != 503;
             assert_eq!(results.iter().find(is_put_off), None);
         };
-        self.trainees.extend(results.iter().map(|result| (version, id(&result["data"]).to_owned())));
+        self.trainees.extend(
+            results
+                .iter()
+                .map(|result| (version, id(&result["data"]).to_owned())),
+        );
         self.count("batch", 1);
     }
 
     /// Returns whether the trainee was still there.
-    fn update(&mut self, address: &str, version: usize, trainee: &str, what: &'static str, data: Value) -> bool {
+    fn update(
+        &mut self,
+        address: &str,
+        version: usize,
+        trainee: &str,
+        what: &'static str,
+        data: Value,
+    ) -> bool {
         let path = self.manners[version].path(Endpoint::UpdateTrainee, trainee, "");
-        let reply = self.caller.insist(address, &Request::with_body("PATCH", path, &json!({ "data": data })));
+        let reply = self.caller.insist(
+            address,
+            &Request::with_body("PATCH", path, &json!({ "data": data })),
+        );
         if reply.status == 404 {
             return false;
         }
@@ -134,10 +165,17 @@ pub(super) fn discard(site: &Site, to_discard: &Mutex<Vec<String>>) -> usize {
         [trainee] => drop(site.run(&["registry", "discard", trainee])),
         several => {
             let mut rows = "trainee_id\n".to_owned();
-            several.iter().for_each(|trainee| writeln!(rows, "{trainee}").unwrap());
+            several
+                .iter()
+                .for_each(|trainee| writeln!(rows, "{trainee}").unwrap());
             let file = tempfile::NamedTempFile::new().unwrap();
             std::fs::write(file.path(), rows).unwrap();
-            site.run(&["registry", "discard", "--from-file", file.path().to_str().unwrap()]);
+            site.run(&[
+                "registry",
+                "discard",
+                "--from-file",
+                file.path().to_str().unwrap(),
+            ]);
         }
     }
     trainees.len()

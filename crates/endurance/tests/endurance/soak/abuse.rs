@@ -1,5 +1,5 @@
-//! Clients that abuse a server. Each does it for as long as it is let, and leaves the machine to the server: it holds on
-//! to things rather than keep itself busy.
+//! Clients that abuse a server. Each does it for as long as it is let, and leaves the machine to
+//! the server: it holds on to things rather than keep itself busy.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -17,11 +17,13 @@ const OPENED_AT_ONCE: usize = 50;
 const OVERSIZED: usize = 2 * 1_048_576;
 /// The pause between two pieces of a body without an end.
 const PIECE_PAUSE: Duration = Duration::from_millis(1);
-/// For how long a body without an end may be taken: much longer than the server waits for anything but the next request.
+/// For how long a body without an end may be taken: much longer than the server waits for anything
+/// but the next request.
 const ENDLESS: Duration = Duration::from_secs(60);
 /// Requests that are sent one behind the other.
 const PIPELINED: usize = 50;
-/// Requests whose replies are left unread on a connection, and how often it is looked at for each further one.
+/// Requests whose replies are left unread on a connection, and how often it is looked at for each
+/// further one.
 const UNREAD: usize = 8;
 const LOOKS_FOR_A_REQUEST: usize = 20;
 
@@ -41,17 +43,50 @@ pub(super) struct Abuse {
 }
 
 pub(super) const ABUSES: &[Abuse] = &[
-    Abuse { name: "heads that trickle in", run: trickle_heads },
-    Abuse { name: "bodies that trickle in", run: trickle_bodies },
-    Abuse { name: "oversized bodies", run: send_oversized },
-    Abuse { name: "bodies without an end", run: send_endless },
-    Abuse { name: "JSON nested deeply", run: send_nested },
-    Abuse { name: "connections held idle", run: hold_connections },
-    Abuse { name: "connections opened and closed", run: open_and_close },
-    Abuse { name: "random bytes", run: send_rubbish },
-    Abuse { name: "invented tokens", run: invent_tokens },
-    Abuse { name: "pipelined requests", run: pipeline },
-    Abuse { name: "replies that nobody reads", run: leave_unread },
+    Abuse {
+        name: "heads that trickle in",
+        run: trickle_heads,
+    },
+    Abuse {
+        name: "bodies that trickle in",
+        run: trickle_bodies,
+    },
+    Abuse {
+        name: "oversized bodies",
+        run: send_oversized,
+    },
+    Abuse {
+        name: "bodies without an end",
+        run: send_endless,
+    },
+    Abuse {
+        name: "JSON nested deeply",
+        run: send_nested,
+    },
+    Abuse {
+        name: "connections held idle",
+        run: hold_connections,
+    },
+    Abuse {
+        name: "connections opened and closed",
+        run: open_and_close,
+    },
+    Abuse {
+        name: "random bytes",
+        run: send_rubbish,
+    },
+    Abuse {
+        name: "invented tokens",
+        run: invent_tokens,
+    },
+    Abuse {
+        name: "pipelined requests",
+        run: pipeline,
+    },
+    Abuse {
+        name: "replies that nobody reads",
+        run: leave_unread,
+    },
 ];
 
 impl Target<'_> {
@@ -66,7 +101,10 @@ impl Target<'_> {
     }
 
     pub(super) fn post(&self, length: usize) -> String {
-        format!("{}Content-Length: {length}\r\n\r\n", self.head("POST", "/trainees", self.token))
+        format!(
+            "{}Content-Length: {length}\r\n\r\n",
+            self.head("POST", "/trainees", self.token)
+        )
     }
 
     fn get_info(&self) -> String {
@@ -88,7 +126,8 @@ fn again_and_again(is_over: &AtomicBool, mut act: impl FnMut() -> usize) -> usiz
     done
 }
 
-/// Holds many connections; `begin` is sent first on each, and `tend` keeps it, or gives it up for a new one.
+/// Holds many connections; `begin` is sent first on each, and `tend` keeps it, or gives it up for a
+/// new one.
 fn hold(
     target: &Target<'_>,
     is_over: &AtomicBool,
@@ -106,7 +145,9 @@ fn hold(
         });
         let mut opened = 0;
         while held.len() < target.connections && opened < OPENED_AT_ONCE {
-            let Some(mut connection) = target.connect() else { break };
+            let Some(mut connection) = target.connect() else {
+                break;
+            };
             if !begin.is_empty() && !connection.send(begin) {
                 break;
             }
@@ -118,12 +159,19 @@ fn hold(
 }
 
 fn trickle_heads(target: &Target<'_>, is_over: &AtomicBool) -> usize {
-    hold(target, is_over, b"GET / HTTP/1.1\r\nX-Slow: ", |connection| connection.trickle(b"x"))
+    hold(
+        target,
+        is_over,
+        b"GET / HTTP/1.1\r\nX-Slow: ",
+        |connection| connection.trickle(b"x"),
+    )
 }
 
 fn trickle_bodies(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     let head = target.post(100_000);
-    hold(target, is_over, head.as_bytes(), |connection| connection.trickle(b" "))
+    hold(target, is_over, head.as_bytes(), |connection| {
+        connection.trickle(b" ")
+    })
 }
 
 fn hold_connections(target: &Target<'_>, is_over: &AtomicBool) -> usize {
@@ -137,10 +185,20 @@ fn send_oversized(target: &Target<'_>, is_over: &AtomicBool) -> usize {
 
 /// Sends pieces of a body until the server has had enough.
 fn send_endless(target: &Target<'_>, is_over: &AtomicBool) -> usize {
-    let head = format!("{}Transfer-Encoding: chunked\r\n\r\n", target.head("POST", "/trainees", target.token));
-    let piece = [format!("{:x}\r\n", 65_536).into_bytes(), vec![b' '; 65_536], b"\r\n".to_vec()].concat();
+    let head = format!(
+        "{}Transfer-Encoding: chunked\r\n\r\n",
+        target.head("POST", "/trainees", target.token)
+    );
+    let piece = [
+        format!("{:x}\r\n", 65_536).into_bytes(),
+        vec![b' '; 65_536],
+        b"\r\n".to_vec(),
+    ]
+    .concat();
     again_and_again(is_over, || {
-        let Some(mut connection) = target.connect() else { return 0 };
+        let Some(mut connection) = target.connect() else {
+            return 0;
+        };
         let begun = Instant::now();
         let mut goes_on = connection.send(head.as_bytes());
         while goes_on && !connection.is_closed() {
@@ -162,20 +220,35 @@ fn send_nested(target: &Target<'_>, is_over: &AtomicBool) -> usize {
 }
 
 fn open_and_close(target: &Target<'_>, is_over: &AtomicBool) -> usize {
-    again_and_again(is_over, || (0..OPENED_AT_ONCE).filter_map(|_| target.connect()).count())
+    again_and_again(is_over, || {
+        (0..OPENED_AT_ONCE).filter_map(|_| target.connect()).count()
+    })
 }
 
 fn send_rubbish(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     let random = Random::new(target.seed);
     again_and_again(is_over, || {
-        let bytes: Vec<u8> = (0..256).flat_map(|_| random.number().to_le_bytes()).collect();
+        let bytes: Vec<u8> = (0..256)
+            .flat_map(|_| random.number().to_le_bytes())
+            .collect();
         // Some of it begins as a request does.
-        let begin = random.one_of(["", "GET ", "POST /api/", "GET / HTTP/1.1\r\n", "PRI * HTTP/2.0\r\n\r\n"]);
-        let Some(mut connection) = target.connect() else { return 0 };
+        let begin = random.one_of([
+            "",
+            "GET ",
+            "POST /api/",
+            "GET / HTTP/1.1\r\n",
+            "PRI * HTTP/2.0\r\n\r\n",
+        ]);
+        let Some(mut connection) = target.connect() else {
+            return 0;
+        };
         if connection.send(&[begin.as_bytes(), &bytes, b"\r\n\r\n"].concat()) {
             // What begins as a request may be the beginning of a longer one.
             let status = connection.status_soon();
-            assert!(status.is_none_or(|status| (400..500).contains(&status)), "{status:?}");
+            assert!(
+                status.is_none_or(|status| (400..500).contains(&status)),
+                "{status:?}"
+            );
         }
         1
     })
@@ -183,10 +256,17 @@ fn send_rubbish(target: &Target<'_>, is_over: &AtomicBool) -> usize {
 
 fn invent_tokens(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     let random = Random::new(target.seed);
-    let (place, _) = target.token.rsplit_once('_').expect("a token says its environment");
+    let (place, _) = target
+        .token
+        .rsplit_once('_')
+        .expect("a token says its environment");
     again_and_again(is_over, || {
-        let Some(mut connection) = target.connect() else { return 0 };
-        let secret: String = (0..4).map(|_| format!("{:016x}", random.number())).collect();
+        let Some(mut connection) = target.connect() else {
+            return 0;
+        };
+        let secret: String = (0..4)
+            .map(|_| format!("{:016x}", random.number()))
+            .collect();
         let token = format!("{place}_{secret}");
         let request = format!("{}\r\n", target.head("GET", "/trainees", &token));
         if connection.send(request.as_bytes())
@@ -199,34 +279,52 @@ fn invent_tokens(target: &Target<'_>, is_over: &AtomicBool) -> usize {
 }
 
 fn pipeline(target: &Target<'_>, is_over: &AtomicBool) -> usize {
-    let last = target.get_info().replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
+    let last = target
+        .get_info()
+        .replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     let requests = target.get_info().repeat(PIPELINED - 1) + &last;
     again_and_again(is_over, || {
-        let Some(mut connection) = target.connect() else { return 0 };
+        let Some(mut connection) = target.connect() else {
+            return 0;
+        };
         if !connection.send(requests.as_bytes()) {
             return 0;
         }
-        let answers = String::from_utf8_lossy(&connection.rest()).matches("HTTP/1.1 200").count();
+        let answers = String::from_utf8_lossy(&connection.rest())
+            .matches("HTTP/1.1 200")
+            .count();
         assert_eq!(answers, PIPELINED);
         PIPELINED
     })
 }
 
-/// Asks for more than a connection holds, and takes none of it; now and then for one more. What a valid client asks is
-/// answered, so it is little: the replies are to be what holds the server up, and not the work for them.
+/// Asks for more than a connection holds, and takes none of it; now and then for one more. What a
+/// valid client asks is answered, so it is little: the replies are to be what holds the server up,
+/// and not the work for them.
 fn leave_unread(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     let request = target.head("GET", "/reference-data", target.token) + "\r\n";
-    let connections = Target { connections: target.connections.div_ceil(10), ..*target };
+    let connections = Target {
+        connections: target.connections.div_ceil(10),
+        ..*target
+    };
     let mut looked = 0;
-    hold(&connections, is_over, request.repeat(UNREAD).as_bytes(), |connection| {
-        looked += 1;
-        looked % LOOKS_FOR_A_REQUEST != 0 || connection.send_if_room(request.as_bytes())
-    })
+    hold(
+        &connections,
+        is_over,
+        request.repeat(UNREAD).as_bytes(),
+        |connection| {
+            looked += 1;
+            looked % LOOKS_FOR_A_REQUEST != 0 || connection.send_if_room(request.as_bytes())
+        },
+    )
 }
 
-/// Sends a request on a connection of its own, and requires one of these statuses where there is an answer.
+/// Sends a request on a connection of its own, and requires one of these statuses where there is an
+/// answer.
 fn answered(target: &Target<'_>, request: &[u8], statuses: &[u16]) -> usize {
-    let Some(mut connection) = target.connect() else { return 0 };
+    let Some(mut connection) = target.connect() else {
+        return 0;
+    };
     connection.send(request);
     if let Some(status) = connection.status() {
         assert!(statuses.contains(&status), "{status}");

@@ -60,9 +60,11 @@ impl Connection {
         self.stream.write_all(bytes).is_ok()
     }
 
-    /// The status of the next answer, which must come; nothing when the connection is closed without one.
+    /// The status of the next answer, which must come; nothing when the connection is closed
+    /// without one.
     pub(super) fn status(&mut self) -> Option<u16> {
-        self.status_within(PATIENCE).unwrap_or_else(|TimedOut| panic!("no answer in {PATIENCE:?}"))
+        self.status_within(PATIENCE)
+            .unwrap_or_else(|TimedOut| panic!("no answer in {PATIENCE:?}"))
     }
 
     /// The status of an answer that need not come.
@@ -78,14 +80,23 @@ impl Connection {
             match self.answers.read_until(b'\n', &mut head) {
                 Ok(1..) => {}
                 Ok(0) => return Ok(None),
-                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    ) =>
+                {
                     return Err(TimedOut);
                 }
                 Err(_) => return Ok(None),
             }
         }
         let head = String::from_utf8_lossy(&head);
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line");
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .expect("a status line");
         let is_put_off = status == 503 && head.to_ascii_lowercase().contains("\r\nretry-after:");
         assert!(status < 500 || is_put_off, "{head}");
         Ok(Some(status))

@@ -1,8 +1,8 @@
-//! Brings a register to where it stays: with records of another provider, all of which were just read, and with as many
-//! requests under way as there will be connections.
+//! Brings a register to where it stays: with records of another provider, all of which were just
+//! read, and with as many requests under way as there will be connections.
 //!
-//! SQLite keeps pages of the database for each connection, up to a bound, and the pages of a small register are fewer than
-//! that. What is measured later would otherwise be how these fill.
+//! SQLite keeps pages of the database for each connection, up to a bound, and the pages of a small
+//! register are fewer than that. What is measured later would otherwise be how these fill.
 
 use std::thread;
 
@@ -22,18 +22,33 @@ const READERS: usize = 12;
 /// How much each connection sends at once, in bytes: a body as large as any that is to be expected.
 const BODY: usize = 16_384;
 
-/// Adds so many trainees of another provider, reads them all on all connections to the database, and has as many clients
-/// send a body at once as the server will be abused by.
+/// Adds so many trainees of another provider, reads them all on all connections to the database,
+/// and has as many clients send a body at once as the server will be abused by.
 pub(super) fn warm_up(site: &Site, target: &Target<'_>, manner: &Manner, trainees: usize) {
-    site.run(&["provider", "add", "--ukprn", UKPRN, "--name", "Another University"]);
+    site.run(&[
+        "provider",
+        "add",
+        "--ukprn",
+        UKPRN,
+        "--name",
+        "Another University",
+    ]);
     let token = site.run(&["token", "issue", "--provider", UKPRN, "--name", "warm-up"]);
-    site.run(&["sandbox", "seed", "--provider", UKPRN, "--trainees", &trainees.to_string()]);
+    site.run(&[
+        "sandbox",
+        "seed",
+        "--provider",
+        UKPRN,
+        "--trainees",
+        &trainees.to_string(),
+    ]);
     let caller = Caller::new(token.trim());
     let lists = manner.path(Endpoint::ListTrainees, "", "");
     let read_all = || {
         for cycle in known_cycles(Utc::now().date_naive()) {
             for page in 1.. {
-                let path = format!("{lists}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&page={page}");
+                let path =
+                    format!("{lists}?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&page={page}");
                 let reply = caller.insist(target.address, &Request::get(path));
                 if reply.status == 404 {
                     break;
@@ -44,10 +59,18 @@ pub(super) fn warm_up(site: &Site, target: &Target<'_>, manner: &Manner, trainee
     };
     thread::scope(|scope| (0..READERS).for_each(|_| drop(scope.spawn(read_all))));
 
-    let mut crowd: Vec<_> = (0..target.connections).map(|_| target.connect().unwrap()).collect();
+    let mut crowd: Vec<_> = (0..target.connections)
+        .map(|_| target.connect().unwrap())
+        .collect();
     let request = target.post(BODY) + "{}" + &" ".repeat(BODY - 3);
-    crowd.iter_mut().for_each(|connection| assert!(connection.send(request.as_bytes())));
-    crowd.iter_mut().for_each(|connection| assert!(connection.send(b" ")));
+    crowd
+        .iter_mut()
+        .for_each(|connection| assert!(connection.send(request.as_bytes())));
+    crowd
+        .iter_mut()
+        .for_each(|connection| assert!(connection.send(b" ")));
     // Some may be told to come again: so many at once are more than the queue holds.
-    crowd.iter_mut().for_each(|connection| assert!(matches!(connection.status(), Some(422 | 503))));
+    crowd
+        .iter_mut()
+        .for_each(|connection| assert!(matches!(connection.status(), Some(422 | 503))));
 }

@@ -16,7 +16,8 @@ use super::super::deployment::{Server, Site};
 
 /// The most lines about its progress that the program prints before somebody is killed.
 const MOST_LINES: usize = 2;
-/// The longest time from such a line to the kill, in microseconds: the next request is on its way by then.
+/// The longest time from such a line to the kill, in microseconds: the next request is on its way
+/// by then.
 const LONGEST_DELAY: usize = 60_000;
 /// The longest time without a server, in microseconds.
 const LONGEST_OUTAGE: usize = 300_000;
@@ -33,7 +34,10 @@ pub(super) struct Kills {
 impl Kills {
     /// Takes a share away.
     pub(super) fn share(&mut self, part: usize, of: usize) -> Self {
-        let share = Self { program: self.program * part / of, server: self.server * part / of };
+        let share = Self {
+            program: self.program * part / of,
+            server: self.server * part / of,
+        };
         self.program -= share.program;
         self.server -= share.server;
         share
@@ -47,7 +51,10 @@ impl Kills {
 
     /// Whether nobody is to be killed any more.
     pub(super) fn is_over(self) -> bool {
-        self == Self { program: 0, server: 0 }
+        self == Self {
+            program: 0,
+            server: 0,
+        }
     }
 }
 
@@ -76,7 +83,15 @@ impl SyncRuns {
         let program = build();
         let server = site.serve();
         let balancer = Balancer::over(vec![server.address.clone()]);
-        Self { site, program, server, balancer, label, random, requests: 0 }
+        Self {
+            site,
+            program,
+            server,
+            balancer,
+            label,
+            random,
+            requests: 0,
+        }
     }
 
     /// The address of the server that runs now.
@@ -90,8 +105,8 @@ impl SyncRuns {
         self.site
     }
 
-    /// Runs a command until it ends by itself, while the program and the server are killed. Each time the program is killed
-    /// the command is run again. Reports the requests of each run.
+    /// Runs a command until it ends by itself, while the program and the server are killed. Each
+    /// time the program is killed the command is run again. Reports the requests of each run.
     pub(super) fn run(&mut self, what: &str, arguments: &[&str], kills: &mut Kills) -> String {
         let (before, mut requests) = (*kills, Vec::new());
         let printed = loop {
@@ -113,7 +128,14 @@ impl SyncRuns {
 
     /// Pushes the file again: nothing is registered or changed, and no row is refused.
     pub(super) fn require_no_changes(&mut self, push: &[&str], trainees: usize) {
-        let printed = self.run("the same file again", push, &mut Kills { program: 0, server: 0 });
+        let printed = self.run(
+            "the same file again",
+            push,
+            &mut Kills {
+                program: 0,
+                server: 0,
+            },
+        );
         let nothing = format!("0 registered, 0 updated, {trainees} unchanged, 0 refused");
         assert!(printed.starts_with(&nothing), "{printed}");
     }
@@ -121,7 +143,12 @@ impl SyncRuns {
     fn run_once(&mut self, arguments: &[&str], kills: &mut Kills) -> Ended {
         self.requests = 0;
         let mut command = Command::new(&self.program);
-        command.args(arguments).args(["--patience", PATIENCE_SECS, "--version", &self.label.to_string()]);
+        command.args(arguments).args([
+            "--patience",
+            PATIENCE_SECS,
+            "--version",
+            &self.label.to_string(),
+        ]);
         command.args(["--register", &format!("http://{}", self.balancer.address)]);
         command.env("TRAINEE_REGISTER_TOKEN", &self.site.token);
         let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
@@ -137,7 +164,9 @@ impl SyncRuns {
             if !is_progress || lines_until_kill > 0 || kills.is_over() {
                 continue;
             }
-            thread::sleep(Duration::from_micros(self.random.below(LONGEST_DELAY) as u64));
+            thread::sleep(Duration::from_micros(
+                self.random.below(LONGEST_DELAY) as u64
+            ));
             lines_until_kill = 1 + self.random.below(MOST_LINES);
             if self.random.below(kills.program + kills.server) < kills.program {
                 process.kill();
@@ -161,7 +190,9 @@ impl SyncRuns {
     /// Kills the server, and starts another one after a while.
     fn replace_server(&mut self) {
         self.server.kill();
-        thread::sleep(Duration::from_micros(self.random.below(LONGEST_OUTAGE) as u64));
+        thread::sleep(Duration::from_micros(
+            self.random.below(LONGEST_OUTAGE) as u64
+        ));
         self.server = self.site.serve();
         self.balancer.replace(0, &self.server.address);
     }
@@ -183,19 +214,29 @@ fn read_lines(stream: impl std::io::Read + Send + 'static) -> Receiver<String> {
 /// The number of requests that a line reports.
 fn requests_of(line: &str) -> usize {
     let words: Vec<&str> = line.split(['(', ' ', ')']).collect();
-    let at =
-        words.iter().position(|word| word.starts_with("requests")).unwrap_or_else(|| panic!("no requests: {line}"));
+    let at = words
+        .iter()
+        .position(|word| word.starts_with("requests"))
+        .unwrap_or_else(|| panic!("no requests: {line}"));
     words[at - 1].parse().unwrap()
 }
 
 /// Builds the program, which is a separate workspace, and returns where it is.
 fn build() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/trainee-sync/Cargo.toml");
+    let manifest =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../clients/trainee-sync/Cargo.toml");
     let test = std::env::current_exe().unwrap();
     let target = test.ancestors().nth(3).unwrap().join("trainee-sync");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "--quiet", "--locked", "--manifest-path"]).arg(manifest).arg("--target-dir").arg(&target);
-    assert!(build.status().unwrap().success(), "trainee-sync cannot be built");
+    build
+        .args(["build", "--quiet", "--locked", "--manifest-path"])
+        .arg(manifest)
+        .arg("--target-dir")
+        .arg(&target);
+    assert!(
+        build.status().unwrap().success(),
+        "trainee-sync cannot be built"
+    );
     target.join("debug/trainee-sync")
 }

@@ -30,9 +30,16 @@ impl TraineeFile {
         let row = |number: usize| {
             let mut row = example.clone();
             let person = Person::new("sync", number);
-            let identifier =
-                if number.is_multiple_of(WITHOUT_IDENTIFIER) { String::new() } else { format!("S-{number}") };
-            let names = if number.is_multiple_of(WITH_SPACES) { "Ann  Bea" } else { "Ann" };
+            let identifier = if number.is_multiple_of(WITHOUT_IDENTIFIER) {
+                String::new()
+            } else {
+                format!("S-{number}")
+            };
+            let names = if number.is_multiple_of(WITH_SPACES) {
+                "Ann  Bea"
+            } else {
+                "Ann"
+            };
             row.insert("provider_trainee_id".to_owned(), identifier);
             row.insert("first_names".to_owned(), names.to_owned());
             row.insert("last_name".to_owned(), person.last_name);
@@ -41,10 +48,13 @@ impl TraineeFile {
             row.insert(ANOTHER_PLACEMENT.to_owned(), String::new());
             row
         };
-        Self { rows: (0..count).map(row).collect() }
+        Self {
+            rows: (0..count).map(row).collect(),
+        }
     }
 
-    /// Changes some rows. Those that have no identifier are left alone: their rows say themselves who they are.
+    /// Changes some rows. Those that have no identifier are left alone: their rows say themselves
+    /// who they are.
     pub(super) fn change(&mut self) {
         for (number, row) in self.rows.iter_mut().enumerate() {
             if number.is_multiple_of(WITHOUT_IDENTIFIER) {
@@ -65,32 +75,57 @@ impl TraineeFile {
         let line = |cells: Vec<String>| cells.join(",") + "\r\n";
         let mut text = line(columns.iter().map(|column| quoted(column)).collect());
         for row in &self.rows {
-            text += &line(columns.iter().map(|column| quoted(row.get(*column).map_or("", String::as_str))).collect());
+            text += &line(
+                columns
+                    .iter()
+                    .map(|column| quoted(row.get(*column).map_or("", String::as_str)))
+                    .collect(),
+            );
         }
         std::fs::write(path, text).unwrap();
     }
 
     /// Each row is registered once, with its last values.
     pub(super) fn require_registered(&self, register: &BTreeMap<String, String>) {
-        let records = register.values().map(|record| serde_json::from_str::<Value>(record).unwrap());
-        let by_email: BTreeMap<String, Value> =
-            records.map(|record| (record["email"].as_str().unwrap().to_owned(), record)).collect();
+        let records = register
+            .values()
+            .map(|record| serde_json::from_str::<Value>(record).unwrap());
+        let by_email: BTreeMap<String, Value> = records
+            .map(|record| (record["email"].as_str().unwrap().to_owned(), record))
+            .collect();
         assert_eq!(by_email.len(), self.rows.len());
         for row in &self.rows {
             let record = &by_email[&row["email"]];
             for field in ["provider_trainee_id", "last_name", "middle_names"] {
-                assert_eq!(record[field].as_str().unwrap_or_default(), row[field], "{record}");
+                assert_eq!(
+                    record[field].as_str().unwrap_or_default(),
+                    row[field],
+                    "{record}"
+                );
             }
             let named = |placement: &&Value| placement["name"] == row[ANOTHER_PLACEMENT].as_str();
-            let another = record["placements"].as_array().unwrap().iter().filter(named).count();
-            assert_eq!(another, usize::from(!row[ANOTHER_PLACEMENT].is_empty()), "{record}");
+            let another = record["placements"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(named)
+                .count();
+            assert_eq!(
+                another,
+                usize::from(!row[ANOTHER_PLACEMENT].is_empty()),
+                "{record}"
+            );
         }
     }
 }
 
 /// A body as the cells of a row.
 fn cells(data: &Value) -> BTreeMap<String, String> {
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     let mut cells = BTreeMap::new();
     for (field, value) in data.as_object().unwrap() {
         let Some(records) = value.as_array() else {
@@ -100,7 +135,9 @@ fn cells(data: &Value) -> BTreeMap<String, String> {
         let list = field.strip_suffix("_attributes").unwrap();
         for (number, record) in records.iter().enumerate() {
             let named = record.as_object().unwrap().iter();
-            cells.extend(named.map(|(field, value)| (format!("{list}.{}.{field}", number + 1), text(value))));
+            cells.extend(
+                named.map(|(field, value)| (format!("{list}.{}.{field}", number + 1), text(value))),
+            );
         }
     }
     cells

@@ -1,6 +1,7 @@
 //! How often each address asks what needs no token, or asks without a valid one.
 //!
-//! Pages are what a browser loads several of at once, so they are counted apart from work that is done for an address.
+//! Pages are what a browser loads several of at once, so they are counted apart from work that is
+//! done for an address.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -13,11 +14,15 @@ use crate::limits::rate_limit::{KeyedRateLimiter, QuotaExceeded, RateLimit};
 use crate::requests::client_address::TrustedProxies;
 
 /// What an address can ask.
-const LIMIT: RateLimit = RateLimit { requests: NonZeroU32::new(60).unwrap(), window: Duration::from_secs(60) };
+const LIMIT: RateLimit = RateLimit {
+    requests: NonZeroU32::new(60).unwrap(),
+    window: Duration::from_secs(60),
+};
 /// The most addresses that are remembered.
 const MAX_ADDRESSES: usize = 10_000;
 
-/// Counts the requests of each address, where they are limited. Cheap to clone; all clones count together.
+/// Counts the requests of each address, where they are limited. Cheap to clone; all clones count
+/// together.
 #[derive(Debug, Clone)]
 pub struct AddressRateLimit {
     limiter: Option<KeyedRateLimiter<IpAddr>>,
@@ -35,7 +40,10 @@ impl AddressRateLimit {
     #[must_use]
     pub fn within(limit: Option<RateLimit>) -> Self {
         let limiter = limit.map(|limit| KeyedRateLimiter::new(limit, MAX_ADDRESSES));
-        Self { limiter, proxies: TrustedProxies::default() }
+        Self {
+            limiter,
+            proxies: TrustedProxies::default(),
+        }
     }
 
     /// Counts clients that may come through these proxies.
@@ -66,7 +74,9 @@ impl AddressRateLimit {
     }
 
     fn count_address(&self, address: IpAddr) -> Result<(), QuotaExceeded> {
-        let Some(limiter) = &self.limiter else { return Ok(()) };
+        let Some(limiter) = &self.limiter else {
+            return Ok(());
+        };
         let counted = limiter.take(&network(address));
         counted.map(drop)
     }
@@ -97,9 +107,13 @@ mod tests {
     #[test]
     fn an_address_is_refused_after_its_burst_and_others_are_not() {
         let address_rate_limit = AddressRateLimit::default();
-        let refusals: Vec<_> =
-            (0..LIMIT.requests.get() + 5).filter_map(|_| refused(&address_rate_limit, "192.0.2.1")).collect();
-        assert!(!refusals.is_empty() && refusals.iter().all(|seconds| *seconds == 1), "{refusals:?}");
+        let refusals: Vec<_> = (0..LIMIT.requests.get() + 5)
+            .filter_map(|_| refused(&address_rate_limit, "192.0.2.1"))
+            .collect();
+        assert!(
+            !refusals.is_empty() && refusals.iter().all(|seconds| *seconds == 1),
+            "{refusals:?}"
+        );
         assert_eq!(refused(&address_rate_limit, "::ffff:192.0.2.2"), None);
         let same_network = (0..LIMIT.requests.get() + 5)
             .filter_map(|host| refused(&address_rate_limit, &format!("2001:db8::{host:x}")));

@@ -25,12 +25,21 @@ pub(super) fn read(line: &str) -> Vec<Hop> {
 
 /// Reads a line of `X-Forwarded-For`. Some proxies write a port behind the address.
 pub(super) fn read_addresses(line: &str) -> Vec<Hop> {
-    let entries = line.split(',').map(str::trim).filter(|entry| !entry.is_empty());
+    let entries = line
+        .split(',')
+        .map(str::trim)
+        .filter(|entry| !entry.is_empty());
     let address = |entry: &str| entry.parse().ok().or_else(|| node(entry));
-    entries.map(|entry| Hop { address: address(entry).map(|ip: IpAddr| ip.to_canonical()), is_secure: false }).collect()
+    entries
+        .map(|entry| Hop {
+            address: address(entry).map(|ip: IpAddr| ip.to_canonical()),
+            is_secure: false,
+        })
+        .collect()
 }
 
-/// The parts between separators that stand in no quoted string. Where a quote is not closed, the last part has the rest.
+/// The parts between separators that stand in no quoted string. Where a quote is not closed, the
+/// last part has the rest.
 fn split_outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     text.split(move |char| {
@@ -49,7 +58,10 @@ fn split_outside_quotes(text: &str, separator: char) -> impl Iterator<Item = &st
 fn element(text: &str) -> Option<Hop> {
     let mut hop = Hop::default();
     let mut names = Vec::new();
-    for pair in split_outside_quotes(text, ';').map(str::trim).filter(|pair| !pair.is_empty()) {
+    for pair in split_outside_quotes(text, ';')
+        .map(str::trim)
+        .filter(|pair| !pair.is_empty())
+    {
         let (name, value) = pair.split_once('=')?;
         let (name, value) = (name.to_ascii_lowercase(), value_of(value)?);
         if !is_token(&name) || names.contains(&name) {
@@ -67,7 +79,9 @@ fn element(text: &str) -> Option<Hop> {
 
 /// A value: a token, or what stands in a quoted string.
 fn value_of(text: &str) -> Option<String> {
-    let Some(quoted) = text.strip_prefix('"') else { return is_token(text).then(|| text.to_owned()) };
+    let Some(quoted) = text.strip_prefix('"') else {
+        return is_token(text).then(|| text.to_owned());
+    };
     let mut value = String::new();
     let mut chars = quoted.chars();
     loop {
@@ -81,11 +95,14 @@ fn value_of(text: &str) -> Option<String> {
 
 /// Whether the text is a token (RFC 9110, section 5.6.2).
 fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// The address of a node: IPv4, or IPv6 in brackets, either with a port. A name, and an identifier that hides the address,
-/// are none.
+/// The address of a node: IPv4, or IPv6 in brackets, either with a port. A name, and an identifier
+/// that hides the address, are none.
 fn node(text: &str) -> Option<IpAddr> {
     let (address, rest) = match text.strip_prefix('[') {
         Some(text) => {
@@ -98,7 +115,8 @@ fn node(text: &str) -> Option<IpAddr> {
         }
     };
     let is_port = |port: &str| {
-        let is_number = (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            (1..=5).contains(&port.len()) && port.bytes().all(|byte| byte.is_ascii_digit());
         is_number || (port.starts_with('_') && port.len() > 1 && is_token(port))
     };
     (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port)).then_some(address)

@@ -1,6 +1,7 @@
 //! Who runs a command: whoever it is said to be, otherwise the user of the system.
 //!
-//! This distinguishes operators who trust each other. It proves nothing: who may run commands may name anybody.
+//! This distinguishes operators who trust each other. It proves nothing: who may run commands may
+//! name anybody.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::{env, fs};
@@ -16,8 +17,8 @@ const SUDO_USER: &str = "SUDO_USER";
 /// Who runs the command.
 #[derive(Debug, Args)]
 pub(crate) struct By {
-    /// Who runs the command, for the log, the history of trainees and the list of tokens [default: the user of the system;
-    /// with sudo, the one who called it]
+    /// Who runs the command, for the log, the history of trainees and the list of tokens [default:
+    /// the user of the system; with sudo, the one who called it]
     #[arg(long = "by", id = "by", global = true, value_name = "NAME", env = "REGISTER_BY", value_parser = name_or_blank)]
     by: Option<String>,
 }
@@ -26,17 +27,26 @@ impl By {
     /// The name to record.
     pub(crate) fn resolve(self) -> String {
         let by_sudo = || env::var(SUDO_USER).ok().and_then(|user| name(&user).ok());
-        self.by.filter(|by| !by.is_empty()).or_else(by_sudo).unwrap_or_else(user_of_system)
+        self.by
+            .filter(|by| !by.is_empty())
+            .or_else(by_sudo)
+            .unwrap_or_else(user_of_system)
     }
 }
 
-/// The name of the user as whom the process runs: that of the system's own list, otherwise what the login says, for users
-/// whom a directory service knows; the number where the user has no name.
+/// The name of the user as whom the process runs: that of the system's own list, otherwise what the
+/// login says, for users whom a directory service knows; the number where the user has no name.
 fn user_of_system() -> String {
-    let id = fs::metadata("/proc/self").ok().map(|process| process.uid().to_string());
-    let listed = id.as_deref().and_then(|id| user_with(id, &fs::read_to_string("/etc/passwd").ok()?));
+    let id = fs::metadata("/proc/self")
+        .ok()
+        .map(|process| process.uid().to_string());
+    let listed = id
+        .as_deref()
+        .and_then(|id| user_with(id, &fs::read_to_string("/etc/passwd").ok()?));
     let logged_in = || env::var("LOGNAME").ok().and_then(|user| name(&user).ok());
-    listed.or_else(logged_in).unwrap_or_else(|| id.map_or_else(|| "unknown".to_owned(), |id| format!("uid {id}")))
+    listed
+        .or_else(logged_in)
+        .unwrap_or_else(|| id.map_or_else(|| "unknown".to_owned(), |id| format!("uid {id}")))
 }
 
 /// The name of the user with that number in a list of the form of `/etc/passwd`.
@@ -48,9 +58,14 @@ fn user_with(id: &str, passwd: &str) -> Option<String> {
     })
 }
 
-/// Reads a name. Blank text counts as absent, as an environment variable that is set to nothing does.
+/// Reads a name. Blank text counts as absent, as an environment variable that is set to nothing
+/// does.
 fn name_or_blank(text: &str) -> Result<String, String> {
-    if is_blank(text) { Ok(String::new()) } else { name(text) }
+    if is_blank(text) {
+        Ok(String::new())
+    } else {
+        name(text)
+    }
 }
 
 /// Reads a name. It stands in the log and in tables that are printed, so it is one short line.
@@ -66,7 +81,14 @@ mod tests {
     #[test]
     fn a_name_is_one_short_line() {
         assert_eq!(name(" A. Operator ").as_deref(), Ok("A. Operator"));
-        for text in ["", "  ", "\u{200b}", "A\nB", "A\u{1b}[2J", &"x".repeat(MAX_CHARS + 1)] {
+        for text in [
+            "",
+            "  ",
+            "\u{200b}",
+            "A\nB",
+            "A\u{1b}[2J",
+            &"x".repeat(MAX_CHARS + 1),
+        ] {
             assert!(name(text).is_err(), "{text:?}");
         }
     }
@@ -81,7 +103,12 @@ mod tests {
     #[test]
     fn the_user_of_the_system_has_a_name_or_a_number() {
         assert!(!user_of_system().is_empty());
-        let resolved = |text| By { by: Some(name_or_blank(text).unwrap()) }.resolve();
+        let resolved = |text| {
+            By {
+                by: Some(name_or_blank(text).unwrap()),
+            }
+            .resolve()
+        };
         assert_eq!(resolved("A. Operator"), "A. Operator");
         let absent = By { by: None }.resolve();
         for blank in ["", "  ", "\u{200b}"] {

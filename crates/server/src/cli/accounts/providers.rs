@@ -33,7 +33,8 @@ pub(crate) enum ProviderCommand {
     },
     /// List all providers
     List(Database),
-    /// Close a provider: all its tokens are refused from the next request on, and it gets no others; its records stay
+    /// Close a provider: all its tokens are refused from the next request on, and it gets no
+    /// others; its records stay
     Close {
         #[command(flatten)]
         database: Database,
@@ -41,7 +42,8 @@ pub(crate) enum ProviderCommand {
         #[arg(value_parser = ukprn)]
         ukprn: String,
     },
-    /// Reopen a provider that was closed: its tokens that have neither expired nor been revoked are accepted again
+    /// Reopen a provider that was closed: its tokens that have neither expired nor been revoked are
+    /// accepted again
     Reopen {
         #[command(flatten)]
         database: Database,
@@ -55,39 +57,61 @@ impl ProviderCommand {
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         let by = by.to_owned();
         match self {
-            Self::Add { database, ukprn, name } => {
+            Self::Add {
+                database,
+                ukprn,
+                name,
+            } => {
                 let (store, _) = database.create(StoreOptions::default())?;
-                let provider = store
-                    .write_blocking(move |session| session.add_organisation(Actor::operator(&by), &ukprn, &name))?;
+                let provider = store.write_blocking(move |session| {
+                    session.add_organisation(Actor::operator(&by), &ukprn, &name)
+                })?;
                 eprintln!("added provider {} ({})", provider.ukprn, provider.name);
             }
-            Self::Rename { database, ukprn, name } => {
-                let provider = database
-                    .open_to_write()?
-                    .write_blocking(move |session| session.rename_organisation(Actor::operator(&by), &ukprn, &name))?;
-                eprintln!("the name of provider {} is {}", provider.ukprn, provider.name);
+            Self::Rename {
+                database,
+                ukprn,
+                name,
+            } => {
+                let provider = database.open_to_write()?.write_blocking(move |session| {
+                    session.rename_organisation(Actor::operator(&by), &ukprn, &name)
+                })?;
+                eprintln!(
+                    "the name of provider {} is {}",
+                    provider.ukprn, provider.name
+                );
             }
             Self::List(database) => {
-                let providers = database.open()?.read_blocking(|session| session.list_providers())?;
+                let providers = database
+                    .open()?
+                    .read_blocking(|session| session.list_providers())?;
                 let rows: Vec<_> = providers
                     .into_iter()
                     .map(|provider| {
-                        let closed = provider.closed_at.map(|at| at.date_naive().to_string()).unwrap_or_default();
-                        [provider.ukprn, provider.name, provider.created_at.date_naive().to_string(), closed]
+                        let closed = provider
+                            .closed_at
+                            .map(|at| at.date_naive().to_string())
+                            .unwrap_or_default();
+                        [
+                            provider.ukprn,
+                            provider.name,
+                            provider.created_at.date_naive().to_string(),
+                            closed,
+                        ]
                     })
                     .collect();
                 output::table(["ukprn", "name", "added", "closed"], &rows)?;
             }
             Self::Close { database, ukprn } => {
-                let provider = database
-                    .open_to_write()?
-                    .write_blocking(move |session| session.close_organisation(Actor::operator(&by), &ukprn))?;
+                let provider = database.open_to_write()?.write_blocking(move |session| {
+                    session.close_organisation(Actor::operator(&by), &ukprn)
+                })?;
                 eprintln!("provider {} ({}) is closed", provider.ukprn, provider.name);
             }
             Self::Reopen { database, ukprn } => {
-                let provider = database
-                    .open_to_write()?
-                    .write_blocking(move |session| session.reopen_organisation(Actor::operator(&by), &ukprn))?;
+                let provider = database.open_to_write()?.write_blocking(move |session| {
+                    session.reopen_organisation(Actor::operator(&by), &ukprn)
+                })?;
                 eprintln!("provider {} ({}) is open", provider.ukprn, provider.name);
             }
         }

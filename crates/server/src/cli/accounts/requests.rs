@@ -18,10 +18,12 @@ use crate::cli::{CommandError, Database, output};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestCommand {
-    /// List the requests of a provider, newest first: refused ones of 30 days, and the last accepted ones
+    /// List the requests of a provider, newest first: refused ones of 30 days, and the last
+    /// accepted ones
     ///
-    /// A line has what was asked and answered, and the codes and fields of problems, spelled as the version of the request spells
-    /// them. Nothing of a body is there. 50 requests are listed, with the option that lists those before them.
+    /// A line has what was asked and answered, and the codes and fields of problems, spelled as the
+    /// version of the request spells them. Nothing of a body is there. 50 requests are listed, with
+    /// the option that lists those before them.
     List(Box<List>),
     /// Show what was refused most in the last seven days, with the page about each problem
     Refused {
@@ -79,10 +81,28 @@ enum OutcomeOption {
     Accepted,
 }
 
-const HEADINGS: [&str; 9] =
-    ["answered_at", "status", "method", "endpoint", "version", "token", "item", "request_id", "problems"];
-const REFUSED_HEADINGS: [&str; 9] =
-    ["requests", "status", "endpoint", "version", "code", "field", "newest_at", "newest_request_id", "help"];
+const HEADINGS: [&str; 9] = [
+    "answered_at",
+    "status",
+    "method",
+    "endpoint",
+    "version",
+    "token",
+    "item",
+    "request_id",
+    "problems",
+];
+const REFUSED_HEADINGS: [&str; 9] = [
+    "requests",
+    "status",
+    "endpoint",
+    "version",
+    "code",
+    "field",
+    "newest_at",
+    "newest_request_id",
+    "help",
+];
 
 impl RequestCommand {
     pub(crate) fn run(self) -> Result<(), CommandError> {
@@ -122,12 +142,15 @@ impl List {
         let store = self.database.open()?;
         if let Some(id) = self.token {
             let provider = self.provider.as_str();
-            let tokens = store.read_blocking::<_, StorageError>(|session| session.list_tokens(Some(provider)))?;
+            let tokens = store
+                .read_blocking::<_, StorageError>(|session| session.list_tokens(Some(provider)))?;
             if tokens.iter().all(|token| token.id != id) {
                 return Err(StorageError::Refused(Refusal::UnknownToken).into());
             }
         }
-        let page = of_provider(&store, &self.provider, |session| session.requests(&filter, self.after))?;
+        let page = of_provider(&store, &self.provider, |session| {
+            session.requests(&filter, self.after)
+        })?;
         if let (Some(request_id), []) = (&filter.request_id, page.requests.as_slice()) {
             return Err(CommandError::UnknownRequest(request_id.clone()));
         }
@@ -165,7 +188,9 @@ fn cells(request: LoggedRequest) -> [String; 9] {
         request.endpoint,
         request.version,
         request.token_id.to_string(),
-        request.item.map_or_else(String::new, |item| item.to_string()),
+        request
+            .item
+            .map_or_else(String::new, |item| item.to_string()),
         request.request_id,
         problems.join("; "),
     ]

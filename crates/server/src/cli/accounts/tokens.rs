@@ -24,10 +24,11 @@ pub(crate) enum TokenCommand {
         #[command(flatten)]
         made: Made,
     },
-    /// Replace a token: issue a new one of the same provider and name, and print it; both are accepted for some days
+    /// Replace a token: issue a new one of the same provider and name, and print it; both are
+    /// accepted for some days
     ///
-    /// The provider's software goes over from the old one to the new one meanwhile, and no request is refused. The old one
-    /// then expires, or sooner if it would have done so anyway.
+    /// The provider's software goes over from the old one to the new one meanwhile, and no request
+    /// is refused. The old one then expires, or sooner if it would have done so anyway.
     Rotate {
         #[command(flatten)]
         database: Database,
@@ -64,7 +65,8 @@ pub(crate) enum TokenCommand {
 /// What a new token is good for.
 #[derive(Debug, Args)]
 pub(crate) struct Made {
-    /// Day from whose start the new token is refused, at most six months ahead [default: in six months]
+    /// Day from whose start the new token is refused, at most six months ahead [default: in six
+    /// months]
     #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_EXPIRES", value_parser = date)]
     expires: Option<NaiveDate>,
 }
@@ -72,7 +74,12 @@ pub(crate) struct Made {
 impl TokenCommand {
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
-            Self::Issue { database, provider, name, made } => {
+            Self::Issue {
+                database,
+                provider,
+                name,
+                made,
+            } => {
                 let by = by.to_owned();
                 let (store, environment) = database.open_to_write_with_environment()?;
                 let (token, record) = store.write_blocking(move |session| {
@@ -86,7 +93,12 @@ impl TokenCommand {
                 })?;
                 show(&token, &record)?;
             }
-            Self::Rotate { database, id, overlap, made } => {
+            Self::Rotate {
+                database,
+                id,
+                overlap,
+                made,
+            } => {
                 let by = by.to_owned();
                 let (store, environment) = database.open_to_write_with_environment()?;
                 let Rotated { token, new, old } = store.write_blocking(move |session| {
@@ -98,24 +110,44 @@ impl TokenCommand {
                     };
                     session.rotate_token(id, &rotation)
                 })?;
-                eprintln!("token {} expires on {}; `token revoke {}` ends it sooner", old.id, old.expires_on, old.id);
+                eprintln!(
+                    "token {} expires on {}; `token revoke {}` ends it sooner",
+                    old.id, old.expires_on, old.id
+                );
                 show(&token, &new)?;
             }
-            Self::List { database, provider, expiring } => {
+            Self::List {
+                database,
+                provider,
+                expiring,
+            } => {
                 let tokens = database.open()?.read_blocking(|session| match expiring {
                     Some(days) => session.list_expiring_tokens(provider.as_deref(), days),
                     None => session.list_tokens(provider.as_deref()),
                 })?;
-                let headings =
-                    ["id", "provider", "name", "status", "issued", "by", "expires", "last used", "revoked", "by"];
+                let headings = [
+                    "id",
+                    "provider",
+                    "name",
+                    "status",
+                    "issued",
+                    "by",
+                    "expires",
+                    "last used",
+                    "revoked",
+                    "by",
+                ];
                 output::table(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Revoke { database, id } => {
                 let by = by.to_owned();
-                let token = database
-                    .open_to_write()?
-                    .write_blocking(move |session| session.revoke_token(id, Actor::operator(&by)))?;
-                eprintln!("token {} of {} is {}", token.id, token.provider_name, token.status);
+                let token = database.open_to_write()?.write_blocking(move |session| {
+                    session.revoke_token(id, Actor::operator(&by))
+                })?;
+                eprintln!(
+                    "token {} of {} is {}",
+                    token.id, token.provider_name, token.status
+                );
             }
         }
         Ok(())
@@ -124,14 +156,19 @@ impl TokenCommand {
 
 /// Prints a token, this once.
 fn show(token: &Token, record: &TokenRecord) -> Result<(), CommandError> {
-    eprintln!("token {} of {} expires on {}", record.id, record.provider_name, record.expires_on);
+    eprintln!(
+        "token {} of {} expires on {}",
+        record.id, record.provider_name, record.expires_on
+    );
     output::line(token.reveal())
 }
 
 fn row(token: TokenRecord) -> [String; 10] {
     let day = |day: Option<NaiveDate>| day.map(|day| day.to_string()).unwrap_or_default();
-    let (revoked_on, revoked_by) =
-        token.revocation.map(|revocation| (revocation.at.date_naive(), revocation.by)).unzip();
+    let (revoked_on, revoked_by) = token
+        .revocation
+        .map(|revocation| (revocation.at.date_naive(), revocation.by))
+        .unzip();
     [
         token.id.to_string(),
         token.provider_ukprn,

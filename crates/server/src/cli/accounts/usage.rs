@@ -35,7 +35,8 @@ pub(crate) struct Usage {
 
 #[derive(Debug, Subcommand)]
 enum UsageCommand {
-    /// Write the requests of a provider by month, version and endpoint: for spreadsheets, or as a picture
+    /// Write the requests of a provider by month, version and endpoint: for spreadsheets, or as a
+    /// picture
     Export(Export),
 }
 
@@ -64,8 +65,15 @@ enum ExportFormat {
 
 impl Export {
     fn run(self) -> Result<(), CommandError> {
-        let Self { database, provider, months, format } = self;
-        let usage = of_provider(&database.open()?, &provider, |session| UsageByMonth::own(session, months))?;
+        let Self {
+            database,
+            provider,
+            months,
+            format,
+        } = self;
+        let usage = of_provider(&database.open()?, &provider, |session| {
+            UsageByMonth::own(session, months)
+        })?;
         match format {
             ExportFormat::Csv => output::text(usage.csv().map_err(CommandError::Print)?),
             ExportFormat::Svg => output::line(chart::svg(&usage).map_err(CommandError::Chart)?),
@@ -98,14 +106,22 @@ const HEADINGS: [&str; 12] = [
 
 impl Usage {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        let Self { command, database, provider, since, format } = self;
+        let Self {
+            command,
+            database,
+            provider,
+            since,
+            format,
+        } = self;
         if let Some(UsageCommand::Export(export)) = command {
             return export.run();
         }
-        let report = database.open()?.read_blocking::<_, StorageError>(|session| {
-            let since = since.unwrap_or_else(|| session.today() - TimeDelta::days(KEPT_DAYS));
-            Report::since(session, since, provider.as_deref(), versions::all())
-        })?;
+        let report = database
+            .open()?
+            .read_blocking::<_, StorageError>(|session| {
+                let since = since.unwrap_or_else(|| session.today() - TimeDelta::days(KEPT_DAYS));
+                Report::since(session, since, provider.as_deref(), versions::all())
+            })?;
         match format {
             Format::Table => {
                 let rows: Vec<_> = report.lines.iter().map(cells).collect();
@@ -113,7 +129,11 @@ impl Usage {
                 let total = report.total;
                 output::line(format_args!(
                     "\nsince {}: requests {}, of these to deprecated endpoints {}; providers {}, tokens {}",
-                    report.since, total.requests, total.to_deprecated_endpoints, total.providers, total.tokens
+                    report.since,
+                    total.requests,
+                    total.to_deprecated_endpoints,
+                    total.providers,
+                    total.tokens
                 ))?;
             }
             Format::Csv => output::text(csv(&report).map_err(CommandError::Print)?)?,
@@ -143,15 +163,19 @@ fn cells(line: &Line) -> [String; 12] {
 fn csv(report: &Report) -> io::Result<String> {
     let mut rows = csv::Writer::from_writer(Vec::new());
     rows.write_record(HEADINGS)?;
-    report.lines.iter().try_for_each(|line| rows.write_record(cells(line).map(without_formula)))?;
+    report
+        .lines
+        .iter()
+        .try_for_each(|line| rows.write_record(cells(line).map(without_formula)))?;
     let bytes = rows.into_inner().map_err(|error| error.into_error())?;
     String::from_utf8(bytes).map_err(io::Error::other)
 }
 
-/// The cell as text where a spreadsheet would take it for a formula: providers choose the names of tokens and the identifiers
-/// of requests.
+/// The cell as text where a spreadsheet would take it for a formula: providers choose the names of
+/// tokens and the identifiers of requests.
 fn without_formula(cell: String) -> String {
-    let is_formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
+    let is_formula =
+        cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
     if is_formula { format!("'{cell}") } else { cell }
 }
 

@@ -4,7 +4,9 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
 use http_kit::paths;
-use storage::accounts::users::{Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole};
+use storage::accounts::users::{
+    Activity, ActivityFilter, Actor, Invited, NewInvitation, UserRecord, UserRole,
+};
 use storage::base::token::Environment;
 use storage::error::{Refusal, StorageError};
 use storage::store::Store;
@@ -17,18 +19,19 @@ use crate::cli::{CommandError, Database, output, serve};
 pub(crate) enum UserCommand {
     /// Print a link by which a person signs in to the settings, once and within 15 minutes
     ///
-    /// Whoever has access already gets another link, and keeps the role. The link takes the place of those for the same person
-    /// that were not used.
+    /// Whoever has access already gets another link, and keeps the role. The link takes the place
+    /// of those for the same person that were not used.
     Invite {
         #[command(flatten)]
         database: Database,
         #[command(flatten)]
         invited: InvitedPerson,
-        /// Address of the settings as their users see it, such as https://register.example [default: where `serve` served them
-        /// last]
+        /// Address of the settings as their users see it, such as https://register.example
+        /// [default: where `serve` served them last]
         #[arg(long, value_name = "URL", env = "REGISTER_SETTINGS_URL", value_parser = site)]
         settings_url: Option<String>,
-        /// Address of the operators' pages as operators see it [default: where `serve` served them last]
+        /// Address of the operators' pages as operators see it [default: where `serve` served them
+        /// last]
         #[arg(long, value_name = "URL", env = "REGISTER_OPERATOR_PAGES_URL", value_parser = site)]
         operator_pages_url: Option<String>,
     },
@@ -59,7 +62,8 @@ pub(crate) enum UserCommand {
         #[arg(value_parser = id)]
         id: i64,
     },
-    /// Remove the access of a user, and the e-mail address for good; the number stays in the activity log
+    /// Remove the access of a user, and the e-mail address for good; the number stays in the
+    /// activity log
     Erase {
         #[command(flatten)]
         database: Database,
@@ -81,7 +85,8 @@ pub(crate) enum UserCommand {
         #[arg(long, env = "REGISTER_USER_SIGN_OUT_ALL", conflicts_with = "id")]
         all: bool,
     },
-    /// Print the activity log, newest first: who did what in the settings, and by commands for users and tokens
+    /// Print the activity log, newest first: who did what in the settings, and by commands for
+    /// users and tokens
     Activity {
         #[command(flatten)]
         database: Database,
@@ -118,65 +123,129 @@ impl UserCommand {
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         let operator = by.to_owned();
         match self {
-            Self::Invite { database, invited, settings_url, operator_pages_url } => {
-                let InvitedPerson { provider, operator: is_operator, email, role } = invited;
-                let role = if is_operator { UserRole::Operator } else { role.unwrap_or(UserRole::Admin) };
+            Self::Invite {
+                database,
+                invited,
+                settings_url,
+                operator_pages_url,
+            } => {
+                let InvitedPerson {
+                    provider,
+                    operator: is_operator,
+                    email,
+                    role,
+                } = invited;
+                let role = if is_operator {
+                    UserRole::Operator
+                } else {
+                    role.unwrap_or(UserRole::Admin)
+                };
                 let store = database.open_to_write()?;
                 let invited = store.write_blocking(move |session| {
-                    let request = NewInvitation { provider_ukprn: provider.as_deref(), email: &email, role };
+                    let request = NewInvitation {
+                        provider_ukprn: provider.as_deref(),
+                        email: &email,
+                        role,
+                    };
                     session.invite_user(Actor::operator(&operator), request)
                 })?;
-                let pages = if is_operator { Pages::OfOperators } else { Pages::Settings };
-                let requested = if is_operator { operator_pages_url } else { settings_url };
+                let pages = if is_operator {
+                    Pages::OfOperators
+                } else {
+                    Pages::Settings
+                };
+                let requested = if is_operator {
+                    operator_pages_url
+                } else {
+                    settings_url
+                };
                 show(&invited, &pages.site(&store, requested)?)?;
             }
             Self::List { database, provider } => {
-                let users = database.open()?.read_blocking(|session| session.list_users(provider.as_deref()))?;
-                let headings = ["id", "provider", "role", "email", "since", "invited by", "last signed in", "removed"];
+                let users = database
+                    .open()?
+                    .read_blocking(|session| session.list_users(provider.as_deref()))?;
+                let headings = [
+                    "id",
+                    "provider",
+                    "role",
+                    "email",
+                    "since",
+                    "invited by",
+                    "last signed in",
+                    "removed",
+                ];
                 output::table(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Role { database, id, role } => {
                 let store = database.open_to_write()?;
                 let user = store
-                    .write_blocking(move |session| session.change_role(Actor::operator(&operator), id, role))
+                    .write_blocking(move |session| {
+                        session.change_role(Actor::operator(&operator), id, role)
+                    })
                     .map_err(|error| ended(&store, id, error))?;
                 eprintln!("user {id} has the role {}", user.role);
             }
             Self::Remove { database, id } => {
                 let store = database.open_to_write()?;
                 store
-                    .write_blocking(move |session| session.remove_user(Actor::operator(&operator), id))
+                    .write_blocking(move |session| {
+                        session.remove_user(Actor::operator(&operator), id)
+                    })
                     .map_err(|error| ended(&store, id, error))?;
                 eprintln!("the access of user {id} is removed");
             }
-            Self::Erase { database, id, reason } => {
+            Self::Erase {
+                database,
+                id,
+                reason,
+            } => {
                 let store = database.open_to_write()?;
-                store.write_blocking(move |session| session.erase_user(Actor::operator(&operator), id, &reason))?;
+                store.write_blocking(move |session| {
+                    session.erase_user(Actor::operator(&operator), id, &reason)
+                })?;
                 trainees::reclaim_all_space(&store)?;
                 eprintln!("user {id} is erased");
             }
             Self::SignOut { database, id, .. } => {
-                let ended = database.open_to_write()?.write_blocking::<_, StorageError>(move |session| match id {
-                    Some(id) => session.sign_out_user(Actor::operator(&operator), id).map(|()| 1),
-                    None => session.sign_out_all(Actor::operator(&operator)),
-                })?;
+                let ended = database
+                    .open_to_write()?
+                    .write_blocking::<_, StorageError>(move |session| match id {
+                        Some(id) => session
+                            .sign_out_user(Actor::operator(&operator), id)
+                            .map(|()| 1),
+                        None => session.sign_out_all(Actor::operator(&operator)),
+                    })?;
                 eprintln!("users whose sessions ended: {ended}");
             }
-            Self::Activity { database, provider, since } => {
+            Self::Activity {
+                database,
+                provider,
+                since,
+            } => {
                 let store = database.open()?;
                 let since = since.map(|day| day.and_time(NaiveTime::MIN).and_utc());
                 let mut before = None;
                 let mut rows = Vec::new();
                 loop {
-                    let filter = ActivityFilter { provider_ukprn: provider.as_deref(), before, since, limit: PAGE };
-                    let entries = store.read_blocking::<_, StorageError>(|session| session.list_activity(filter))?;
+                    let filter = ActivityFilter {
+                        provider_ukprn: provider.as_deref(),
+                        before,
+                        since,
+                        limit: PAGE,
+                    };
+                    let entries = store.read_blocking::<_, StorageError>(|session| {
+                        session.list_activity(filter)
+                    })?;
                     before = entries.last().map(|entry| entry.id);
                     rows.extend(entries.into_iter().map(entry));
                     if before.is_none() {
                         break;
                     }
                 }
-                let headings = ["when", "provider", "by", "what", "to what", "detail", "request", "from"];
+                let headings = [
+                    "when", "provider", "by", "what", "to what", "detail", "request", "from",
+                ];
                 output::table(headings, &rows)?;
             }
         }
@@ -189,9 +258,17 @@ fn ended(store: &Store, id: i64, error: StorageError) -> CommandError {
     if !matches!(error, StorageError::Refused(Refusal::UnknownUser)) {
         return error.into();
     }
-    let users = store.read_blocking::<_, StorageError>(|session| session.list_users(None)).unwrap_or_default();
-    match users.into_iter().find(|user| user.id == id && user.removed_at.is_some()) {
-        Some(user) => CommandError::UserEnded { id, is_erased: user.email.is_empty() },
+    let users = store
+        .read_blocking::<_, StorageError>(|session| session.list_users(None))
+        .unwrap_or_default();
+    match users
+        .into_iter()
+        .find(|user| user.id == id && user.removed_at.is_some())
+    {
+        Some(user) => CommandError::UserEnded {
+            id,
+            is_erased: user.email.is_empty(),
+        },
         None => error.into(),
     }
 }
@@ -206,11 +283,12 @@ enum Pages {
 }
 
 impl Pages {
-    /// The site of the pages: the requested one, otherwise the one at which they were served last. Says on standard error what
-    /// keeps the link from opening, or where its address is a guess.
+    /// The site of the pages: the requested one, otherwise the one at which they were served last.
+    /// Says on standard error what keeps the link from opening, or where its address is a guess.
     fn site(self, store: &Store, requested: Option<String>) -> Result<String, CommandError> {
-        let (served, environment) = store
-            .read_blocking::<_, StorageError>(|session| Ok((session.served_addresses()?, session.environment()?)))?;
+        let (served, environment) = store.read_blocking::<_, StorageError>(|session| {
+            Ok((session.served_addresses()?, session.environment()?))
+        })?;
         let is_recorded = served.is_some();
         let site = served.and_then(|served| match self {
             Self::Settings => served.settings,
@@ -218,13 +296,18 @@ impl Pages {
         });
         let is_off_by_default = environment == Environment::Production && !is_recorded;
         if site.is_none() && (is_recorded || is_off_by_default) {
-            eprintln!("the link opens only where a server runs with {}", self.option());
+            eprintln!(
+                "the link opens only where a server runs with {}",
+                self.option()
+            );
         }
         if let Some(site) = requested.or(site) {
             return Ok(site);
         }
         let (listen, option) = self.usual_address();
-        eprintln!("the address of these pages is not known: the link begins with the default one; see {option}");
+        eprintln!(
+            "the address of these pages is not known: the link begins with the default one; see {option}"
+        );
         Ok(format!("http://{listen}"))
     }
 
@@ -236,7 +319,8 @@ impl Pages {
         }
     }
 
-    /// The address and port at which `serve` serves the pages by default, and the option of `user invite` for another address.
+    /// The address and port at which `serve` serves the pages by default, and the option of `user
+    /// invite` for another address.
     const fn usual_address(self) -> (&'static str, &'static str) {
         match self {
             Self::Settings => (serve::LISTEN, "--settings-url"),
@@ -247,9 +331,22 @@ impl Pages {
 
 /// Prints a link, this once.
 fn show(invited: &Invited, site: &str) -> Result<(), CommandError> {
-    let Invited { secret, email, role, expires_at, has_access } = invited;
-    let what = if *has_access { "another link for" } else { "link for" };
-    eprintln!("{what} {email} ({role}); it works once, until {}", timestamp(*expires_at));
+    let Invited {
+        secret,
+        email,
+        role,
+        expires_at,
+        has_access,
+    } = invited;
+    let what = if *has_access {
+        "another link for"
+    } else {
+        "link for"
+    };
+    eprintln!(
+        "{what} {email} ({role}); it works once, until {}",
+        timestamp(*expires_at)
+    );
     output::line(paths::sign_in(site, secret.reveal()))
 }
 
@@ -258,7 +355,8 @@ fn timestamp(at: DateTime<Utc>) -> String {
 }
 
 fn row(user: UserRecord) -> [String; 8] {
-    let day = |at: Option<DateTime<Utc>>| at.map(|at| at.date_naive().to_string()).unwrap_or_default();
+    let day =
+        |at: Option<DateTime<Utc>>| at.map(|at| at.date_naive().to_string()).unwrap_or_default();
     [
         user.id.to_string(),
         user.provider_ukprn.unwrap_or_default(),
@@ -294,5 +392,6 @@ fn reason(text: &str) -> Result<String, InvalidGround> {
 }
 
 fn role(text: &str) -> Result<UserRole, String> {
-    text.parse().map_err(|_| "a role is admin or viewer".to_owned())
+    text.parse()
+        .map_err(|_| "a role is admin or viewer".to_owned())
 }

@@ -32,10 +32,15 @@ pub(crate) struct Restore {
 
 impl Backup {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        let Database { database_url, expected } = &self.database;
+        let Database {
+            database_url,
+            expected,
+        } = &self.database;
         let backed_up = backup::back_up(database_url, &self.file, self.force, expected.environment);
         let bytes = backed_up.map_err(|error| {
-            let BackupError::Storage(error) = error else { return error.into() };
+            let BackupError::Storage(error) = error else {
+                return error.into();
+            };
             CommandError::from(self.database.open_error(error))
         })?;
         eprintln!("wrote {} ({bytes} bytes), checked", self.file.display());
@@ -44,11 +49,15 @@ impl Backup {
 }
 
 impl Restore {
-    /// Restores the backup, and erases again whom the database that is replaced had erased: before it is replaced, so that
-    /// its list of them is there until that is done.
+    /// Restores the backup, and erases again whom the database that is replaced had erased: before
+    /// it is replaced, so that its list of them is there until that is done.
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
-        let Database { database_url, expected } = &self.database;
-        let prepared = backup::prepare_restore(database_url, &self.file, self.force, expected.environment)?;
+        let Database {
+            database_url,
+            expected,
+        } = &self.database;
+        let prepared =
+            backup::prepare_restore(database_url, &self.file, self.force, expected.environment)?;
         let erasures = prepared.erasures.as_deref().unwrap_or_else(|_| {
             eprintln!(
                 "the erasures of the replaced database cannot be read: use your list of them with `trainee-register \
@@ -61,7 +70,11 @@ impl Restore {
             erasures => Some(trainees::erase_in_copy(&prepared.open()?, erasures, by)?),
         };
         let restored = prepared.put_in_place()?;
-        eprintln!("restored {}; migrations applied: {}", self.file.display(), restored.schema.applied.len());
+        eprintln!(
+            "restored {}; migrations applied: {}",
+            self.file.display(),
+            restored.schema.applied.len()
+        );
         again.map_or(Ok(()), output::line)
     }
 }

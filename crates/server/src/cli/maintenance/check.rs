@@ -16,8 +16,14 @@ pub(crate) struct Check {
     database: Database,
     #[command(flatten)]
     code_lists: CodeLists,
-    /// Look at one part of the trainees only, the first of four as 1/4; the database as a whole is looked at in the first
-    #[arg(long, value_name = "PART/OF", env = "REGISTER_CHECK_PART", default_value = "1/1")]
+    /// Look at one part of the trainees only, the first of four as 1/4; the database as a whole is
+    /// looked at in the first
+    #[arg(
+        long,
+        value_name = "PART/OF",
+        env = "REGISTER_CHECK_PART",
+        default_value = "1/1"
+    )]
     part: Part,
     /// Milliseconds to wait after each 500 trainees, so that others come first
     #[arg(long, value_name = "MS", env = "REGISTER_CHECK_PAUSE", default_value = "0", value_parser = whole::<u32>)]
@@ -29,18 +35,28 @@ impl Check {
         let lists = self.code_lists.read()?;
         let store = self.database.open()?;
         let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left")
+        {
             bar.set_style(style);
         }
-        if let Some(day) = store.read_blocking::<_, StorageError>(|session| session.history_removed_before())? {
+        if let Some(day) =
+            store.read_blocking::<_, StorageError>(|session| session.history_removed_before())?
+        {
             eprintln!("history before {day} was removed; comparing the entries that are left");
         }
         let pause = Duration::from_millis(self.pause.into());
-        let inspector = Inspector { versions: versions::all(), lists, part: self.part, pause };
+        let inspector = Inspector {
+            versions: versions::all(),
+            lists,
+            part: self.part,
+            pause,
+        };
         // The register is looked through to its end, also when nobody reads any more.
         let mut printed = Ok(());
         let found = inspector.inspect(&store, &mut |report| match report {
-            Progress::Problem(problem) if printed.is_ok() => printed = bar.suspend(|| output::line(problem)),
+            Progress::Problem(problem) if printed.is_ok() => {
+                printed = bar.suspend(|| output::line(problem))
+            }
             Progress::Problem(_) => {}
             Progress::Trainees(all) => bar.set_length(all),
             Progress::Seen(trainees) => bar.inc(trainees),

@@ -9,10 +9,20 @@ use crate::cli::{CommandError, Expected, output};
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
     /// Database to copy from; no server may write to it meanwhile
-    #[arg(long, value_name = "URL", env = "REGISTER_COPY_FROM", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "REGISTER_COPY_FROM",
+        hide_env_values = true
+    )]
     from: String,
     /// Database to copy to, an empty one
-    #[arg(long, value_name = "URL", env = "REGISTER_COPY_TO", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "REGISTER_COPY_TO",
+        hide_env_values = true
+    )]
     to: String,
     #[command(flatten)]
     expected: Expected,
@@ -21,14 +31,21 @@ pub(crate) struct Copy {
 impl Copy {
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% copied and compared, {eta} left") {
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:40} {percent}% copied and compared, {eta} left")
+        {
             bar.set_style(style);
         }
-        let report = copy::copy(&self.from, &self.to, self.expected.environment, |step| match step {
-            // Each row is copied and compared.
-            Step::Begun { rows } => bar.set_length(rows.saturating_mul(2)),
-            Step::Copied(rows) | Step::Compared(rows) => bar.inc(rows),
-        });
+        let report = copy::copy(
+            &self.from,
+            &self.to,
+            self.expected.environment,
+            |step| match step {
+                // Each row is copied and compared.
+                Step::Begun { rows } => bar.set_length(rows.saturating_mul(2)),
+                Step::Copied(rows) | Step::Compared(rows) => bar.inc(rows),
+            },
+        );
         bar.finish_and_clear();
         let report = report?;
         output::counts(&report.rows)?;

@@ -1,5 +1,5 @@
-//! The database that a command opens, and how: only some commands create a register or change its schema, and all of them
-//! refuse another environment than the recorded one.
+//! The database that a command opens, and how: only some commands create a register or change its
+//! schema, and all of them refuse another environment than the recorded one.
 
 use std::path::{Path, PathBuf};
 
@@ -32,8 +32,8 @@ pub(crate) struct Database {
 /// The environment of which the register must be.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct Expected {
-    /// Environment of the register, sandbox or production; another one is refused [default: as the database records it;
-    /// sandbox for a new one]
+    /// Environment of the register, sandbox or production; another one is refused [default: as the
+    /// database records it; sandbox for a new one]
     #[arg(long, env = "REGISTER_ENVIRONMENT", value_parser = environment)]
     pub(crate) environment: Option<Environment>,
 }
@@ -68,12 +68,18 @@ pub enum DatabaseError {
 impl DatabaseError {
     /// Why the database at an address, of which only the file of SQLite is shown, cannot be used.
     fn of(url: &str, source: StorageError) -> Self {
-        let Some(path) = url.strip_prefix("sqlite://").map(|path| Path::new(path).to_owned()) else {
+        let Some(path) = url
+            .strip_prefix("sqlite://")
+            .map(|path| Path::new(path).to_owned())
+        else {
             return Self::Other(source);
         };
         // SQLite and diesel have no other sign of these.
         let text = Causes(&source).to_string();
-        if ["readonly database", "unable to open database file"].iter().any(|sign| text.contains(sign)) {
+        if ["readonly database", "unable to open database file"]
+            .iter()
+            .any(|sign| text.contains(sign))
+        {
             Self::NotWritable { path, source }
         } else if text.contains("file is not a database") {
             Self::NotADatabase { path, source }
@@ -95,16 +101,21 @@ impl Database {
     }
 
     /// As [`Database::open_to_write`], with the environment.
-    pub(crate) fn open_to_write_with_environment(&self) -> Result<(Store, Environment), DatabaseError> {
+    pub(crate) fn open_to_write_with_environment(
+        &self,
+    ) -> Result<(Store, Environment), DatabaseError> {
         let (store, environment) = self.open_with_environment()?;
-        store.require_writable().map_err(|error| self.open_error(error))?;
+        store
+            .require_writable()
+            .map_err(|error| self.open_error(error))?;
         Ok((store, environment))
     }
 
     fn open_with_environment(&self) -> Result<(Store, Environment), DatabaseError> {
         let open = || -> Result<_, StorageError> {
             let store = Store::open_existing(&self.database_url, StoreOptions::default())?;
-            let recorded = store.read_blocking::<_, StorageError>(|session| session.environment())?;
+            let recorded =
+                store.read_blocking::<_, StorageError>(|session| session.environment())?;
             require_same(Some(recorded), self.expected.environment)?;
             Ok((store, recorded))
         };
@@ -116,9 +127,13 @@ impl Database {
         DatabaseError::of(&self.database_url, error)
     }
 
-    /// Opens the register, or creates one, and brings its schema to the goal. Fails where SQLite cannot write the file, also when
-    /// the schema is up to date.
-    pub(crate) fn set_up(&self, goal: Goal<'_>, options: StoreOptions) -> Result<(Store, SetUp), DatabaseError> {
+    /// Opens the register, or creates one, and brings its schema to the goal. Fails where SQLite
+    /// cannot write the file, also when the schema is up to date.
+    pub(crate) fn set_up(
+        &self,
+        goal: Goal<'_>,
+        options: StoreOptions,
+    ) -> Result<(Store, SetUp), DatabaseError> {
         let set_up = || -> Result<_, StorageError> {
             let store = Store::open(&self.database_url, options)?;
             let set_up = store.set_up(goal, self.expected.environment)?;
@@ -129,7 +144,10 @@ impl Database {
     }
 
     /// As [`Database::set_up`] to the newest schema, with the environment.
-    pub(crate) fn create(&self, options: StoreOptions) -> Result<(Store, Environment), DatabaseError> {
+    pub(crate) fn create(
+        &self,
+        options: StoreOptions,
+    ) -> Result<(Store, Environment), DatabaseError> {
         let (store, set_up) = self.set_up(Goal::Newest, options)?;
         Ok((store, set_up.environment))
     }
@@ -137,5 +155,6 @@ impl Database {
 
 /// Reads the name of an environment.
 fn environment(text: &str) -> Result<Environment, String> {
-    text.parse().map_err(|error: UnknownEnvironment| error.to_string())
+    text.parse()
+        .map_err(|error: UnknownEnvironment| error.to_string())
 }

@@ -17,18 +17,25 @@ pub(crate) struct Docs {
 
 impl Docs {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        create_folder(&self.folder)
-            .map_err(|source| CommandError::Document { path: self.folder.display().to_string(), source })?;
+        create_folder(&self.folder).map_err(|source| CommandError::Document {
+            path: self.folder.display().to_string(),
+            source,
+        })?;
         for document in files::all(versions::all()) {
             let path = self.folder.join(document.file);
             let folder = path.parent().unwrap_or(&self.folder);
             std::fs::create_dir_all(folder)
                 .and_then(|()| std::fs::write(&path, document.text))
-                .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
+                .map_err(|source| CommandError::Document {
+                    path: path.display().to_string(),
+                    source,
+                })?;
         }
         for path in files::outdated(&self.folder, versions::all()) {
-            std::fs::remove_file(&path)
-                .map_err(|source| CommandError::Document { path: path.display().to_string(), source })?;
+            std::fs::remove_file(&path).map_err(|source| CommandError::Document {
+                path: path.display().to_string(),
+                source,
+            })?;
         }
         Ok(())
     }

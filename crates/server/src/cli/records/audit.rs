@@ -21,9 +21,14 @@ pub(crate) struct Audit {
 
 impl Audit {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        let Self { database, trainee_id } = self;
+        let Self {
+            database,
+            trainee_id,
+        } = self;
         let id = trainee_id.clone();
-        let history = database.open()?.read_blocking(move |session| session.history_of(&id))?;
+        let history = database
+            .open()?
+            .read_blocking(move |session| session.history_of(&id))?;
         let history = history.ok_or(CommandError::UnknownTrainee(trainee_id))?;
         output::text(Printed(&history))
     }
@@ -35,10 +40,24 @@ struct Printed<'a>(&'a TraineeHistory);
 impl fmt::Display for Printed<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(history) = self;
-        writeln!(formatter, "trainee {} of provider {}", history.trainee_id, history.ukprn)?;
-        if let Some(Erasure { erased_at, by, ground, entries, .. }) = &history.erasure {
+        writeln!(
+            formatter,
+            "trainee {} of provider {}",
+            history.trainee_id, history.ukprn
+        )?;
+        if let Some(Erasure {
+            erased_at,
+            by,
+            ground,
+            entries,
+            ..
+        }) = &history.erasure
+        {
             let at = timestamp(*erased_at);
-            writeln!(formatter, "erased {at} by {by}: {ground}; entries of the history removed: {entries}")?;
+            writeln!(
+                formatter,
+                "erased {at} by {by}: {ground}; entries of the history removed: {entries}"
+            )?;
         }
         if let Some(day) = history.removed_before {
             writeln!(formatter, "\nentries from before {day} were removed")?;
@@ -48,9 +67,20 @@ impl fmt::Display for Printed<'_> {
         }
         for entry in &history.entries {
             writeln!(formatter, "\n{}", heading(entry))?;
-            let width = entry.fields.iter().map(|field| field.path.chars().count()).max().unwrap_or_default();
+            let width = entry
+                .fields
+                .iter()
+                .map(|field| field.path.chars().count())
+                .max()
+                .unwrap_or_default();
             for field in &entry.fields {
-                writeln!(formatter, "  {:width$}  {} -> {}", field.path, field.before(), field.after())?;
+                writeln!(
+                    formatter,
+                    "  {:width$}  {} -> {}",
+                    field.path,
+                    field.before(),
+                    field.after()
+                )?;
             }
         }
         Ok(())

@@ -11,8 +11,8 @@ use crate::cli::{CommandError, Database, output};
 pub(crate) enum HistoryCommand {
     /// Remove the history of past months from the database permanently; servers may keep running
     ///
-    /// Make a dump before: docs/operations.md shows how. Afterwards `audit` names the date before which entries were removed.
-    /// An interrupted removal is continued by the same command.
+    /// Make a dump before: docs/operations.md shows how. Afterwards `audit` names the date before
+    /// which entries were removed. An interrupted removal is continued by the same command.
     Remove(Remove),
 }
 
@@ -44,9 +44,16 @@ impl Remove {
         let removed = history::remove(&store, self.before)?;
         let day = self.before.end();
         if removed == Removed::default() {
-            return output::line(format_args!("nothing to remove: there is no history from before {day}"));
+            return output::line(format_args!(
+                "nothing to remove: there is no history from before {day}"
+            ));
         }
-        let Removed { partitions, entries } = removed;
-        output::line(format_args!("history before {day} removed; partitions: {partitions}, other entries: {entries}"))
+        let Removed {
+            partitions,
+            entries,
+        } = removed;
+        output::line(format_args!(
+            "history before {day} removed; partitions: {partitions}, other entries: {entries}"
+        ))
     }
 }

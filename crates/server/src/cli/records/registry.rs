@@ -28,9 +28,10 @@ const LISTED_AT_ONCE: i64 = 500;
 pub(crate) enum RegistryCommand {
     /// Issue a teacher reference number (TRN) to a trainee, or to those in a file
     ///
-    /// A TRN that is the number of another person is refused: of a trainee of whatever provider who was born on another
-    /// day, or has other first and last names. In a sandbox, one that no trainee has is drawn when none is given; in
-    /// production that is refused. A file has the columns `trainee_id` and `trn`, and a blank `trn` is none.
+    /// A TRN that is the number of another person is refused: of a trainee of whatever provider who
+    /// was born on another day, or has other first and last names. In a sandbox, one that no
+    /// trainee has is drawn when none is given; in production that is refused. A file has the
+    /// columns `trainee_id` and `trn`, and a blank `trn` is none.
     IssueTrn {
         #[command(flatten)]
         common: Common,
@@ -38,12 +39,14 @@ pub(crate) enum RegistryCommand {
         #[arg(conflicts_with = "from_file")]
         trn: Option<Trn>,
     },
-    /// Confirm the award of QTS or EYTS to a recommended trainee who has a TRN, or to those in a file
+    /// Confirm the award of QTS or EYTS to a recommended trainee who has a TRN, or to those in a
+    /// file
     Award(Common),
     /// Bring a deferred trainee back to the training, or those in a file
     ///
-    /// Before the course or the deferral begins, nothing was missed: then no date is needed, and none is stored. A file has
-    /// the columns `trainee_id` and `date`, and may have `itt_end_date`; both dates may be blank.
+    /// Before the course or the deferral begins, nothing was missed: then no date is needed, and
+    /// none is stored. A file has the columns `trainee_id` and `date`, and may have `itt_end_date`;
+    /// both dates may be blank.
     Reinstate {
         #[command(flatten)]
         common: Common,
@@ -72,12 +75,20 @@ pub(crate) enum RegistryCommand {
     UndoWithdrawal(Common),
     /// Discard a record that should not be, or those in a file: no request shows it any more
     Discard(Common),
-    /// List the trainees who wait for the registry, longest first: identifier, provider, and since when
+    /// List the trainees who wait for the registry, longest first: identifier, provider, and since
+    /// when
     Queue {
         #[command(flatten)]
         database: Database,
         /// What they wait for
-        #[arg(long = "for", id = "for", value_name = "WHAT", env = "REGISTER_FOR", value_enum, default_value = "trn")]
+        #[arg(
+            long = "for",
+            id = "for",
+            value_name = "WHAT",
+            env = "REGISTER_FOR",
+            value_enum,
+            default_value = "trn"
+        )]
         awaited: QueueKind,
         /// UKPRN of the provider whose trainees are listed [default: those of all providers]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER", value_parser = ukprn)]
@@ -101,7 +112,8 @@ pub(crate) struct Common {
     /// Identifier of the trainee
     #[arg(required_unless_present = "from_file", conflicts_with = "from_file", value_parser = trainee_id)]
     trainee_id: Option<String>,
-    /// File of comma-separated values with a header row and a trainee in each row, by the column `trainee_id`
+    /// File of comma-separated values with a header row and a trainee in each row, by the column
+    /// `trainee_id`
     #[arg(long, value_name = "CSV", env = "REGISTER_FROM_FILE")]
     from_file: Option<PathBuf>,
 }
@@ -111,13 +123,22 @@ impl RegistryCommand {
         let (common, action) = match self {
             Self::IssueTrn { common, trn } => (common, RegistryAction::IssueTrn(trn)),
             Self::Award(common) => (common, RegistryAction::Award),
-            Self::Reinstate { common, date, itt_end_date } => {
-                (common, RegistryAction::Reinstate(Reinstatement { date, itt_end_date }))
-            }
+            Self::Reinstate {
+                common,
+                date,
+                itt_end_date,
+            } => (
+                common,
+                RegistryAction::Reinstate(Reinstatement { date, itt_end_date }),
+            ),
             Self::ReturnRecommendation(common) => (common, RegistryAction::ReturnRecommendation),
             Self::UndoWithdrawal(common) => (common, RegistryAction::UndoWithdrawal),
             Self::Discard(common) => (common, RegistryAction::Discard),
-            Self::Queue { database, awaited, provider } => return list(&database, awaited, provider),
+            Self::Queue {
+                database,
+                awaited,
+                provider,
+            } => return list(&database, awaited, provider),
         };
         common.run(&action, by)
     }
@@ -133,8 +154,15 @@ impl Common {
         let trainee_id = self.trainee_id.unwrap_or_default();
         match perform_blocking(&store, &trainee_id, action, by) {
             Ok(outcome) => {
-                let repeated = if outcome.changed { "" } else { "nothing to do: " };
-                output::line(format_args!("trainee {trainee_id}: {repeated}{}", outcome.standing))
+                let repeated = if outcome.changed {
+                    ""
+                } else {
+                    "nothing to do: "
+                };
+                output::line(format_args!(
+                    "trainee {trainee_id}: {repeated}{}",
+                    outcome.standing
+                ))
             }
             Err(error) => Err(CommandError::RegistryAction { trainee_id, error }),
         }
@@ -142,7 +170,11 @@ impl Common {
 }
 
 /// Prints who waits.
-fn list(database: &Database, awaited: QueueKind, provider: Option<String>) -> Result<(), CommandError> {
+fn list(
+    database: &Database,
+    awaited: QueueKind,
+    provider: Option<String>,
+) -> Result<(), CommandError> {
     let awaited = match awaited {
         QueueKind::Trn => Awaited::Trn,
         QueueKind::Award => Awaited::Award,
@@ -154,7 +186,11 @@ fn list(database: &Database, awaited: QueueKind, provider: Option<String>) -> Re
             session.registry_queue(awaited, provider.as_deref(), behind, LISTED_AT_ONCE)
         })?;
         behind = entries.last().map(QueueEntry::position);
-        rows.extend(entries.into_iter().map(|one| [one.trainee_id, one.provider_ukprn, timestamp(one.since)]));
+        rows.extend(
+            entries
+                .into_iter()
+                .map(|one| [one.trainee_id, one.provider_ukprn, timestamp(one.since)]),
+        );
         if behind.is_none() {
             return output::table(["trainee", "provider", "since"], &rows);
         }
@@ -162,14 +198,22 @@ fn list(database: &Database, awaited: QueueKind, provider: Option<String>) -> Re
 }
 
 /// Performs the action on the trainees in a file, one after the other, and says what became of it.
-fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Result<(), CommandError> {
+fn for_file(
+    store: &Store,
+    path: &Path,
+    action: &RegistryAction,
+    by: &str,
+) -> Result<(), CommandError> {
     let failed = |error| match error {
         // Nothing is wrong with the file.
         ImportError::Storage(error) => CommandError::from(error),
         error @ (ImportError::Unreadable(_)
         | ImportError::Format(_)
         | ImportError::MissingColumns { .. }
-        | ImportError::ColumnTwice(_)) => CommandError::Import { file: path.to_owned(), error },
+        | ImportError::ColumnTwice(_)) => CommandError::Import {
+            file: path.to_owned(),
+            error,
+        },
     };
     let (file, length) = organisations::open(path).map_err(failed)?;
     let bar = ProgressBar::new(length);
@@ -194,26 +238,55 @@ fn for_file(store: &Store, path: &Path, action: &RegistryAction, by: &str) -> Re
     }
     // Of a file without a row that was read, nothing was done.
     let is_begun = read.is_ok() || last_line.is_some();
-    let stored = if is_begun { store_report(store, &report, action, by) } else { Ok(()) };
+    let stored = if is_begun {
+        store_report(store, &report, action, by)
+    } else {
+        Ok(())
+    };
     let printed = print(&report);
     // What went wrong is more than that nobody reads of it.
     read.map_err(failed)?;
     stored.map_err(CommandError::ImportNotStored)?;
     printed?;
-    if report.refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(report.refused.len())) }
+    if report.refused.is_empty() {
+        Ok(())
+    } else {
+        Err(CommandError::ActionsRefused(report.refused.len()))
+    }
 }
 
-fn store_report(store: &Store, report: &FileReport, action: &RegistryAction, by: &str) -> Result<(), StorageError> {
+fn store_report(
+    store: &Store,
+    report: &FileReport,
+    action: &RegistryAction,
+    by: &str,
+) -> Result<(), StorageError> {
     let (import, by) = (report.import(action), by.to_owned());
-    write_blocking_with_retries(store, move |session| session.record_import(Actor::operator(&by), &import).map(drop))
+    write_blocking_with_retries(store, move |session| {
+        session
+            .record_import(Actor::operator(&by), &import)
+            .map(drop)
+    })
 }
 
 fn print(report: &FileReport) -> Result<(), CommandError> {
-    let FileReport { done, unchanged, refused, stopped } = report;
-    output::line(format_args!("done       {done}\nunchanged  {unchanged}\nrefused    {}", refused.len()))?;
-    refused.iter().try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))?;
+    let FileReport {
+        done,
+        unchanged,
+        refused,
+        stopped,
+    } = report;
+    output::line(format_args!(
+        "done       {done}\nunchanged  {unchanged}\nrefused    {}",
+        refused.len()
+    ))?;
+    refused
+        .iter()
+        .try_for_each(|row| output::line(format_args!("line {}: {}", row.line, row.problem)))?;
     if report.is_empty() {
         output::line(NO_ROWS)?;
     }
-    stopped.map_or(Ok(()), |stopped| output::line(format_args!("stopped at line {}", stopped.line)))
+    stopped.map_or(Ok(()), |stopped| {
+        output::line(format_args!("stopped at line {}", stopped.line))
+    })
 }

@@ -27,14 +27,15 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraineeCommand {
-    /// Erase trainees for good, from the record, the history and the replies kept; a running server goes on meanwhile
+    /// Erase trainees for good, from the record, the history and the replies kept; a running server
+    /// goes on meanwhile
     ///
-    /// What is left is the identifier, and when, by whom and on what ground it was done. Clients that follow the changes learn
-    /// that the trainee is removed. Other records that may be of the same person are listed and stay: name them too. Given
-    /// again, the command changes nothing.
+    /// What is left is the identifier, and when, by whom and on what ground it was done. Clients
+    /// that follow the changes learn that the trainee is removed. Other records that may be of the
+    /// same person are listed and stay: name them too. Given again, the command changes nothing.
     ///
-    /// Backups, standbys, archived logs and what providers keep are not reached: see "Erasing a person" in
-    /// docs/operations.md.
+    /// Backups, standbys, archived logs and what providers keep are not reached: see "Erasing a
+    /// person" in docs/operations.md.
     Erase(Erase),
     /// List the trainees that were erased, to read or as a file for `trainee erase --again`
     Erasures {
@@ -69,14 +70,15 @@ pub(crate) struct Erase {
     /// On what ground, such as the number of the request; it is kept, and must not name the person
     #[arg(long, value_name = "TEXT", env = "REGISTER_GROUND", required_unless_present = "again", value_parser = ground_of)]
     ground: Option<String>,
-    /// Erase again what a restored backup has brought back: a file that `trainee erasures --format csv` has written
+    /// Erase again what a restored backup has brought back: a file that `trainee erasures --format
+    /// csv` has written
     #[arg(long, value_name = "CSV", env = "REGISTER_AGAIN")]
     again: Option<PathBuf>,
     /// Do not ask for a confirmation
     #[arg(long, env = "REGISTER_YES")]
     yes: bool,
-    /// Leave the free space of a SQLite file as it is, which can hold earlier versions of the record; the same command without
-    /// this option removes them later
+    /// Leave the free space of a SQLite file as it is, which can hold earlier versions of the
+    /// record; the same command without this option removes them later
     #[arg(long, env = "REGISTER_KEEP_FREE_SPACE")]
     keep_free_space: bool,
 }
@@ -90,8 +92,14 @@ impl TraineeCommand {
     pub(crate) fn run(self, by: &str) -> Result<(), CommandError> {
         match self {
             Self::Erase(erase) => erase.run(by),
-            Self::Erasures { database, provider, format } => {
-                let erasures = database.open()?.read_blocking(|session| session.erasures(provider.as_deref()))?;
+            Self::Erasures {
+                database,
+                provider,
+                format,
+            } => {
+                let erasures = database
+                    .open()?
+                    .read_blocking(|session| session.erasures(provider.as_deref()))?;
                 let rows: Vec<_> = erasures.iter().map(cells).collect();
                 match format {
                     Format::Table => output::table(HEADINGS, &rows),
@@ -106,12 +114,17 @@ fn csv(rows: &[[String; 6]]) -> io::Result<String> {
     let mut file = csv::Writer::from_writer(Vec::new());
     file.write_record(HEADINGS)?;
     rows.iter().try_for_each(|row| file.write_record(row))?;
-    String::from_utf8(file.into_inner().map_err(|error| error.into_error())?).map_err(io::Error::other)
+    String::from_utf8(file.into_inner().map_err(|error| error.into_error())?)
+        .map_err(io::Error::other)
 }
 
 impl Erase {
     fn run(self, by: &str) -> Result<(), CommandError> {
-        let reclaim = if self.keep_free_space { Reclaim::LogOnly } else { Reclaim::Everything };
+        let reclaim = if self.keep_free_space {
+            Reclaim::LogOnly
+        } else {
+            Reclaim::Everything
+        };
         let store = self.database.open_to_write()?;
         if let Some(path) = &self.again {
             let (rows, refused) = read(path)?;
@@ -120,7 +133,10 @@ impl Erase {
             }
             return again(&store, rows, refused, reclaim, by, || self.confirm());
         }
-        let (ukprn, ground) = (self.provider.clone().unwrap_or_default(), self.ground.clone().unwrap_or_default());
+        let (ukprn, ground) = (
+            self.provider.clone().unwrap_or_default(),
+            self.ground.clone().unwrap_or_default(),
+        );
         let failed = |trainee_id: &str| {
             let trainee_id = trainee_id.to_owned();
             move |error| CommandError::Erasure { trainee_id, error }
@@ -133,9 +149,14 @@ impl Erase {
             self.describe(&planned, &ukprn);
         }
         self.confirm()?;
-        let order = ErasureOrder { by: by.to_owned(), ground, erased_at: None };
+        let order = ErasureOrder {
+            by: by.to_owned(),
+            ground,
+            erased_at: None,
+        };
         for trainee_id in &self.trainee_ids {
-            let outcome = erase_blocking(&store, &ukprn, trainee_id, &order, by).map_err(failed(trainee_id))?;
+            let outcome = erase_blocking(&store, &ukprn, trainee_id, &order, by)
+                .map_err(failed(trainee_id))?;
             output::line(describe_outcome(trainee_id, &outcome))?;
         }
         reclaim_space(&store, reclaim)
@@ -143,15 +164,29 @@ impl Erase {
 
     /// Says what is to be erased, and what stays, by identifiers alone.
     fn describe(&self, planned: &Planned, ukprn: &str) {
-        let Planned { trainee_id, erasure, entries, related } = planned;
+        let Planned {
+            trainee_id,
+            erasure,
+            entries,
+            related,
+        } = planned;
         match erasure {
-            Some(erasure) => eprintln!("trainee {trainee_id} was erased {}", timestamp(erasure.erased_at)),
-            None => eprintln!("to erase: trainee {trainee_id} of provider {ukprn}, entries in the history: {entries}"),
+            Some(erasure) => eprintln!(
+                "trainee {trainee_id} was erased {}",
+                timestamp(erasure.erased_at)
+            ),
+            None => eprintln!(
+                "to erase: trainee {trainee_id} of provider {ukprn}, entries in the history: {entries}"
+            ),
         }
-        let others =
-            related.iter().filter(|other| other.ukprn != ukprn || !self.trainee_ids.contains(&other.trainee_id));
+        let others = related
+            .iter()
+            .filter(|other| other.ukprn != ukprn || !self.trainee_ids.contains(&other.trainee_id));
         for other in others {
-            eprintln!("may be the same person, and stays: trainee {} of provider {}", other.trainee_id, other.ukprn);
+            eprintln!(
+                "may be the same person, and stays: trainee {} of provider {}",
+                other.trainee_id, other.ukprn
+            );
         }
     }
 
@@ -162,26 +197,44 @@ impl Erase {
         }
         eprint!("This cannot be undone. Type \"{CONFIRMATION}\" to go on: ");
         let mut typed = String::new();
-        let read = io::stderr().flush().and_then(|()| io::stdin().lock().read_line(&mut typed));
-        if read.is_ok() && typed.trim() == CONFIRMATION { Ok(()) } else { Err(CommandError::NotConfirmed) }
+        let read = io::stderr()
+            .flush()
+            .and_then(|()| io::stdin().lock().read_line(&mut typed));
+        if read.is_ok() && typed.trim() == CONFIRMATION {
+            Ok(())
+        } else {
+            Err(CommandError::NotConfirmed)
+        }
     }
 }
 
 fn describe_outcome(trainee_id: &str, outcome: &Outcome) -> String {
     match outcome {
         Outcome::Erased(erasure) => {
-            format!("trainee {trainee_id}: erased; entries of the history removed: {}", erasure.entries)
+            format!(
+                "trainee {trainee_id}: erased; entries of the history removed: {}",
+                erasure.entries
+            )
         }
         Outcome::Before(erasure) => {
-            format!("trainee {trainee_id}: nothing to do: erased {} by {}", timestamp(erasure.erased_at), erasure.by)
+            format!(
+                "trainee {trainee_id}: nothing to do: erased {} by {}",
+                timestamp(erasure.erased_at),
+                erasure.by
+            )
         }
-        Outcome::Recorded(_) => format!("trainee {trainee_id}: recorded as erased; the register had nothing of it"),
+        Outcome::Recorded(_) => {
+            format!("trainee {trainee_id}: recorded as erased; the register had nothing of it")
+        }
     }
 }
 
 /// The rows of a list of erasures, and those that are refused.
 fn read(path: &Path) -> Result<(Vec<ErasureRow>, Vec<String>), CommandError> {
-    let failed = |error| CommandError::Import { file: path.to_owned(), error };
+    let failed = |error| CommandError::Import {
+        file: path.to_owned(),
+        error,
+    };
     let (file, _) = organisations::open(path).map_err(failed)?;
     let (mut rows, mut refused) = (Vec::new(), Vec::new());
     let read: Result<(), ImportError> = each_row(file, |line, row| {
@@ -205,9 +258,19 @@ pub(crate) struct ErasedAgain {
 
 impl fmt::Display for ErasedAgain {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { erased, unchanged, refused } = self;
-        write!(formatter, "erased     {erased}\nunchanged  {unchanged}\nrefused    {}", refused.len())?;
-        refused.iter().try_for_each(|refusal| write!(formatter, "\n{refusal}"))
+        let Self {
+            erased,
+            unchanged,
+            refused,
+        } = self;
+        write!(
+            formatter,
+            "erased     {erased}\nunchanged  {unchanged}\nrefused    {}",
+            refused.len()
+        )?;
+        refused
+            .iter()
+            .try_for_each(|refusal| write!(formatter, "\n{refusal}"))
     }
 }
 
@@ -225,7 +288,11 @@ fn again(
     let again = erase_rows(store, rows, refused, by)?;
     output::line(&again)?;
     reclaim_space(store, reclaim)?;
-    if again.refused.is_empty() { Ok(()) } else { Err(CommandError::ActionsRefused(again.refused.len())) }
+    if again.refused.is_empty() {
+        Ok(())
+    } else {
+        Err(CommandError::ActionsRefused(again.refused.len()))
+    }
 }
 
 fn erase_rows(
@@ -234,25 +301,49 @@ fn erase_rows(
     refused: Vec<String>,
     by: &str,
 ) -> Result<ErasedAgain, CommandError> {
-    let mut again = ErasedAgain { erased: 0, unchanged: 0, refused };
-    for ErasureRow { ukprn, trainee_id, order } in rows {
+    let mut again = ErasedAgain {
+        erased: 0,
+        unchanged: 0,
+        refused,
+    };
+    for ErasureRow {
+        ukprn,
+        trainee_id,
+        order,
+    } in rows
+    {
         match erase_blocking(store, &ukprn, &trainee_id, &order, by) {
             Ok(Outcome::Erased(_)) => again.erased += 1,
             Ok(Outcome::Before(_) | Outcome::Recorded(_)) => again.unchanged += 1,
             Err(ErasureError::Storage(error)) => return Err(error.into()),
             Err(error @ (ErasureError::UnknownTrainee | ErasureError::Ground(_))) => {
-                again.refused.push(format!("trainee {trainee_id} of provider {ukprn}: {error}"));
+                again
+                    .refused
+                    .push(format!("trainee {trainee_id} of provider {ukprn}: {error}"));
             }
         }
     }
     Ok(again)
 }
 
-/// Makes the erasures of a database again in the copy of a backup that is to replace it: all of them, or it is an error.
-pub(crate) fn erase_in_copy(copy: &Store, erasures: &[Erasure], by: &str) -> Result<ErasedAgain, CommandError> {
-    let again = erase_rows(copy, erasures.iter().cloned().map(ErasureRow::from).collect(), Vec::new(), by)?;
+/// Makes the erasures of a database again in the copy of a backup that is to replace it: all of
+/// them, or it is an error.
+pub(crate) fn erase_in_copy(
+    copy: &Store,
+    erasures: &[Erasure],
+    by: &str,
+) -> Result<ErasedAgain, CommandError> {
+    let again = erase_rows(
+        copy,
+        erasures.iter().cloned().map(ErasureRow::from).collect(),
+        Vec::new(),
+        by,
+    )?;
     if !again.refused.is_empty() {
-        again.refused.iter().for_each(|refusal| eprintln!("{refusal}"));
+        again
+            .refused
+            .iter()
+            .for_each(|refusal| eprintln!("{refusal}"));
         return Err(CommandError::ErasuresWouldBeLost(again.refused.len()));
     }
     copy.reclaim_space(Reclaim::Everything)?;
@@ -268,7 +359,9 @@ pub(crate) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
 fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
         match store.reclaim_space(reclaim) {
-            Err(StorageError::Database(DatabaseError::Busy)) if attempt < ATTEMPTS => thread::sleep(PAUSE),
+            Err(StorageError::Database(DatabaseError::Busy)) if attempt < ATTEMPTS => {
+                thread::sleep(PAUSE)
+            }
             Err(error) => return Err(CommandError::SpaceNotReclaimed(error)),
             Ok(()) => break,
         }

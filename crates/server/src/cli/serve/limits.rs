@@ -1,4 +1,5 @@
-//! The options by which connections, TLS and the stop of a server are bounded, and the proxies in front of it.
+//! The options by which connections, TLS and the stop of a server are bounded, and the proxies in
+//! front of it.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
@@ -17,20 +18,31 @@ use crate::operations::shutdown::ShutdownTimeouts;
 use crate::operations::startup::clock::ClockCheck;
 use crate::operations::startup::open_files;
 
-/// How long a start waits for a server of PostgreSQL that has no connection left: longer than other servers of the register keep
-/// a connection that they do not use.
+/// How long a start waits for a server of PostgreSQL that has no connection left: longer than other
+/// servers of the register keep a connection that they do not use.
 const CONNECTION_WAIT: Duration = Duration::from_secs(120);
 
 #[derive(Debug, Args)]
 pub(super) struct Bounds {
     /// Certificate chain in PEM form, with which TLS is spoken; SIGHUP reads it again
-    #[arg(long, value_name = "FILE", env = "REGISTER_TLS_CERTIFICATE", requires = "tls_key")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "REGISTER_TLS_CERTIFICATE",
+        requires = "tls_key"
+    )]
     tls_certificate: Option<PathBuf>,
     /// Private key of the certificate, in PEM form
-    #[arg(long, value_name = "FILE", env = "REGISTER_TLS_KEY", requires = "tls_certificate")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "REGISTER_TLS_KEY",
+        requires = "tls_certificate"
+    )]
     tls_key: Option<PathBuf>,
-    /// Reverse proxies, as addresses and networks separated by commas: on connections from these alone, `Forwarded` or
-    /// `X-Forwarded-For` names the client, for the limits by address [default: none]
+    /// Reverse proxies, as addresses and networks separated by commas: on connections from these
+    /// alone, `Forwarded` or `X-Forwarded-For` names the client, for the limits by address
+    /// [default: none]
     #[arg(long, value_name = "CIDR,...", env = "REGISTER_TRUSTED_PROXIES")]
     pub(super) trusted_proxies: Option<TrustedProxies>,
     /// Seconds in which the head of a request must arrive
@@ -41,7 +53,8 @@ pub(super) struct Bounds {
     #[arg(long, value_name = "SECONDS", env = "REGISTER_BODY_TIMEOUT", default_value = "30",
         value_parser = positive::<NonZeroU32>)]
     body_timeout: NonZeroU32,
-    /// Seconds that a connection stays open without a request; longer than those of a balancer in front
+    /// Seconds that a connection stays open without a request; longer than those of a balancer in
+    /// front
     #[arg(long, value_name = "SECONDS", env = "REGISTER_KEEP_ALIVE", default_value = "75",
         value_parser = positive::<NonZeroU32>)]
     keep_alive: NonZeroU32,
@@ -64,7 +77,12 @@ pub(super) struct Bounds {
     #[arg(long, value_name = "SECONDS", env = "REGISTER_DRAIN_TIME", default_value = "30", value_parser = whole::<u32>)]
     drain_time: u32,
     /// What becomes of a start with a clock that must be wrong
-    #[arg(long, value_name = "refuse|warn", env = "REGISTER_CLOCK_CHECK", default_value = "refuse")]
+    #[arg(
+        long,
+        value_name = "refuse|warn",
+        env = "REGISTER_CLOCK_CHECK",
+        default_value = "refuse"
+    )]
     pub(super) clock_check: ClockCheck,
 }
 
@@ -102,12 +120,19 @@ impl Bounds {
             (Some(chain), Some(key)) => Some(Certificate::read(chain, key)?),
             (_, _) => None,
         };
-        Ok(Service { limits, certificate, drain_time: self.shutdown_timeouts().drain_time })
+        Ok(Service {
+            limits,
+            certificate,
+            drain_time: self.shutdown_timeouts().drain_time,
+        })
     }
 
     /// How long the server may take to stop.
     pub(super) fn shutdown_timeouts(&self) -> ShutdownTimeouts {
         let seconds = |seconds: u32| Duration::from_secs(seconds.into());
-        ShutdownTimeouts { stop_delay: seconds(self.stop_delay), drain_time: seconds(self.drain_time) }
+        ShutdownTimeouts {
+            stop_delay: seconds(self.stop_delay),
+            drain_time: seconds(self.drain_time),
+        }
     }
 }

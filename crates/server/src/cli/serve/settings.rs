@@ -13,16 +13,23 @@ use crate::operations::startup::{self, StartError};
 
 #[derive(Debug, Args)]
 pub(super) struct SettingsOptions {
-    /// Whether the pages at /settings are served, where people sign in to look after the tokens of their organisation; an
-    /// address and a port give them a listener of their own [default: on in the sandbox, off in production]
+    /// Whether the pages at /settings are served, where people sign in to look after the tokens of
+    /// their organisation; an address and a port give them a listener of their own [default: on in
+    /// the sandbox, off in production]
     #[arg(long, value_name = "on|off|ADDR", env = "REGISTER_SETTINGS")]
     settings: Option<Placement>,
-    /// Where operators of the service have their pages: on the listener of --operator-listen alone, at /settings of the other
-    /// users too, or nowhere [default: operator-listener, and off where --settings is off]
-    #[arg(long, value_name = "operator-listener|settings|off", env = "REGISTER_OPERATOR_PAGES")]
+    /// Where operators of the service have their pages: on the listener of --operator-listen alone,
+    /// at /settings of the other users too, or nowhere [default: operator-listener, and off where
+    /// --settings is off]
+    #[arg(
+        long,
+        value_name = "operator-listener|settings|off",
+        env = "REGISTER_OPERATOR_PAGES"
+    )]
     operator_pages: Option<OperatorPages>,
-    /// Address of the settings as the users of organisations see it, such as https://register.example; the links that operators
-    /// make begin with it [default: the address of --settings, otherwise that of --listen]
+    /// Address of the settings as the users of organisations see it, such as
+    /// https://register.example; the links that operators make begin with it [default: the address
+    /// of --settings, otherwise that of --listen]
     #[arg(long, value_name = "URL", env = "REGISTER_SERVE_SETTINGS_URL", value_parser = site)]
     settings_url: Option<String>,
 }
@@ -58,10 +65,14 @@ pub(super) struct NoPlacement;
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorPagesError {
     /// They are to be next to pages that are not served.
-    #[error("--operator-pages settings is for the pages at /settings, which are off: see --settings")]
+    #[error(
+        "--operator-pages settings is for the pages at /settings, which are off: see --settings"
+    )]
     WithoutSettings,
     /// They are to be on a listener that there is not.
-    #[error("--operator-pages operator-listener is for the listener of operators, which is off: see --operator-listen")]
+    #[error(
+        "--operator-pages operator-listener is for the listener of operators, which is off: see --operator-listen"
+    )]
     WithoutListener,
 }
 
@@ -73,8 +84,11 @@ impl FromStr for Placement {
             "on" => Ok(Self::WithApi),
             "" | "off" => Ok(Self::Nowhere),
             address => {
-                let port = address.rsplit_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
-                port.map(|_| Self::Own(address.to_owned())).ok_or(NoPlacement)
+                let port = address
+                    .rsplit_once(':')
+                    .and_then(|(_, port)| port.parse::<u16>().ok());
+                port.map(|_| Self::Own(address.to_owned()))
+                    .ok_or(NoPlacement)
             }
         }
     }
@@ -106,8 +120,13 @@ impl SettingsOptions {
             Some(OperatorPages::Settings) if self.placement(environment).is_nowhere() => {
                 Err(OperatorPagesError::WithoutSettings)
             }
-            Some(OperatorPages::OperatorListener) if !has_operator_listener => Err(OperatorPagesError::WithoutListener),
-            Some(OperatorPages::Settings | OperatorPages::OperatorListener | OperatorPages::Off) | None => Ok(()),
+            Some(OperatorPages::OperatorListener) if !has_operator_listener => {
+                Err(OperatorPagesError::WithoutListener)
+            }
+            Some(
+                OperatorPages::Settings | OperatorPages::OperatorListener | OperatorPages::Off,
+            )
+            | None => Ok(()),
         }
     }
 
@@ -120,13 +139,14 @@ impl SettingsOptions {
         self.operator_pages.unwrap_or(usual)
     }
 
-    /// The site of the settings as the users of organisations see it; `listener` is that of the listener.
+    /// The site of the settings as the users of organisations see it; `listener` is that of the
+    /// listener.
     pub(super) fn site(&self, listener: String) -> String {
         self.settings_url.clone().unwrap_or(listener)
     }
 
-    /// The sites at which the pages are served: `settings` is that of the settings, where they are served, and `operators` that
-    /// of the listener for operators, if there is one.
+    /// The sites at which the pages are served: `settings` is that of the settings, where they are
+    /// served, and `operators` that of the listener for operators, if there is one.
     pub(super) fn served_addresses(
         &self,
         others: &Placement,
@@ -139,17 +159,29 @@ impl SettingsOptions {
             OperatorPages::Settings => operators.or_else(|| settings.clone()),
             OperatorPages::Off => None,
         };
-        ServedAddresses { settings, operator_pages }
+        ServedAddresses {
+            settings,
+            operator_pages,
+        }
     }
 
-    /// The pages on the listener for operators, if there are any; `site` is that of the settings of organisations.
-    pub(super) fn on_operator_listener(&self, others: &Placement, site: &str) -> Option<SettingsPages> {
+    /// The pages on the listener for operators, if there are any; `site` is that of the settings of
+    /// organisations.
+    pub(super) fn on_operator_listener(
+        &self,
+        others: &Placement,
+        site: &str,
+    ) -> Option<SettingsPages> {
         match self.operator_pages(others) {
             OperatorPages::OperatorListener | OperatorPages::Settings => {
                 let pages = SettingsPages::default().with_organisations_at(site);
                 // Where the program listens is not where others reach the API.
                 let is_site_of_api = self.settings_url.is_some() && others.is_with_api();
-                Some(if is_site_of_api { pages } else { pages.apart_from_api() })
+                Some(if is_site_of_api {
+                    pages
+                } else {
+                    pages.apart_from_api()
+                })
             }
             OperatorPages::Off => None,
         }
@@ -162,7 +194,11 @@ impl SettingsOptions {
             OperatorPages::OperatorListener | OperatorPages::Off => Audience::Organisations,
         };
         let pages = SettingsPages::default().only_for(audience);
-        let pages = if own.is_with_api() { pages } else { pages.apart_from_api() };
+        let pages = if own.is_with_api() {
+            pages
+        } else {
+            pages.apart_from_api()
+        };
         match &self.settings_url {
             Some(site) => pages.with_organisations_at(site),
             None => pages,

@@ -17,11 +17,12 @@ use crate::contracts::{self, ContractError, Report};
 
 #[derive(Debug, Args)]
 pub(crate) struct Check {
-    /// Folder with the contracts that were promised: one folder for each version, as under `snapshots/`
+    /// Folder with the contracts that were promised: one folder for each version, as under
+    /// `snapshots/`
     #[arg(long, value_name = "DIR", env = "REGISTER_AGAINST")]
     against: PathBuf,
-    /// Change log that must mention whatever was added; a break is accepted when an entry below a heading "Breaking
-    /// changes" names the version and what the break is about
+    /// Change log that must mention whatever was added; a break is accepted when an entry below a
+    /// heading "Breaking changes" names the version and what the break is about
     #[arg(long, value_name = "FILE", env = "REGISTER_CHANGE_LOG")]
     change_log: Option<PathBuf>,
 }
@@ -32,20 +33,32 @@ impl Check {
         let report = contracts::check(&self.against, versions::all(), &removed, Lists::embedded())?;
         let change_log = match &self.change_log {
             Some(path) => {
-                let unreadable = |source| ContractError::Unreadable { path: path.clone(), source };
+                let unreadable = |source| ContractError::Unreadable {
+                    path: path.clone(),
+                    source,
+                };
                 Some(fs::read_to_string(path).map_err(unreadable)?)
             }
             None => None,
         };
-        let announced = change_log.as_ref().map_or_else(Vec::new, |text| report.announced(text));
+        let announced = change_log
+            .as_ref()
+            .map_or_else(Vec::new, |text| report.announced(text));
         print(&report, &announced)?;
-        let unmentioned = change_log.as_ref().map_or_else(Vec::new, |text| report.unmentioned(text));
+        let unmentioned = change_log
+            .as_ref()
+            .map_or_else(Vec::new, |text| report.unmentioned(text));
         for (label, subject) in &unmentioned {
-            output::line(format_args!("{label} wants a line in the change log about {subject}"))?;
+            output::line(format_args!(
+                "{label} wants a line in the change log about {subject}"
+            ))?;
         }
         match (report.broken() - announced.len(), unmentioned.len()) {
             (0, 0) => Ok(()),
-            (broken, unmentioned) => Err(CommandError::ContractBroken { broken, unmentioned }),
+            (broken, unmentioned) => Err(CommandError::ContractBroken {
+                broken,
+                unmentioned,
+            }),
         }
     }
 }
@@ -53,7 +66,9 @@ impl Check {
 fn print(report: &Report, announced: &[(Label, &Change)]) -> Result<(), CommandError> {
     for (label, outcome) in &report.outcomes {
         match outcome {
-            Outcome::Served(changes) if changes.is_empty() => output::line(format_args!("{label} is as promised"))?,
+            Outcome::Served(changes) if changes.is_empty() => {
+                output::line(format_args!("{label} is as promised"))?
+            }
             Outcome::Served(changes) => {
                 for change in changes {
                     let effect = match change.breaking {

@@ -27,8 +27,16 @@ enum Format {
 
 impl Difference {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        let named = |text: &str| versions::all().named(text).map_err(CommandError::UnknownVersion);
-        let difference = version_tools::Difference::between(named(&self.from)?, named(&self.to)?, Lists::embedded());
+        let named = |text: &str| {
+            versions::all()
+                .named(text)
+                .map_err(CommandError::UnknownVersion)
+        };
+        let difference = version_tools::Difference::between(
+            named(&self.from)?,
+            named(&self.to)?,
+            Lists::embedded(),
+        );
         match self.format {
             Format::Markdown => output::text(difference.markdown())?,
             Format::Json => output::json(&difference)?,

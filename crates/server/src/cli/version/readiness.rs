@@ -14,7 +14,8 @@ use crate::cli::values::{between, ukprn};
 pub(crate) struct Readiness {
     #[command(flatten)]
     database: Database,
-    /// The version, such as one that is to be removed [default: a table of all, those first who could move first]
+    /// The version, such as one that is to be removed [default: a table of all, those first who
+    /// could move first]
     #[arg(value_name = "LABEL")]
     version: Option<String>,
     /// UKPRN of the one provider to look at [default: all]
@@ -36,7 +37,16 @@ enum Format {
     Json,
 }
 
-const HEADINGS: [&str; 8] = ["version", "provider", "name", "requests", "last_seen", "checked", "percent", "newer"];
+const HEADINGS: [&str; 8] = [
+    "version",
+    "provider",
+    "name",
+    "requests",
+    "last_seen",
+    "checked",
+    "percent",
+    "newer",
+];
 
 impl Readiness {
     pub(super) fn run(self) -> Result<(), CommandError> {
@@ -49,9 +59,12 @@ impl Readiness {
     fn one(&self, label: &str) -> Result<(), CommandError> {
         let served = served(label)?;
         let (days, provider) = (self.days, self.provider.clone());
-        let readiness = self.database.open()?.read_blocking::<_, StorageError>(move |session| {
-            VersionReadiness::of(session, served, days, provider.as_deref(), versions::all())
-        })?;
+        let readiness = self
+            .database
+            .open()?
+            .read_blocking::<_, StorageError>(move |session| {
+                VersionReadiness::of(session, served, days, provider.as_deref(), versions::all())
+            })?;
         match self.format {
             Format::Table => output::text(&readiness),
             Format::Json => output::json(&readiness),
@@ -60,19 +73,30 @@ impl Readiness {
 
     fn all(&self) -> Result<(), CommandError> {
         let (days, provider) = (self.days, self.provider.clone());
-        let found = self.database.open()?.read_blocking::<_, StorageError>(move |session| {
-            VersionReadiness::of_each(session, days, provider.as_deref(), versions::all())
-        })?;
+        let found = self
+            .database
+            .open()?
+            .read_blocking::<_, StorageError>(move |session| {
+                VersionReadiness::of_each(session, days, provider.as_deref(), versions::all())
+            })?;
         match self.format {
             Format::Table => {
                 let rows = |version: &VersionReadiness| {
                     let label = version.version.to_string();
-                    version.by_progress().into_iter().map(|used| cells(&label, used)).collect::<Vec<_>>()
+                    version
+                        .by_progress()
+                        .into_iter()
+                        .map(|used| cells(&label, used))
+                        .collect::<Vec<_>>()
                 };
                 let rows: Vec<_> = found.iter().flat_map(rows).collect();
                 output::table(HEADINGS, &rows)?;
-                let verdicts = found.iter().filter_map(|version| Some((version.version, version.removal().words()?)));
-                verdicts.into_iter().try_for_each(|(label, words)| output::line(format_args!("{label} {words}")))
+                let verdicts = found
+                    .iter()
+                    .filter_map(|version| Some((version.version, version.removal().words()?)));
+                verdicts
+                    .into_iter()
+                    .try_for_each(|(label, words)| output::line(format_args!("{label} {words}")))
             }
             Format::Json => output::json(&found),
         }
@@ -87,7 +111,10 @@ fn cells(version: &str, used: &ProviderUse) -> [String; 8] {
         used.requests.to_string(),
         timestamp(used.last.at),
         used.writes.checked.to_string(),
-        used.writes.percent.map(|percent| percent.to_string()).unwrap_or_default(),
+        used.writes
+            .percent
+            .map(|percent| percent.to_string())
+            .unwrap_or_default(),
         used.newer_requests().to_string(),
     ]
 }

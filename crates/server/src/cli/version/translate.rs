@@ -18,13 +18,14 @@ use crate::cli::output;
 
 /// Spell bodies of one version as another version does, and say what becomes of them there
 ///
-/// The file holds one body, an array of bodies, or one body a line. A body is that of a request or of a reply, with or
-/// without `data` around it. The bodies go to standard output in the names of the other version; what was renamed, what
-/// has no place there and what that version would refuse goes to standard error. No register is asked: schools and
-/// training partners with a well-formed number count as known.
+/// The file holds one body, an array of bodies, or one body a line. A body is that of a request or
+/// of a reply, with or without `data` around it. The bodies go to standard output in the names of
+/// the other version; what was renamed, what has no place there and what that version would refuse
+/// goes to standard error. No register is asked: schools and training partners with a well-formed
+/// number count as known.
 ///
-/// The exit status is 0 when every value has a place and nothing would be refused, and 1 otherwise; the bodies are printed
-/// all the same.
+/// The exit status is 0 when every value has a place and nothing would be refused, and 1 otherwise;
+/// the bodies are printed all the same.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Translate {
@@ -37,14 +38,16 @@ pub(crate) struct Translate {
     /// What to print
     #[arg(long, env = "REGISTER_VERSION_TRANSLATE_FORMAT", value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or recommendation [default: as
-    /// their keys say]
+    /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or
+    /// recommendation [default: as their keys say]
     #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
     record: Option<RecordKind>,
-    /// Whether the bodies are those of requests or of replies: request or reply [default: as their keys say]
+    /// Whether the bodies are those of requests or of replies: request or reply [default: as their
+    /// keys say]
     #[arg(long, env = "REGISTER_DIRECTION", value_parser = word::<Direction>)]
     direction: Option<Direction>,
-    /// What requests are for: create or update [default: update where less than half of what is required is there]
+    /// What requests are for: create or update [default: update where less than half of what is
+    /// required is there]
     #[arg(long, env = "REGISTER_PURPOSE", value_parser = word::<Purpose>)]
     purpose: Option<Purpose>,
     /// Day on which the bodies are judged [default: today]
@@ -67,20 +70,35 @@ fn served(text: &str) -> Result<&'static Served, UnknownVersion> {
     versions::all().named(text)
 }
 
-fn word<T: std::str::FromStr<Err = adapter_kit::body_kind::InvalidChoice>>(text: &str) -> Result<T, String> {
+fn word<T: std::str::FromStr<Err = adapter_kit::body_kind::InvalidChoice>>(
+    text: &str,
+) -> Result<T, String> {
     text.parse().map_err(|unknown: T::Err| unknown.to_string())
 }
 
 impl Translate {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        let text = self.text().map_err(|source| CommandError::Unreadable { file: self.file.clone(), source })?;
+        let text = self.text().map_err(|source| CommandError::Unreadable {
+            file: self.file.clone(),
+            source,
+        })?;
         let bodies = bodies(&text).map_err(|(line, source)| {
-            let place = line.map_or_else(|| self.file.clone(), |line| format!("{}, line {line}", self.file));
+            let place = line.map_or_else(
+                || self.file.clone(),
+                |line| format!("{}, line {line}", self.file),
+            );
             CommandError::Malformed { place, source }
         })?;
-        let body_kind = BodyKind { record: self.record, direction: self.direction, purpose: self.purpose };
+        let body_kind = BodyKind {
+            record: self.record,
+            direction: self.direction,
+            purpose: self.purpose,
+        };
         let today = self.today.unwrap_or_else(|| Utc::now().date_naive());
-        let context = TranslationContext { today, lists: Lists::embedded() };
+        let context = TranslationContext {
+            today,
+            lists: Lists::embedded(),
+        };
         let (mut lost, mut problems) = (0, 0);
         for (line, body) in bodies {
             let translation = translate(&body, self.from, self.to, &body_kind, context);
@@ -90,12 +108,18 @@ impl Translate {
                 Format::Text => {
                     print(&translation.data, line.is_some())?;
                     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
-                    report(&translation).iter().for_each(|line| eprintln!("{place}{line}"));
+                    report(&translation)
+                        .iter()
+                        .for_each(|line| eprintln!("{place}{line}"));
                 }
                 Format::Json => print(&translation, line.is_some())?,
             }
         }
-        if lost + problems > 0 { Err(CommandError::NotClean { lost, problems }) } else { Ok(()) }
+        if lost + problems > 0 {
+            Err(CommandError::NotClean { lost, problems })
+        } else {
+            Ok(())
+        }
     }
 
     fn text(&self) -> io::Result<Vec<u8>> {
@@ -118,9 +142,14 @@ fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> 
         Err(malformed) => malformed,
     };
     let lines = text.split(|byte| *byte == b'\n').enumerate();
-    let filled: Vec<_> = lines.filter(|(_, line)| !line.trim_ascii().is_empty()).collect();
+    let filled: Vec<_> = lines
+        .filter(|(_, line)| !line.trim_ascii().is_empty())
+        .collect();
     // A body that is spread over lines is wrong as a whole.
-    if filled.first().is_none_or(|(_, first)| read::parse_json(first).is_err()) {
+    if filled
+        .first()
+        .is_none_or(|(_, first)| read::parse_json(first).is_err())
+    {
         return Err((None, whole));
     }
     let read = |(at, line)| match read::parse_json(line) {
@@ -131,18 +160,37 @@ fn bodies(text: &[u8]) -> Result<Vec<Located<Value>>, Located<read::Malformed>> 
 }
 
 fn print(value: &impl Serialize, on_a_line: bool) -> Result<(), CommandError> {
-    if on_a_line { output::json_line(value) } else { output::json(value) }
+    if on_a_line {
+        output::json_line(value)
+    } else {
+        output::json(value)
+    }
 }
 
 /// What was done, in lines.
 fn report(translation: &Translation) -> Vec<String> {
-    let renamed = translation.renames.iter().map(|rename| format!("renamed: {} is now {}", rename.path, rename.to));
-    let lost = translation.lost.iter().map(|loss| format!("lost: {} {}: {}", loss.path, loss.value, loss.message));
-    let problems = translation.problems.iter().map(|problem| match &problem.located {
-        Some(located) => format!("problem: {} ({} at {})", problem.message, located.code, located.field),
-        None => format!("problem: {}", problem.message),
-    });
-    let notices = translation.notices.iter().map(|notice| format!("notice: {}: {}", notice.path, notice.message));
+    let renamed = translation
+        .renames
+        .iter()
+        .map(|rename| format!("renamed: {} is now {}", rename.path, rename.to));
+    let lost = translation
+        .lost
+        .iter()
+        .map(|loss| format!("lost: {} {}: {}", loss.path, loss.value, loss.message));
+    let problems = translation
+        .problems
+        .iter()
+        .map(|problem| match &problem.located {
+            Some(located) => format!(
+                "problem: {} ({} at {})",
+                problem.message, located.code, located.field
+            ),
+            None => format!("problem: {}", problem.message),
+        });
+    let notices = translation
+        .notices
+        .iter()
+        .map(|notice| format!("notice: {}: {}", notice.path, notice.message));
     renamed.chain(lost).chain(problems).chain(notices).collect()
 }
 
@@ -155,9 +203,15 @@ mod tests {
     #[test]
     fn a_file_holds_one_body_an_array_or_a_body_a_line() {
         let read = |text: &str| bodies(text.as_bytes());
-        assert_eq!(read(" {\n\"data\": 1}\n").unwrap(), [(None, json!({"data": 1}))]);
+        assert_eq!(
+            read(" {\n\"data\": 1}\n").unwrap(),
+            [(None, json!({"data": 1}))]
+        );
         assert_eq!(read("[{}, {}]").unwrap(), [(None, json!([{}, {}]))]);
-        assert_eq!(read("{}\n\r\n{\"a\": 1}\n").unwrap(), [(Some(1), json!({})), (Some(3), json!({"a": 1}))]);
+        assert_eq!(
+            read("{}\n\r\n{\"a\": 1}\n").unwrap(),
+            [(Some(1), json!({})), (Some(3), json!({"a": 1}))]
+        );
         assert_eq!(read("{}\n\n{\n").unwrap_err().0, Some(3));
         assert_eq!(read("{\n\"data\": \n").unwrap_err().0, None);
         assert_eq!(read("").unwrap_err().0, None);

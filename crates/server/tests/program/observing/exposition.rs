@@ -21,7 +21,9 @@ impl Exposition {
         let mut exposition = Self::default();
         for line in text.lines().filter(|line| !line.is_empty()) {
             if let Some(described) = line.strip_prefix("# HELP ") {
-                exposition.described.insert(described.split_once(' ').unwrap().0.to_owned());
+                exposition
+                    .described
+                    .insert(described.split_once(' ').unwrap().0.to_owned());
             } else if let Some(typed) = line.strip_prefix("# TYPE ") {
                 let (name, kind) = typed.split_once(' ').unwrap();
                 exposition.types.insert(name.to_owned(), kind.to_owned());
@@ -33,7 +35,9 @@ impl Exposition {
                     let (name, value) = label.split_once("=\"").unwrap();
                     (name.to_owned(), value.trim_end_matches('"').to_owned())
                 });
-                exposition.values.insert((name.to_owned(), labels.collect()), value.parse().unwrap());
+                exposition
+                    .values
+                    .insert((name.to_owned(), labels.collect()), value.parse().unwrap());
             }
         }
         exposition
@@ -41,8 +45,17 @@ impl Exposition {
 
     /// The metric to which a series belongs.
     fn metric<'a>(&self, series: &'a str) -> &'a str {
-        let parts = ["_bucket", "_sum", "_count"].into_iter().filter_map(|part| series.strip_suffix(part));
-        parts.into_iter().find(|name| self.types.get(*name).is_some_and(|kind| kind == "histogram")).unwrap_or(series)
+        let parts = ["_bucket", "_sum", "_count"]
+            .into_iter()
+            .filter_map(|part| series.strip_suffix(part));
+        parts
+            .into_iter()
+            .find(|name| {
+                self.types
+                    .get(*name)
+                    .is_some_and(|kind| kind == "histogram")
+            })
+            .unwrap_or(series)
     }
 
     /// The series: each metric with its labels. A histogram counts once, whatever its buckets.
@@ -59,13 +72,20 @@ impl Exposition {
 
     /// The value of a series; nothing where there is no such series.
     pub(crate) fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
-        let labels = labels.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let labels = labels
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         self.values.get(&(name.to_owned(), labels)).copied()
     }
 
     /// The sum of all series of a metric with this label.
     pub(crate) fn sum(&self, name: &str, label: (&str, &str)) -> f64 {
         let has_it = |labels: &Labels| labels.get(label.0).is_some_and(|value| value == label.1);
-        self.values.iter().filter(|((one, labels), _)| one == name && has_it(labels)).map(|(_, value)| value).sum()
+        self.values
+            .iter()
+            .filter(|((one, labels), _)| one == name && has_it(labels))
+            .map(|(_, value)| value)
+            .sum()
     }
 }

@@ -12,7 +12,10 @@ use crate::program::support::{Workplace, execute};
 fn operators_and_clients_have_a_listener_each_with_paths_of_its_own() {
     let place = Workplace::new();
     let server = Watched::start(place.command(&["serve"], None));
-    for (path, body) in [("/health/live", json!({"status": "live"})), ("/health/ready", json!({"status": "ready"}))] {
+    for (path, body) in [
+        ("/health/live", json!({"status": "live"})),
+        ("/health/ready", json!({"status": "ready"})),
+    ] {
         let answer = server.ask(path);
         assert_eq!((answer.status, answer.json()), (200, body));
     }
@@ -21,7 +24,12 @@ fn operators_and_clients_have_a_listener_each_with_paths_of_its_own() {
         assert_eq!(server.send("GET", path, &[]).status, 404, "{path}");
     }
     let newest = versions::all().newest().unwrap().version.label;
-    for path in ["/health", "/docs", "/api/versions", &format!("/api/{newest}/info")] {
+    for path in [
+        "/health",
+        "/docs",
+        "/api/versions",
+        &format!("/api/{newest}/info"),
+    ] {
         assert_eq!(server.ask(path).status, 404, "{path}");
     }
 }
@@ -30,8 +38,11 @@ fn operators_and_clients_have_a_listener_each_with_paths_of_its_own() {
 fn a_register_whose_writers_wait_is_ready() {
     let place = Workplace::on_sqlite();
     let server = Watched::start(place.command(&["serve"], None));
-    let mut other = SqliteConnection::establish(place.path("register.db").to_str().unwrap()).unwrap();
-    other.batch_execute("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE").unwrap();
+    let mut other =
+        SqliteConnection::establish(place.path("register.db").to_str().unwrap()).unwrap();
+    other
+        .batch_execute("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE")
+        .unwrap();
     assert_eq!(server.ask("/health/ready").status, 200);
     other.batch_execute("ROLLBACK").unwrap();
 }
@@ -49,14 +60,26 @@ fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
 
     cluster.stop_immediately();
     let away = server.ask("/health/ready");
-    assert_eq!((away.status, away.json()), (503, json!({"status": "not_ready", "reason": "database"})));
+    assert_eq!(
+        (away.status, away.json()),
+        (503, json!({"status": "not_ready", "reason": "database"}))
+    );
     assert_eq!(server.ask("/health/live").status, 200);
     assert_eq!(server.ask("/metrics").status, 200);
     // Who asks for a record meanwhile is named in the log, by the request alone.
-    let path = format!("/api/{}/info", versions::all().newest().unwrap().version.label);
-    assert_eq!(server.send_body("GET", &path, &["X-Request-Id: away"], "").status, 503);
+    let path = format!(
+        "/api/{}/info",
+        versions::all().newest().unwrap().version.label
+    );
+    assert_eq!(
+        server
+            .send_body("GET", &path, &["X-Request-Id: away"], "")
+            .status,
+        503
+    );
     let lines = server.lines_until("away");
-    let is_told = |line: &&serde_json::Value| line["level"] == "WARN" && line["request_id"] == "away";
+    let is_told =
+        |line: &&serde_json::Value| line["level"] == "WARN" && line["request_id"] == "away";
     assert_eq!(lines.iter().filter(is_told).count(), 1, "{lines:#?}");
 
     cluster.start_again();
@@ -67,20 +90,32 @@ fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
 fn a_server_whose_database_lacks_a_table_is_not_ready_and_names_it() {
     let place = Workplace::new();
     let server = Watched::start(place.command(&["serve"], None));
-    let rename = |from: &str, to: &str| execute(&place.url(), &format!("ALTER TABLE {from} RENAME TO {to}"));
+    let rename =
+        |from: &str, to: &str| execute(&place.url(), &format!("ALTER TABLE {from} RENAME TO {to}"));
     rename("trainees", "elsewhere");
-    let path = format!("/api/{}/trainees/unknown", versions::all().newest().unwrap().version.label);
+    let path = format!(
+        "/api/{}/trainees/unknown",
+        versions::all().newest().unwrap().version.label
+    );
     let reply = server.send_body("GET", &path, &["X-Request-Id: fault"], "");
-    assert_eq!((reply.status, reply.header("retry-after").is_some()), (503, true));
+    assert_eq!(
+        (reply.status, reply.header("retry-after").is_some()),
+        (503, true)
+    );
     let lines = server.lines_until("fault");
     let names_it = |line: &&serde_json::Value| {
         line["level"] == "ERROR"
             && line["request_id"] == "fault"
-            && line["message"].as_str().is_some_and(|message| message.contains("trainees"))
+            && line["message"]
+                .as_str()
+                .is_some_and(|message| message.contains("trainees"))
     };
     assert_eq!(lines.iter().filter(names_it).count(), 1, "{lines:#?}");
     let ready = server.ask("/health/ready");
-    assert_eq!((ready.status, ready.json()), (503, json!({"status": "not_ready", "reason": "database"})));
+    assert_eq!(
+        (ready.status, ready.json()),
+        (503, json!({"status": "not_ready", "reason": "database"}))
+    );
     rename("elsewhere", "trainees");
     assert_eq!(server.ask("/health/ready").status, 200);
     assert_eq!(server.send_body("GET", &path, &[], "").status, 404);
@@ -91,8 +126,21 @@ fn an_address_for_operators_that_is_taken_is_reported_at_once() {
     let place = Workplace::on_sqlite();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let ended = place.run(&["serve", "--listen", "127.0.0.1:0", "--operator-listen", &address], None);
+    let ended = place.run(
+        &[
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--operator-listen",
+            &address,
+        ],
+        None,
+    );
     assert_eq!(ended.status(), 1);
     let told = format!("cannot listen on {address}: ");
-    assert!(ended.stderr().contains(&told) && ended.stderr().contains("--operator-listen"), "{}", ended.stderr());
+    assert!(
+        ended.stderr().contains(&told) && ended.stderr().contains("--operator-listen"),
+        "{}",
+        ended.stderr()
+    );
 }

@@ -15,7 +15,12 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
     let server = Watched::start(place.command(&["serve"], None));
     let version = versions::all().newest().unwrap().version.label.to_string();
     let path = format!("/api/{version}/trainees/Canary-1?name=Canary-2");
-    assert_eq!(server.send_body("GET", &path, &["X-Request-Id: first"], "").status, 404);
+    assert_eq!(
+        server
+            .send_body("GET", &path, &["X-Request-Id: first"], "")
+            .status,
+        404
+    );
     let lines = server.lines_until("first");
     let line = lines.last().unwrap();
     for (key, expected) in [
@@ -34,7 +39,10 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
     // The demo has the first token.
     assert_eq!(line["token"], 1, "{line}");
     let timestamp = line["timestamp"].as_str().unwrap();
-    assert!(timestamp.ends_with('Z') && DateTime::parse_from_rfc3339(timestamp).is_ok(), "{timestamp}");
+    assert!(
+        timestamp.ends_with('Z') && DateTime::parse_from_rfc3339(timestamp).is_ok(),
+        "{timestamp}"
+    );
     assert_eq!(line.as_object().unwrap().len(), 15, "{line}");
 
     // What is not in order is told with the same identifier, and never as it was sent.
@@ -42,16 +50,32 @@ fn a_request_is_one_line_with_its_facts_and_names_nobody() {
     assert_eq!(server.send("CANARY", "/Canary-4", &canaries).status, 404);
     assert_eq!(server.send("GET", &path, &canaries).status, 401);
     let lines: Vec<_> = [server.lines_until("second"), server.lines_until("second")].concat();
-    let refusal = lines.iter().find(|line| line["message"] == "no valid token").unwrap();
-    assert_eq!((&refusal["request_id"], &refusal["reason"]), (&"second".into(), &"malformed".into()));
+    let refusal = lines
+        .iter()
+        .find(|line| line["message"] == "no valid token")
+        .unwrap();
+    assert_eq!(
+        (&refusal["request_id"], &refusal["reason"]),
+        (&"second".into(), &"malformed".into())
+    );
     let unknown = lines.iter().find(|line| line["status"] == "404").unwrap();
     assert_eq!(
-        (&unknown["method"], &unknown["endpoint"], &unknown["version"]),
+        (
+            &unknown["method"],
+            &unknown["endpoint"],
+            &unknown["version"]
+        ),
         (&"other".into(), &"-".into(), &"-".into())
     );
     for line in lines {
-        assert!(line.get("token").is_none(), "a request without a valid token has none: {line}");
-        assert!(!line.to_string().to_ascii_lowercase().contains("canary"), "{line}");
+        assert!(
+            line.get("token").is_none(),
+            "a request without a valid token has none: {line}"
+        );
+        assert!(
+            !line.to_string().to_ascii_lowercase().contains("canary"),
+            "{line}"
+        );
     }
 }
 
@@ -65,16 +89,37 @@ fn access_line_has_the_times_of_the_job() {
     let version = versions::all().newest().unwrap().version;
     let trainees = format!("/api/{}/trainees", version.label);
     let line_of = |id: &str| server.lines_until(id).pop().unwrap();
-    assert_eq!(server.send_body("GET", &trainees, &["X-Request-Id: read"], "").status, 200);
+    assert_eq!(
+        server
+            .send_body("GET", &trainees, &["X-Request-Id: read"], "")
+            .status,
+        200
+    );
     let headers = ["X-Request-Id: written", "Content-Type: application/json"];
-    assert_eq!(server.send_body("POST", &trainees, &headers, &demo::example(version)).status, 201);
+    assert_eq!(
+        server
+            .send_body("POST", &trainees, &headers, &demo::example(version))
+            .status,
+        201
+    );
     for id in ["read", "written"] {
         let line = line_of(id);
         let [wait, database, statements, runs] = JOB_KEYS.map(|key| line[key].as_f64().unwrap());
-        assert!(wait >= 0.0 && database >= 0.0 && statements >= 1.0 && runs >= 1.0, "{line}");
-        assert!(wait + database <= line["milliseconds"].as_f64().unwrap() + 1.0, "{line}");
+        assert!(
+            wait >= 0.0 && database >= 0.0 && statements >= 1.0 && runs >= 1.0,
+            "{line}"
+        );
+        assert!(
+            wait + database <= line["milliseconds"].as_f64().unwrap() + 1.0,
+            "{line}"
+        );
     }
-    assert_eq!(server.send("GET", "/api/versions", &["X-Request-Id: without"]).status, 200);
+    assert_eq!(
+        server
+            .send("GET", "/api/versions", &["X-Request-Id: without"])
+            .status,
+        200
+    );
     let line = line_of("without");
     assert!(JOB_KEYS.iter().all(|key| line.get(key).is_none()), "{line}");
 }
@@ -84,9 +129,17 @@ fn traceparent_is_logged_only_if_it_is_well_formed() {
     let place = Workplace::new();
     let server = Watched::start(place.command(&["serve"], None));
     let logged = |traceparent: &str| {
-        let headers = ["X-Request-Id: traced", &format!("traceparent: {traceparent}")];
+        let headers = [
+            "X-Request-Id: traced",
+            &format!("traceparent: {traceparent}"),
+        ];
         assert_eq!(server.send("GET", "/api/versions", &headers).status, 200);
-        server.lines_until("traced").pop().unwrap().get("traceparent").cloned()
+        server
+            .lines_until("traced")
+            .pop()
+            .unwrap()
+            .get("traceparent")
+            .cloned()
     };
     let well_formed = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     assert_eq!(logged(well_formed), Some(well_formed.into()));
@@ -110,10 +163,17 @@ fn every_reply_names_its_request() {
     ];
     for (method, path, status) in cases {
         let answer = server.send(method, &path, &["X-Request-Id: chosen_by-me.1"]);
-        assert_eq!((answer.status, answer.header("x-request-id")), (status, Some("chosen_by-me.1")), "{method} {path}");
+        assert_eq!(
+            (answer.status, answer.header("x-request-id")),
+            (status, Some("chosen_by-me.1")),
+            "{method} {path}"
+        );
         let answer = server.send(method, &path, &["X-Request-Id: not well formed"]);
         let made = answer.header("x-request-id").unwrap();
-        assert!(!made.is_empty() && made.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{made}");
+        assert!(
+            !made.is_empty() && made.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            "{made}"
+        );
     }
 }
 
@@ -121,17 +181,38 @@ fn every_reply_names_its_request() {
 fn text_is_what_is_written_unless_json_is_requested() {
     let place = Workplace::new();
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"], None);
-    command.env("RUST_LOG", "info").env("REGISTER_REGISTRY", "off").stderr(Stdio::piped());
+    command
+        .env("RUST_LOG", "info")
+        .env("REGISTER_REGISTRY", "off")
+        .stderr(Stdio::piped());
     let mut process = command.spawn().unwrap();
-    let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let address = lines.find_map(|line| line.split_once("listening on http://").map(|(_, host)| host.to_owned()));
-    assert_eq!(exchange(&address.unwrap(), &head("GET", "/api/versions", &["X-Request-Id: text"])).status, 200);
+    let mut lines = BufReader::new(process.stderr.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    let address = lines.find_map(|line| {
+        line.split_once("listening on http://")
+            .map(|(_, host)| host.to_owned())
+    });
+    assert_eq!(
+        exchange(
+            &address.unwrap(),
+            &head("GET", "/api/versions", &["X-Request-Id: text"])
+        )
+        .status,
+        200
+    );
     let line = lines.find(|line| line.contains("request_id=text")).unwrap();
     process.kill().unwrap();
     process.wait().unwrap();
-    for fact in
-        ["INFO", "access", " method=GET ", " endpoint=/api/versions ", " version=- ", " status=200 ", " milliseconds="]
-    {
+    for fact in [
+        "INFO",
+        "access",
+        " method=GET ",
+        " endpoint=/api/versions ",
+        " version=- ",
+        " status=200 ",
+        " milliseconds=",
+    ] {
         assert!(line.contains(fact), "{fact}: {line}");
     }
 }

@@ -30,16 +30,31 @@ fn send_rubbish(server: &Watched, number: u32) {
         paths.push(format!("/api/{label}/Person-{number}"));
         paths.push(format!("/api/{label}/trainees?Person{number}=x"));
         paths.push(format!("/api/{label}/trainees/Person-{number}"));
-        paths.push(format!("/api/{label}/trainees/Person-{number}/degrees/x{number}"));
+        paths.push(format!(
+            "/api/{label}/trainees/Person-{number}/degrees/x{number}"
+        ));
         paths.push(format!("/api/{label}/openapi.json?{number}"));
     }
-    let body = json!({ "data": { format!("person_{number}"): format!("Person {number}") } }).to_string();
+    let body =
+        json!({ "data": { format!("person_{number}"): format!("Person {number}") } }).to_string();
     for path in &paths {
-        for method in ["GET", "POST", "DELETE", "OPTIONS", &format!("PERSON{number}"), "person"] {
+        for method in [
+            "GET",
+            "POST",
+            "DELETE",
+            "OPTIONS",
+            &format!("PERSON{number}"),
+            "person",
+        ] {
             // A body that nobody reads is waited for, which takes time.
             let text = if method == "POST" { body.as_str() } else { "" };
             let sent = format!("X-Request-Id: Person-{number}");
-            server.send_body(method, path, &[&sent, &format!("X-Person-{number}: {number}")], text);
+            server.send_body(
+                method,
+                path,
+                &[&sent, &format!("X-Person-{number}: {number}")],
+                text,
+            );
         }
     }
     let newest = versions::all().newest().unwrap().version.label;
@@ -58,7 +73,10 @@ fn send_rubbish(server: &Watched, number: u32) {
     }
     // So many that the address is told so, too.
     while server.send("GET", &path, &[]).status != 429 {}
-    for text in [format!("Person-{number}\r\n\r\n"), head("GET", &path, &["Content-Length: x", "Person"])] {
+    for text in [
+        format!("Person-{number}\r\n\r\n"),
+        head("GET", &path, &["Content-Length: x", "Person"]),
+    ] {
         assert_eq!(exchange(&server.public, &text).status, 400);
     }
 }
@@ -76,17 +94,29 @@ fn no_request_makes_a_series_that_is_not_known_beforehand() {
     let more: BTreeSet<_> = after.series().difference(&before).cloned().collect();
     assert!(more.is_empty(), "{more:#?}");
 
-    let labels: Vec<String> = versions::all().iter().map(|served| served.version.label.to_string()).collect();
+    let labels: Vec<String> = versions::all()
+        .iter()
+        .map(|served| served.version.label.to_string())
+        .collect();
     let paths = Endpoint::ALL.iter().map(|endpoint| endpoint.path());
-    let paths: BTreeSet<&str> = paths.chain(["/openapi.json", "/api/versions", "/docs", "-"]).collect();
+    let paths: BTreeSet<&str> = paths
+        .chain(["/openapi.json", "/api/versions", "/docs", "-"])
+        .collect();
     for (name, series) in after.series() {
         for (label, value) in &series {
             let is_known = match label.as_str() {
                 "version" => value == "-" || labels.contains(value),
                 "endpoint" => paths.contains(value.as_str()),
                 "method" => value == OTHER_METHOD || METHODS.contains(&value.as_str()),
-                "status" => value == "cancelled" || value.parse().is_ok_and(|status| (200..600).contains(&status)),
-                "reason" => AuthenticationError::ALL.iter().any(|failure| failure.name() == value),
+                "status" => {
+                    value == "cancelled"
+                        || value
+                            .parse()
+                            .is_ok_and(|status| (200..600).contains(&status))
+                }
+                "reason" => AuthenticationError::ALL
+                    .iter()
+                    .any(|failure| failure.name() == value),
                 "by" => ["address", "token"].contains(&value.as_str()),
                 "kind" => ["foreign", "other_version", "unknown"].contains(&value.as_str()),
                 "queue" => ["pool", "writer"].contains(&value.as_str()),
@@ -99,7 +129,15 @@ fn no_request_makes_a_series_that_is_not_known_beforehand() {
         }
     }
     // What was sent was counted, under what it comes to.
-    for (label, value) in [("method", OTHER_METHOD), ("endpoint", "-"), ("version", "-"), ("endpoint", "/docs")] {
-        assert!(after.sum("register_requests_total", (label, value)) > 0.0, "{label}={value}");
+    for (label, value) in [
+        ("method", OTHER_METHOD),
+        ("endpoint", "-"),
+        ("version", "-"),
+        ("endpoint", "/docs"),
+    ] {
+        assert!(
+            after.sum("register_requests_total", (label, value)) > 0.0,
+            "{label}={value}"
+        );
     }
 }

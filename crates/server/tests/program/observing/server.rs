@@ -1,4 +1,5 @@
-//! A server that is watched: the real program with a listener for operators, whose log is read line by line.
+//! A server that is watched: the real program with a listener for operators, whose log is read line
+//! by line.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -36,12 +37,25 @@ pub(crate) struct Answer {
 impl Watched {
     /// Serves a demo with a command that may have more arguments. The log is JSON.
     pub(crate) fn start(mut command: Command) -> Self {
-        command.args(["--log-format", "json", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0", "--demo"]);
-        command.env("REGISTER_REGISTRY", "off").env("RUST_LOG", "info");
+        command.args([
+            "--log-format",
+            "json",
+            "--listen",
+            "127.0.0.1:0",
+            "--operator-listen",
+            "127.0.0.1:0",
+            "--demo",
+        ]);
+        command
+            .env("REGISTER_REGISTRY", "off")
+            .env("RUST_LOG", "info");
         let mut process = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let (told, lines) = channel();
         let log = BufReader::new(process.stderr()).lines();
-        thread::spawn(move || log.map_while(Result::ok).all(|line| told.send(line).is_ok()));
+        thread::spawn(move || {
+            log.map_while(Result::ok)
+                .all(|line| told.send(line).is_ok())
+        });
         let mut stdout = BufReader::new(process.stdout());
         let token = loop {
             let mut line = String::new();
@@ -56,22 +70,37 @@ impl Watched {
             }
         };
         let (public, operator) = (String::new(), String::new());
-        let mut server = Self { _process: process, _stdout: stdout, lines, public, operator, token };
+        let mut server = Self {
+            _process: process,
+            _stdout: stdout,
+            lines,
+            public,
+            operator,
+            token,
+        };
         server.operator = server.address_in("operators are answered on http://");
         server.public = server.address_in("listening on http://");
         server
     }
 
     fn address_in(&self, message: &str) -> String {
-        let line = self.line(|line| line["message"].as_str().is_some_and(|text| text.starts_with(message)));
+        let line = self.line(|line| {
+            line["message"]
+                .as_str()
+                .is_some_and(|text| text.starts_with(message))
+        });
         line["message"].as_str().unwrap()[message.len()..].to_owned()
     }
 
     /// Waits for a line of the log. Those before it are passed over; each must be an object.
     pub(crate) fn line(&self, is_it: impl Fn(&Value) -> bool) -> Value {
         loop {
-            let line = self.lines.recv_timeout(PATIENCE).expect("the line is not in the log");
-            let line: Value = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+            let line = self
+                .lines
+                .recv_timeout(PATIENCE)
+                .expect("the line is not in the log");
+            let line: Value =
+                serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
             assert!(line.is_object(), "{line}");
             if is_it(&line) {
                 return line;
@@ -79,7 +108,8 @@ impl Watched {
         }
     }
 
-    /// Waits for the line of the request with this identifier, and gives it with all lines before it.
+    /// Waits for the line of the request with this identifier, and gives it with all lines before
+    /// it.
     pub(crate) fn lines_until(&self, request_id: &str) -> Vec<Value> {
         let lines = std::cell::RefCell::new(Vec::new());
         self.line(|line| {
@@ -97,7 +127,10 @@ impl Watched {
     /// The metrics of this moment.
     pub(crate) fn scrape(&self) -> Exposition {
         let answer = self.ask("/metrics");
-        assert_eq!(answer.header("content-type"), Some("text/plain; version=0.0.4; charset=utf-8"));
+        assert_eq!(
+            answer.header("content-type"),
+            Some("text/plain; version=0.0.4; charset=utf-8")
+        );
         assert_eq!(answer.status, 200);
         Exposition::read(&answer.body)
     }
@@ -108,17 +141,36 @@ impl Watched {
     }
 
     /// A request of a client with its token and a body.
-    pub(crate) fn send_body(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
-        let own = [format!("Authorization: Bearer {}", self.token), format!("Content-Length: {}", body.len())];
-        let headers: Vec<&str> = own.iter().map(String::as_str).chain(headers.iter().copied()).collect();
-        exchange(&self.public, &format!("{}{body}", head(method, path, &headers)))
+    pub(crate) fn send_body(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[&str],
+        body: &str,
+    ) -> Answer {
+        let own = [
+            format!("Authorization: Bearer {}", self.token),
+            format!("Content-Length: {}", body.len()),
+        ];
+        let headers: Vec<&str> = own
+            .iter()
+            .map(String::as_str)
+            .chain(headers.iter().copied())
+            .collect();
+        exchange(
+            &self.public,
+            &format!("{}{body}", head(method, path, &headers)),
+        )
     }
 }
 
 impl Answer {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let fields = self.head.lines().filter_map(|line| line.split_once(": "));
-        fields.filter(|(field, _)| field.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+        fields
+            .filter(|(field, _)| field.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+            .next()
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -128,7 +180,10 @@ impl Answer {
 
 /// The head of a request after which the connection is closed.
 pub(crate) fn head(method: &str, path: &str, headers: &[&str]) -> String {
-    let headers: String = headers.iter().map(|header| format!("{header}\r\n")).collect();
+    let headers: String = headers
+        .iter()
+        .map(|header| format!("{header}\r\n"))
+        .collect();
     format!("{method} {path} HTTP/1.1\r\nHost: register\r\nConnection: close\r\n{headers}\r\n")
 }
 
@@ -140,7 +195,13 @@ pub(crate) fn exchange(address: &str, request: &str) -> Answer {
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).unwrap();
     let answer = String::from_utf8(answer).unwrap();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{request}: {answer}"));
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .unwrap_or_else(|| panic!("{request}: {answer}"));
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Answer { status, head: head.to_owned(), body: body.to_owned() }
+    Answer {
+        status,
+        head: head.to_owned(),
+        body: body.to_owned(),
+    }
 }

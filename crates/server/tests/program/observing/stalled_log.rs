@@ -9,8 +9,8 @@ use super::exposition::Exposition;
 use super::server::{exchange, head};
 use crate::program::support::Workplace;
 
-/// Requests that are sent one behind the other on a connection, and how often that certainly fills the log: everything that
-/// a request does is logged.
+/// Requests that are sent one behind the other on a connection, and how often that certainly fills
+/// the log: everything that a request does is logged.
 const PIPELINED: usize = 100;
 const MOST_ROUNDS: usize = 500;
 /// The metric of what is lost.
@@ -26,12 +26,26 @@ struct Stalled {
 impl Stalled {
     /// Serves, and reads the log until the server listens.
     fn start(place: &Workplace, filter: &str) -> Self {
-        let arguments = ["serve", "--listen", "127.0.0.1:0", "--operator-listen", "127.0.0.1:0"];
+        let arguments = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--operator-listen",
+            "127.0.0.1:0",
+        ];
         let mut command = place.command(&arguments, None);
-        command.env("RUST_LOG", filter).env("REGISTER_REGISTRY", "off").stderr(Stdio::piped());
+        command
+            .env("RUST_LOG", filter)
+            .env("REGISTER_REGISTRY", "off")
+            .stderr(Stdio::piped());
         let mut process = Process::start(&mut command);
         let log = BufReader::new(process.stderr());
-        let mut server = Self { process, log, public: String::new(), operator: String::new() };
+        let mut server = Self {
+            process,
+            log,
+            public: String::new(),
+            operator: String::new(),
+        };
         server.operator = server.read_until("operators are answered on http://");
         server.public = server.read_until("] listening on http://");
         server
@@ -42,7 +56,11 @@ impl Stalled {
         let mut line = Vec::new();
         loop {
             line.clear();
-            assert_ne!(self.log.read_until(b'\n', &mut line).unwrap(), 0, "the server has ended without {text:?}");
+            assert_ne!(
+                self.log.read_until(b'\n', &mut line).unwrap(),
+                0,
+                "the server has ended without {text:?}"
+            );
             if let Some((_, rest)) = String::from_utf8_lossy(&line).split_once(text) {
                 return rest.trim_end().to_owned();
             }
@@ -61,7 +79,10 @@ impl Stalled {
         let requests = request + &head("GET", "/nowhere", &[]);
         for _ in 0..MOST_ROUNDS {
             let answer = exchange(&self.public, &requests);
-            assert_eq!((answer.status, answer.body.matches("HTTP/1.1 404").count()), (404, PIPELINED - 1));
+            assert_eq!(
+                (answer.status, answer.body.matches("HTTP/1.1 404").count()),
+                (404, PIPELINED - 1)
+            );
             if self.lost() > before {
                 return;
             }
@@ -75,10 +96,15 @@ fn a_server_whose_log_nobody_reads_goes_on_and_says_later_how_much_was_dropped()
     let place = Workplace::on_sqlite();
     let mut server = Stalled::start(&place, "trace");
     server.fill();
-    assert_eq!(exchange(&server.public, &head("GET", "/api/versions", &[])).status, 200);
+    assert_eq!(
+        exchange(&server.public, &head("GET", "/api/versions", &[])).status,
+        200
+    );
     let dropped = server.read_until("log lines dropped, since nobody read the log for a while: ");
     let (number, _) = dropped.split_once(' ').unwrap_or((&dropped, ""));
-    let number: f64 = number.parse().unwrap_or_else(|_| panic!("{dropped:?} is no number"));
+    let number: f64 = number
+        .parse()
+        .unwrap_or_else(|_| panic!("{dropped:?} is no number"));
     assert!((1.0..=server.lost()).contains(&number), "{number}");
 
     // A server that is told to stop while nobody reads its log does not wait for that.
@@ -96,13 +122,28 @@ fn what_was_logged_is_written_before_a_server_ends() {
         process.signal("TERM");
         let last = scope.spawn(move || log.lines().map_while(Result::ok).last().unwrap());
         assert!(process.wait().success());
-        assert!(last.join().unwrap().ends_with("stopped"), "the last line is missing");
+        assert!(
+            last.join().unwrap().ends_with("stopped"),
+            "the last line is missing"
+        );
     });
     // An error at the start is the last line, behind what was logged before.
-    let arguments = ["serve", "--listen", "192.0.2.1:0", "--operator-listen", "127.0.0.1:0"];
+    let arguments = [
+        "serve",
+        "--listen",
+        "192.0.2.1:0",
+        "--operator-listen",
+        "127.0.0.1:0",
+    ];
     let mut command = place.command(&arguments, None);
     let ended = command.env("RUST_LOG", "info").output().unwrap();
     let log = String::from_utf8(ended.stderr).unwrap();
-    assert!(log.lines().last().unwrap().starts_with("trainee-register: "), "{log}");
+    assert!(
+        log.lines()
+            .last()
+            .unwrap()
+            .starts_with("trainee-register: "),
+        "{log}"
+    );
     assert!(log.contains("operators are answered on "), "{log}");
 }

@@ -37,16 +37,26 @@ impl Running {
     /// Starts a server with these arguments and no others, and does not wait.
     pub(crate) fn begin_with(workplace: &Workplace, arguments: &[&str]) -> Self {
         let mut command = workplace.command(arguments, None);
-        command.env("RUST_LOG", "warn,server=info").stderr(Stdio::piped());
+        command
+            .env("RUST_LOG", "warn,server=info")
+            .stderr(Stdio::piped());
         let mut process = Process::start(&mut command);
         let log = BufReader::new(process.stderr());
-        Self { process, log, base: String::new() }
+        Self {
+            process,
+            log,
+            base: String::new(),
+        }
     }
 
     /// Waits until the server listens.
     pub(crate) fn wait_until_it_listens(&mut self) {
         let line = self.wait_for("listening on ");
-        line.split_once("listening on ").unwrap().1.trim().clone_into(&mut self.base);
+        line.split_once("listening on ")
+            .unwrap()
+            .1
+            .trim()
+            .clone_into(&mut self.base);
     }
 
     /// Waits for a line of the log with this text.
@@ -56,12 +66,17 @@ impl Running {
         said.split_off(begin)
     }
 
-    /// Waits for a line of the log with this text, and gives it with the lines before it that nobody has waited for.
+    /// Waits for a line of the log with this text, and gives it with the lines before it that
+    /// nobody has waited for.
     pub(crate) fn log_until(&mut self, text: &str) -> String {
         let mut said = String::new();
         loop {
             let begin = said.len();
-            assert_ne!(self.log.read_line(&mut said).unwrap(), 0, "the server has ended without {text:?}: {said}");
+            assert_ne!(
+                self.log.read_line(&mut said).unwrap(),
+                0,
+                "the server has ended without {text:?}: {said}"
+            );
             if said[begin..].contains(text) {
                 return said;
             }
@@ -122,7 +137,10 @@ pub(crate) fn reply(stream: &mut impl std::io::Read) -> String {
 pub(crate) fn header<'a>(reply: &'a str, name: &str) -> Option<&'a str> {
     let (head, _) = reply.split_once("\r\n\r\n").unwrap();
     let headers = head.lines().filter_map(|line| line.split_once(": "));
-    headers.into_iter().find(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| value)
+    headers
+        .into_iter()
+        .find(|(found, _)| found.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value)
 }
 
 /// Receives whatever comes until the server closes the connection, which it must.
@@ -135,7 +153,8 @@ pub(crate) fn rest(stream: &mut TcpStream) -> String {
     String::from_utf8(rest).unwrap()
 }
 
-/// Sends the text, byte by byte and again and again, until the server closes the connection, which it must.
+/// Sends the text, byte by byte and again and again, until the server closes the connection, which
+/// it must.
 pub(crate) fn trickle(stream: &TcpStream, text: &str) {
     let mut reader = stream.try_clone().unwrap();
     std::thread::scope(|scope| {

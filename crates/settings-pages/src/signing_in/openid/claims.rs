@@ -1,4 +1,5 @@
-//! What an issuer says of a person beyond who it is: to which organisations they belong, and what they may do there.
+//! What an issuer says of a person beyond who it is: to which organisations they belong, and what
+//! they may do there.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,12 +14,13 @@ const UKPRN_DIGITS: usize = 8;
 /// The most organisations that are taken from a claim.
 const MAX_ORGANISATIONS: usize = 100;
 
-/// The name of a claim; one that begins with a slash is a JSON pointer into the claims (RFC 6901), such as
-/// `/organisation/ukprn`.
+/// The name of a claim; one that begins with a slash is a JSON pointer into the claims (RFC 6901),
+/// such as `/organisation/ukprn`.
 #[derive(Debug, Clone)]
 pub struct ClaimName(String);
 
-/// The claims of an ID token that the standards define (OpenID Connect Core 1.0, sections 2 and 5.1), and that are not passed on.
+/// The claims of an ID token that the standards define (OpenID Connect Core 1.0, sections 2 and
+/// 5.1), and that are not passed on.
 const DEFINED: [&str; 29] = [
     "iss",
     "sub",
@@ -60,7 +62,11 @@ impl FromStr for ClaimName {
     type Err = DefinedClaim;
 
     fn from_str(name: &str) -> Result<Self, DefinedClaim> {
-        if DEFINED.contains(&name) { Err(DefinedClaim) } else { Ok(Self(name.to_owned())) }
+        if DEFINED.contains(&name) {
+            Err(DefinedClaim)
+        } else {
+            Ok(Self(name.to_owned()))
+        }
     }
 }
 
@@ -85,9 +91,15 @@ impl OtherClaims {
     }
 
     fn value(&self, ClaimName(name): &ClaimName) -> Option<&Value> {
-        let Some(path) = name.strip_prefix('/') else { return self.claims.get(name) };
-        let (first, rest) = path.split_once('/').map_or((path, None), |(first, rest)| (first, Some(rest)));
-        let value = self.claims.get(&first.replace("~1", "/").replace("~0", "~"))?;
+        let Some(path) = name.strip_prefix('/') else {
+            return self.claims.get(name);
+        };
+        let (first, rest) = path
+            .split_once('/')
+            .map_or((path, None), |(first, rest)| (first, Some(rest)));
+        let value = self
+            .claims
+            .get(&first.replace("~1", "/").replace("~0", "~"))?;
         rest.map_or(Some(value), |rest| value.pointer(&format!("/{rest}")))
     }
 
@@ -139,15 +151,26 @@ impl ClaimNames {
     pub(super) fn read(&self, claims: &OtherClaims, more: Option<&OtherClaims>) -> Claimed {
         let texts = |name: &Option<ClaimName>| {
             let said = name.as_ref().is_some_and(|name| claims.has(name));
-            more.filter(|_| !said).unwrap_or(claims).texts(name.as_ref())
+            more.filter(|_| !said)
+                .unwrap_or(claims)
+                .texts(name.as_ref())
         };
         let (roles, mut ukprns) = (texts(&self.role), texts(&self.provider));
-        ukprns.retain(|ukprn| ukprn.len() == UKPRN_DIGITS && ukprn.bytes().all(|byte| byte.is_ascii_digit()));
+        ukprns.retain(|ukprn| {
+            ukprn.len() == UKPRN_DIGITS && ukprn.bytes().all(|byte| byte.is_ascii_digit())
+        });
         ukprns.truncate(MAX_ORGANISATIONS);
         Claimed {
             ukprns,
-            role: if roles.contains(&self.admin) { UserRole::Admin } else { UserRole::Viewer },
-            is_operator: self.operator.as_ref().is_some_and(|operator| roles.contains(operator)),
+            role: if roles.contains(&self.admin) {
+                UserRole::Admin
+            } else {
+                UserRole::Viewer
+            },
+            is_operator: self
+                .operator
+                .as_ref()
+                .is_some_and(|operator| roles.contains(operator)),
         }
     }
 }
@@ -161,26 +184,77 @@ mod tests {
     fn read(provider: &str, role: &str, claims: Value) -> Claimed {
         let name = |name: &str| Some(name.parse().unwrap()).filter(|_| !name.is_empty());
         let (admin, operator) = ("manager".to_owned(), Some("staff".to_owned()));
-        let names = ClaimNames { provider: name(provider), role: name(role), admin, operator };
+        let names = ClaimNames {
+            provider: name(provider),
+            role: name(role),
+            admin,
+            operator,
+        };
         names.read(&serde_json::from_value(claims).unwrap(), None)
     }
 
     #[test]
     fn a_claim_has_one_number_or_several_wherever_it_stands() {
         let ukprns = |provider: &str, claims| read(provider, "", claims).ukprns;
-        assert_eq!(ukprns("ukprn", json!({ "ukprn": "10012345" })), ["10012345"]);
-        assert_eq!(ukprns("ukprn", json!({ "ukprn": 10_012_345 })), ["10012345"]);
-        assert_eq!(ukprns("u", json!({ "u": ["10012345", " 10067890 ", null, {}] })), ["10012345", "10067890"]);
-        assert_eq!(ukprns("/organisation/ukprn", json!({ "organisation": { "ukprn": "10012345" } })), ["10012345"]);
-        assert_eq!(ukprns("/https:~1~1a.example~1u", json!({ "https://a.example/u": "10012345" })), ["10012345"]);
-        assert_eq!(ukprns("https://a.example/u", json!({ "https://a.example/u": "10012345" })), ["10012345"]);
-        for claims in [json!({}), json!({ "ukprn": null }), json!({ "ukprn": true }), json!({ "ukprn": { "a": 1 } })] {
+        assert_eq!(
+            ukprns("ukprn", json!({ "ukprn": "10012345" })),
+            ["10012345"]
+        );
+        assert_eq!(
+            ukprns("ukprn", json!({ "ukprn": 10_012_345 })),
+            ["10012345"]
+        );
+        assert_eq!(
+            ukprns("u", json!({ "u": ["10012345", " 10067890 ", null, {}] })),
+            ["10012345", "10067890"]
+        );
+        assert_eq!(
+            ukprns(
+                "/organisation/ukprn",
+                json!({ "organisation": { "ukprn": "10012345" } })
+            ),
+            ["10012345"]
+        );
+        assert_eq!(
+            ukprns(
+                "/https:~1~1a.example~1u",
+                json!({ "https://a.example/u": "10012345" })
+            ),
+            ["10012345"]
+        );
+        assert_eq!(
+            ukprns(
+                "https://a.example/u",
+                json!({ "https://a.example/u": "10012345" })
+            ),
+            ["10012345"]
+        );
+        for claims in [
+            json!({}),
+            json!({ "ukprn": null }),
+            json!({ "ukprn": true }),
+            json!({ "ukprn": { "a": 1 } }),
+        ] {
             assert!(ukprns("ukprn", claims.clone()).is_empty(), "{claims}");
         }
-        for wrong in ["", "1001234", "100123456", "1001234a", "10012345,10067890", "%", "-0012345"] {
-            assert!(ukprns("ukprn", json!({ "ukprn": wrong })).is_empty(), "{wrong}");
+        for wrong in [
+            "",
+            "1001234",
+            "100123456",
+            "1001234a",
+            "10012345,10067890",
+            "%",
+            "-0012345",
+        ] {
+            assert!(
+                ukprns("ukprn", json!({ "ukprn": wrong })).is_empty(),
+                "{wrong}"
+            );
         }
-        assert_eq!(ukprns("ukprn", json!({ "ukprn": vec!["10012345"; 200] })).len(), MAX_ORGANISATIONS);
+        assert_eq!(
+            ukprns("ukprn", json!({ "ukprn": vec!["10012345"; 200] })).len(),
+            MAX_ORGANISATIONS
+        );
         assert!(ukprns("", json!({ "": "10012345", "ukprn": "10012345" })).is_empty());
     }
 
@@ -194,13 +268,20 @@ mod tests {
         };
         let claims = |value| serde_json::from_value::<OtherClaims>(value).unwrap();
         let token = claims(json!({ "organisation": { "id": 1 }, "role": null }));
-        let more = claims(json!({ "organisation": { "id": 1, "ukprn": "10012345" }, "role": "manager" }));
+        let more =
+            claims(json!({ "organisation": { "id": 1, "ukprn": "10012345" }, "role": "manager" }));
         let claimed = names.read(&token, Some(&more));
-        assert_eq!((claimed.ukprns, claimed.role), (vec!["10012345".to_owned()], UserRole::Admin));
+        assert_eq!(
+            (claimed.ukprns, claimed.role),
+            (vec!["10012345".to_owned()], UserRole::Admin)
+        );
         // What it does say is not overruled.
         let token = claims(json!({ "organisation": { "ukprn": "10067890" }, "role": "reader" }));
         let claimed = names.read(&token, Some(&more));
-        assert_eq!((claimed.ukprns, claimed.role), (vec!["10067890".to_owned()], UserRole::Viewer));
+        assert_eq!(
+            (claimed.ukprns, claimed.role),
+            (vec!["10067890".to_owned()], UserRole::Viewer)
+        );
     }
 
     #[test]
@@ -212,8 +293,15 @@ mod tests {
             operator: Some(String::new()),
         };
         for role in [json!(""), json!(" "), json!([""]), json!([" ", ""])] {
-            let claimed = names.read(&serde_json::from_value(json!({ "role": role })).unwrap(), None);
-            assert_eq!((claimed.role, claimed.is_operator), (UserRole::Viewer, false), "{role}");
+            let claimed = names.read(
+                &serde_json::from_value(json!({ "role": role })).unwrap(),
+                None,
+            );
+            assert_eq!(
+                (claimed.role, claimed.is_operator),
+                (UserRole::Viewer, false),
+                "{role}"
+            );
         }
     }
 
@@ -234,9 +322,18 @@ mod tests {
             (claimed.role, claimed.is_operator)
         };
         assert_eq!(claimed(json!("manager")), (UserRole::Admin, false));
-        assert_eq!(claimed(json!(["staff", "manager"])), (UserRole::Admin, true));
+        assert_eq!(
+            claimed(json!(["staff", "manager"])),
+            (UserRole::Admin, true)
+        );
         assert_eq!(claimed(json!("staff")), (UserRole::Viewer, true));
-        for other in [json!(null), json!("Manager"), json!("staff manager"), json!(true), json!({ "staff": true })] {
+        for other in [
+            json!(null),
+            json!("Manager"),
+            json!("staff manager"),
+            json!(true),
+            json!({ "staff": true }),
+        ] {
             assert_eq!(claimed(other.clone()), (UserRole::Viewer, false), "{other}");
         }
         assert!(!read("", "", json!({ "role": "staff" })).is_operator);

@@ -1,5 +1,5 @@
-//! How the issuer is fetched: without redirections, within a time for all that one page needs, and only as much as a
-//! reply may have. It blocks its thread.
+//! How the issuer is fetched: without redirections, within a time for all that one page needs, and
+//! only as much as a reply may have. It blocks its thread.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -52,7 +52,9 @@ pub(super) struct Client {
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The address is none that is fetched.
-    #[error("must be https://HOST, with a port and a path at most; in a sandbox also http on this machine")]
+    #[error(
+        "must be https://HOST, with a port and a path at most; in a sandbox also http on this machine"
+    )]
     NotHttps,
     /// There are no certificates by which to know the issuer.
     #[error("needs root certificates, and the system has none: set SSL_CERT_FILE")]
@@ -99,7 +101,10 @@ impl Client {
             Reach::Https => config.https_only(true).tls_config(client_tls::config()?),
             Reach::LocalHttp => config,
         };
-        Ok(Self { reach, agent: config.build().into() })
+        Ok(Self {
+            reach,
+            agent: config.build().into(),
+        })
     }
 
     /// Whether an address that the issuer names is fetched, or a browser is sent there.
@@ -109,7 +114,10 @@ impl Client {
 
     /// The same client for all that one page fetches.
     pub(super) fn begin(&self) -> Fetch<'_> {
-        Fetch { client: self, deadline: Instant::now() + TIMEOUT }
+        Fetch {
+            client: self,
+            deadline: Instant::now() + TIMEOUT,
+        }
     }
 }
 
@@ -134,9 +142,19 @@ impl SyncHttpClient for Fetch<'_> {
         let agent = &self.client.agent;
         // A body that is empty makes a difference to GET.
         let sent = if request.body().is_empty() {
-            agent.run(agent.configure_request(request.map(drop)).timeout_global(Some(left)).build())
+            agent.run(
+                agent
+                    .configure_request(request.map(drop))
+                    .timeout_global(Some(left))
+                    .build(),
+            )
         } else {
-            agent.run(agent.configure_request(request).timeout_global(Some(left)).build())
+            agent.run(
+                agent
+                    .configure_request(request)
+                    .timeout_global(Some(left))
+                    .build(),
+            )
         };
         let (head, mut body) = sent?.into_parts();
         if head.status.is_redirection() {
@@ -155,11 +173,20 @@ mod tests {
 
     #[test]
     fn an_issuer_has_https_or_is_on_this_machine_in_a_sandbox() {
-        let is_taken = |address: &str, environment| Client::of(&address.parse().unwrap(), environment).is_ok();
+        let is_taken =
+            |address: &str, environment| Client::of(&address.parse().unwrap(), environment).is_ok();
         for address in ["https://id.example", "https://id.example:8443/realm/"] {
-            assert!(is_taken(address, Environment::Production) && is_taken(address, Environment::Sandbox), "{address}");
+            assert!(
+                is_taken(address, Environment::Production)
+                    && is_taken(address, Environment::Sandbox),
+                "{address}"
+            );
         }
-        for address in ["http://127.0.0.1:3000", "http://[::1]:3000", "http://localhost/realm"] {
+        for address in [
+            "http://127.0.0.1:3000",
+            "http://[::1]:3000",
+            "http://localhost/realm",
+        ] {
             assert!(is_taken(address, Environment::Sandbox), "{address}");
             assert!(!is_taken(address, Environment::Production), "{address}");
         }
@@ -184,14 +211,20 @@ mod tests {
             let is_reached = client.reaches(&address.parse().unwrap());
             if !is_reached {
                 let request = http::Request::get(address).body(Vec::new()).unwrap();
-                assert!(matches!(client.begin().call(request), Err(FetchError::Address)), "{address}");
+                assert!(
+                    matches!(client.begin().call(request), Err(FetchError::Address)),
+                    "{address}"
+                );
             }
             is_reached
         };
         assert!(reaches("https://id.example", "https://keys.example/jwks"));
         assert!(!reaches("https://id.example", "http://id.example/jwks"));
         assert!(!reaches("https://id.example", "http://127.0.0.1/jwks"));
-        assert!(reaches("http://127.0.0.1:3000", "http://localhost:4000/jwks"));
+        assert!(reaches(
+            "http://127.0.0.1:3000",
+            "http://localhost:4000/jwks"
+        ));
         assert!(!reaches("http://127.0.0.1:3000", "http://id.example/jwks"));
         assert!(!reaches("http://127.0.0.1:3000", "https://id.example/jwks"));
     }

@@ -1,26 +1,29 @@
-//! The issuer of identities: what it says of itself, where a browser is sent, and what is proven by its answer.
+//! The issuer of identities: what it says of itself, where a browser is sent, and what is proven by
+//! its answer.
 //!
-//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`. Everything here that
-//! fetches blocks its thread.
+//! Signature, issuer, audience, nonce and time of an ID token are checked by `openidconnect`.
+//! Everything here that fetches blocks its thread.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use openidconnect::core::{
-    CoreAuthDisplay, CoreAuthPrompt, CoreClaimName, CoreClaimType, CoreClientAuthMethod, CoreErrorResponseType,
-    CoreGenderClaim, CoreGrantType, CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm,
-    CoreJwsSigningAlgorithm, CoreResponseMode, CoreResponseType, CoreRevocableToken, CoreRevocationErrorResponse,
+    CoreAuthDisplay, CoreAuthPrompt, CoreClaimName, CoreClaimType, CoreClientAuthMethod,
+    CoreErrorResponseType, CoreGenderClaim, CoreGrantType, CoreJsonWebKey,
+    CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm, CoreJwsSigningAlgorithm,
+    CoreResponseMode, CoreResponseType, CoreRevocableToken, CoreRevocationErrorResponse,
     CoreSubjectIdentifierType, CoreTokenIntrospectionResponse, CoreTokenType,
 };
 use openidconnect::url::Url;
 use openidconnect::{
-    AdditionalProviderMetadata, AuthType, AuthenticationFlow, AuthorizationCode, ClaimsVerificationError, Client,
-    ClientId, ClientSecret, CsrfToken, DiscoveryError, EmptyExtraTokenFields, EndpointMaybeSet, EndpointNotSet,
-    EndpointSet, IdTokenClaims, IdTokenFields, IdTokenVerifier, IssuerUrl, Nonce, OAuth2TokenResponse as _,
-    PkceCodeChallenge, PkceCodeVerifier, ProviderMetadata, RedirectUrl, RequestTokenError, Scope,
-    SignatureVerificationError, StandardErrorResponse, StandardTokenResponse, TokenResponse as _, UserInfoClaims,
-    UserInfoError,
+    AdditionalProviderMetadata, AuthType, AuthenticationFlow, AuthorizationCode,
+    ClaimsVerificationError, Client, ClientId, ClientSecret, CsrfToken, DiscoveryError,
+    EmptyExtraTokenFields, EndpointMaybeSet, EndpointNotSet, EndpointSet, IdTokenClaims,
+    IdTokenFields, IdTokenVerifier, IssuerUrl, Nonce, OAuth2TokenResponse as _, PkceCodeChallenge,
+    PkceCodeVerifier, ProviderMetadata, RedirectUrl, RequestTokenError, Scope,
+    SignatureVerificationError, StandardErrorResponse, StandardTokenResponse, TokenResponse as _,
+    UserInfoClaims, UserInfoError,
 };
 use serde::{Deserialize, Serialize};
 use storage::accounts::users::{BegunSignIn, Identity, SignInAttempt, normalised_email};
@@ -33,7 +36,8 @@ use super::fetch::{self, AddressError, Fetch, FetchError};
 const MAX_AGE: TimeDelta = TimeDelta::hours(1);
 /// How old it is at least before it is fetched again for a key that is not among its keys.
 const MIN_AGE: TimeDelta = TimeDelta::minutes(1);
-/// How ID tokens may be signed: by keys that the issuer publishes, never by a secret that is shared, or not at all.
+/// How ID tokens may be signed: by keys that the issuer publishes, never by a secret that is
+/// shared, or not at all.
 const ALGORITHMS: [CoreJwsSigningAlgorithm; 9] = [
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256,
     CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha384,
@@ -142,7 +146,8 @@ pub(crate) struct Discovered {
 }
 
 impl Discovered {
-    /// Whether it was fetched within a time. What a clock that was set back has fetched later counts as old.
+    /// Whether it was fetched within a time. What a clock that was set back has fetched later
+    /// counts as old.
     fn is_within(&self, age: TimeDelta, now: DateTime<Utc>) -> bool {
         (TimeDelta::zero()..age).contains(&(now - self.at))
     }
@@ -218,7 +223,11 @@ impl Issuer {
         self.discover_by(&self.0.client.begin(), now)
     }
 
-    fn discover_by(&self, fetch: &Fetch<'_>, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
+    fn discover_by(
+        &self,
+        fetch: &Fetch<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Arc<Discovered>, IssuerError> {
         match self.known().filter(|known| known.is_within(MAX_AGE, now)) {
             Some(known) => Ok(known),
             None => self.fetch_metadata(fetch, now),
@@ -227,24 +236,44 @@ impl Issuer {
 
     fn known(&self) -> Option<Arc<Discovered>> {
         // A poisoned lock is no harm: what is there is whole.
-        self.0.discovered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0
+            .discovered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
-    fn fetch_metadata(&self, fetch: &Fetch<'_>, now: DateTime<Utc>) -> Result<Arc<Discovered>, IssuerError> {
+    fn fetch_metadata(
+        &self,
+        fetch: &Fetch<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<Arc<Discovered>, IssuerError> {
         let metadata = Metadata::discover(&self.0.issuer, fetch).map_err(|error| match error {
             DiscoveryError::Request(error) => IssuerError::Fetch(error),
-            DiscoveryError::Response(status, ..) => IssuerError::Metadata(format!("status {}", status.as_u16())),
+            DiscoveryError::Response(status, ..) => {
+                IssuerError::Metadata(format!("status {}", status.as_u16()))
+            }
             DiscoveryError::Parse(_) => IssuerError::Metadata("no metadata, or no keys".to_owned()),
-            DiscoveryError::Validation(_) => IssuerError::Metadata("it has another name".to_owned()),
+            DiscoveryError::Validation(_) => {
+                IssuerError::Metadata("it has another name".to_owned())
+            }
             DiscoveryError::Other(_) | DiscoveryError::UrlParse(_) | _ => {
                 IssuerError::Metadata("no metadata".to_owned())
             }
         })?;
-        if !self.0.client.reaches(metadata.authorization_endpoint().url()) {
+        if !self
+            .0
+            .client
+            .reaches(metadata.authorization_endpoint().url())
+        {
             return Err(FetchError::Address.into());
         }
         let discovered = Arc::new(Discovered { metadata, at: now });
-        *self.0.discovered.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&discovered));
+        *self
+            .0
+            .discovered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&discovered));
         Ok(discovered)
     }
 
@@ -256,7 +285,10 @@ impl Issuer {
         begun: &BegunSignIn,
     ) -> Url {
         let verifier = PkceCodeVerifier::new(begun.code_verifier.reveal().to_owned());
-        let (state, nonce) = (begun.state.reveal().to_owned(), begun.nonce.reveal().to_owned());
+        let (state, nonce) = (
+            begun.state.reveal().to_owned(),
+            begun.nonce.reveal().to_owned(),
+        );
         let flow = AuthenticationFlow::<CoreResponseType>::AuthorizationCode;
         let client = self.client_of(discovered);
         let request = client.authorize_url(flow, || CsrfToken::new(state), || Nonce::new(nonce));
@@ -267,10 +299,16 @@ impl Issuer {
         request.url().0
     }
 
-    /// Refuses an answer that names another issuer, or none where this one names itself: it was given to mix two up.
-    fn require_own_answer(&self, discovered: &Discovered, named: Option<&str>) -> Result<(), IssuerError> {
-        let AnswersNameIssuer { authorization_response_iss_parameter_supported } =
-            *discovered.metadata.additional_metadata();
+    /// Refuses an answer that names another issuer, or none where this one names itself: it was
+    /// given to mix two up.
+    fn require_own_answer(
+        &self,
+        discovered: &Discovered,
+        named: Option<&str>,
+    ) -> Result<(), IssuerError> {
+        let AnswersNameIssuer {
+            authorization_response_iss_parameter_supported,
+        } = *discovered.metadata.additional_metadata();
         match named {
             Some(named) if named == self.0.issuer.as_str() => Ok(()),
             None if !authorization_response_iss_parameter_supported => Ok(()),
@@ -290,17 +328,23 @@ impl Issuer {
         let discovered = self.discover_by(&fetch, now)?;
         self.require_own_answer(&discovered, answer.issuer.as_deref())?;
         let client = self.client_of(&discovered);
-        let request = client.exchange_code(AuthorizationCode::new(answer.code)).map_err(|_| no_endpoint())?;
+        let request = client
+            .exchange_code(AuthorizationCode::new(answer.code))
+            .map_err(|_| no_endpoint())?;
         let reply = request
             .set_pkce_verifier(PkceCodeVerifier::new(attempt.code_verifier))
             .set_redirect_uri(Cow::Borrowed(redirect))
             .request(&fetch)
             .map_err(refused)?;
         let nonce = Nonce::new(attempt.nonce);
-        let token = reply.id_token().ok_or(IssuerError::Token("there is none"))?;
+        let token = reply
+            .id_token()
+            .ok_or(IssuerError::Token("there is none"))?;
         let claims = match token.claims(&self.verifier(&discovered, now), &nonce) {
             // The issuer may have another key since it was fetched.
-            Err(ClaimsVerificationError::SignatureVerification(_)) if !discovered.is_within(MIN_AGE, now) => {
+            Err(ClaimsVerificationError::SignatureVerification(_))
+                if !discovered.is_within(MIN_AGE, now) =>
+            {
                 let discovered = self.fetch_metadata(&fetch, now)?;
                 token.claims(&self.verifier(&discovered, now), &nonce)
             }
@@ -320,25 +364,43 @@ impl Issuer {
         reply: &TokenReply,
     ) -> Result<Option<UserInfoClaims<OtherClaims, CoreGenderClaim>>, IssuerError> {
         let has_email = claims.email().is_some() && claims.email_verified().is_some();
-        let has_all = has_email && self.0.claims.all().all(|name| claims.additional_claims().has(name));
+        let has_all = has_email
+            && self
+                .0
+                .claims
+                .all()
+                .all(|name| claims.additional_claims().has(name));
         if has_all || client.user_info_url().is_none() {
             return Ok(None);
         }
         let subject = Some(claims.subject().clone());
-        let request = client.user_info(reply.access_token().clone(), subject).map_err(|_| no_endpoint())?;
+        let request = client
+            .user_info(reply.access_token().clone(), subject)
+            .map_err(|_| no_endpoint())?;
         let request = request.require_signed_response(false).request(fetch);
         request.map(Some).map_err(|error| match error {
             UserInfoError::Request(error) => IssuerError::Fetch(error),
-            UserInfoError::ClaimsVerification(_) => IssuerError::Token("its user info is of somebody else"),
-            UserInfoError::Parse(_) | UserInfoError::Response(..) | UserInfoError::Other(_) | _ => IssuerError::Reply,
+            UserInfoError::ClaimsVerification(_) => {
+                IssuerError::Token("its user info is of somebody else")
+            }
+            UserInfoError::Parse(_) | UserInfoError::Response(..) | UserInfoError::Other(_) | _ => {
+                IssuerError::Reply
+            }
         })
     }
 
-    /// The identity that is proven. An e-mail address and whether it is verified are taken from one place.
-    fn identity(&self, claims: &Claims, more: Option<&UserInfoClaims<OtherClaims, CoreGenderClaim>>) -> Identity {
+    /// The identity that is proven. An e-mail address and whether it is verified are taken from one
+    /// place.
+    fn identity(
+        &self,
+        claims: &Claims,
+        more: Option<&UserInfoClaims<OtherClaims, CoreGenderClaim>>,
+    ) -> Identity {
         let (email, is_verified) = match (claims.email(), more) {
             (None, Some(more)) => (more.email(), more.email_verified()),
-            (Some(email), Some(more)) if claims.email_verified().is_none() && more.email() == Some(email) => {
+            (Some(email), Some(more))
+                if claims.email_verified().is_none() && more.email() == Some(email) =>
+            {
                 (Some(email), more.email_verified())
             }
             (email, _) => (email, claims.email_verified()),
@@ -356,7 +418,11 @@ impl Issuer {
         }
     }
 
-    fn verifier(&self, discovered: &Discovered, now: DateTime<Utc>) -> IdTokenVerifier<'static, CoreJsonWebKey> {
+    fn verifier(
+        &self,
+        discovered: &Discovered,
+        now: DateTime<Utc>,
+    ) -> IdTokenVerifier<'static, CoreJsonWebKey> {
         let (client_id, issuer) = (self.0.client_id.clone(), self.0.issuer.clone());
         IdTokenVerifier::new_public_client(client_id, issuer, discovered.metadata.jwks().clone())
             .set_allowed_algs(ALGORITHMS)
@@ -365,13 +431,20 @@ impl Issuer {
 
     fn client_of(&self, discovered: &Discovered) -> IssuerClient {
         let metadata = &discovered.metadata;
-        let takes =
-            |method| metadata.token_endpoint_auth_methods_supported().is_some_and(|methods| methods.contains(&method));
-        let is_in_body =
-            takes(CoreClientAuthMethod::ClientSecretPost) && !takes(CoreClientAuthMethod::ClientSecretBasic);
+        let takes = |method| {
+            metadata
+                .token_endpoint_auth_methods_supported()
+                .is_some_and(|methods| methods.contains(&method))
+        };
+        let is_in_body = takes(CoreClientAuthMethod::ClientSecretPost)
+            && !takes(CoreClientAuthMethod::ClientSecretBasic);
         let (id, secret) = (self.0.client_id.clone(), self.0.client_secret.clone());
         let client = IssuerClient::from_provider_metadata(metadata.clone(), id, secret);
-        client.set_auth_type(if is_in_body { AuthType::RequestBody } else { AuthType::BasicAuth })
+        client.set_auth_type(if is_in_body {
+            AuthType::RequestBody
+        } else {
+            AuthType::BasicAuth
+        })
     }
 }
 
@@ -407,9 +480,9 @@ fn why(error: &ClaimsVerificationError) -> &'static str {
         ClaimsVerificationError::InvalidAudience(_) => "it is for somebody else",
         ClaimsVerificationError::InvalidIssuer(_) => "it is of another issuer",
         ClaimsVerificationError::InvalidNonce(_) => "its nonce is another one",
-        ClaimsVerificationError::SignatureVerification(SignatureVerificationError::NoMatchingKey) => {
-            "the issuer has no such key"
-        }
+        ClaimsVerificationError::SignatureVerification(
+            SignatureVerificationError::NoMatchingKey,
+        ) => "the issuer has no such key",
         ClaimsVerificationError::SignatureVerification(_) => "it is not signed as it must be",
         ClaimsVerificationError::InvalidAuthContext(_)
         | ClaimsVerificationError::InvalidAuthTime(_)

@@ -12,8 +12,8 @@ use crate::session::{Session, ValidToken};
 /// A token that has less time left than these days is said to expire soon.
 pub const EXPIRES_SOON_DAYS: u32 = 30;
 
-/// The last of the days on which a token expires that has less time left than so many days. It is refused from the start
-/// of the day on which it expires, so that is when its time is over.
+/// The last of the days on which a token expires that has less time left than so many days. It is
+/// refused from the start of the day on which it expires, so that is when its time is over.
 fn last_day_within(now: DateTime<Utc>, days: u32) -> NaiveDate {
     let reached = TimeDelta::try_days(days.into())
         .and_then(|time| now.checked_add_signed(time))
@@ -25,12 +25,14 @@ impl ValidToken {
     /// Whether the token is still accepted and has less than [`EXPIRES_SOON_DAYS`] left.
     #[must_use]
     pub fn expires_soon(&self, now: DateTime<Utc>) -> bool {
-        self.expires_on > now.date_naive() && self.expires_on <= last_day_within(now, EXPIRES_SOON_DAYS)
+        self.expires_on > now.date_naive()
+            && self.expires_on <= last_day_within(now, EXPIRES_SOON_DAYS)
     }
 }
 
 impl TokenRecord {
-    /// Whether the token is accepted, as far as its provider is, and has less time left than so many days.
+    /// Whether the token is accepted, as far as its provider is, and has less time left than so
+    /// many days.
     #[must_use]
     pub fn expires_within(&self, days: u32, now: DateTime<Utc>) -> bool {
         self.status == TokenStatus::Active && self.expires_on <= last_day_within(now, days)
@@ -38,8 +40,8 @@ impl TokenRecord {
 }
 
 impl Session<'_> {
-    /// The tokens of a provider, or of all providers, that are accepted now and have less time left than so many days,
-    /// oldest first.
+    /// The tokens of a provider, or of all providers, that are accepted now and have less time left
+    /// than so many days, oldest first.
     ///
     /// # Errors
     ///
@@ -70,7 +72,11 @@ mod tests {
 
     #[test]
     fn a_token_expires_soon_when_less_than_thirty_days_are_left() {
-        let token = ValidToken { id: 1, provider_id: 1, expires_on: "2026-03-31".parse().unwrap() };
+        let token = ValidToken {
+            id: 1,
+            provider_id: 1,
+            expires_on: "2026-03-31".parse().unwrap(),
+        };
         for (now, expires_soon) in [
             ("2026-02-28T12:00:00Z", false),
             ("2026-03-01T00:00:00Z", false),
@@ -78,31 +84,56 @@ mod tests {
             ("2026-03-30T23:59:59.999Z", true),
             ("2026-03-31T00:00:00Z", false),
         ] {
-            assert_eq!(token.expires_soon(now.parse().unwrap()), expires_soon, "{now}");
+            assert_eq!(
+                token.expires_soon(now.parse().unwrap()),
+                expires_soon,
+                "{now}"
+            );
         }
     }
 
     #[test]
     fn any_number_of_days_has_an_end() {
-        assert_eq!(last_day_within(DateTime::UNIX_EPOCH, u32::MAX), NaiveDate::MAX);
-        assert_eq!(last_day_within(DateTime::UNIX_EPOCH, 0), "1969-12-31".parse().unwrap());
+        assert_eq!(
+            last_day_within(DateTime::UNIX_EPOCH, u32::MAX),
+            NaiveDate::MAX
+        );
+        assert_eq!(
+            last_day_within(DateTime::UNIX_EPOCH, 0),
+            "1969-12-31".parse().unwrap()
+        );
     }
 
     #[test]
     fn tokens_that_expire_soon_are_those_that_are_accepted_and_have_little_time_left() {
         let register = Register::with_provider();
-        register.write(|session| session.add_provider("10000002", "Another")).unwrap();
+        register
+            .write(|session| session.add_provider("10000002", "Another"))
+            .unwrap();
         let issue = |provider_ukprn, date: &str| {
             let expires_on = Some(date.parse().unwrap());
-            register.issue_token(NewToken { provider_ukprn, expires_on, ..NEW_TOKEN }).unwrap().1.id
+            register
+                .issue_token(NewToken {
+                    provider_ukprn,
+                    expires_on,
+                    ..NEW_TOKEN
+                })
+                .unwrap()
+                .1
+                .id
         };
-        let [soon, later] = ["2026-04-01", "2026-04-02"].map(|date| issue(NEW_TOKEN.provider_ukprn, date));
+        let [soon, later] =
+            ["2026-04-01", "2026-04-02"].map(|date| issue(NEW_TOKEN.provider_ukprn, date));
         let revoked = issue(NEW_TOKEN.provider_ukprn, "2026-03-09");
         let expired = issue(NEW_TOKEN.provider_ukprn, "2026-03-03");
         let other = issue("10000002", "2026-03-20");
-        register.write(move |session| session.revoke_token(revoked, Actor::operator("operator"))).unwrap();
+        register
+            .write(move |session| session.revoke_token(revoked, Actor::operator("operator")))
+            .unwrap();
         let expiring = |provider: Option<&'static str>, days| {
-            let listed = register.read(|session| session.list_expiring_tokens(provider, days)).unwrap();
+            let listed = register
+                .read(|session| session.list_expiring_tokens(provider, days))
+                .unwrap();
             listed.into_iter().map(|token| token.id).collect::<Vec<_>>()
         };
         assert_eq!(expiring(None, 1), [expired]);
@@ -110,7 +141,9 @@ mod tests {
         assert_eq!(expiring(None, 30), [soon, later, other]);
         assert_eq!(expiring(None, 29), [soon, other]);
         assert_eq!(expiring(Some("10000002"), 30), [other]);
-        register.write(|session| session.close_provider("10000002")).unwrap();
+        register
+            .write(|session| session.close_provider("10000002"))
+            .unwrap();
         assert_eq!(expiring(None, 30), [soon, later]);
         assert!(expiring(None, 0).is_empty());
     }

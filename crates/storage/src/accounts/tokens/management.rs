@@ -16,8 +16,8 @@ use crate::session::{ProviderSession, Session};
 
 /// The longest name of a token, in characters.
 pub const MAX_NAME_CHARS: usize = 200;
-/// Where an organisation has so many tokens that are accepted, its users cannot make another one: each has a rate limit of its
-/// own.
+/// Where an organisation has so many tokens that are accepted, its users cannot make another one:
+/// each has a rate limit of its own.
 const MAX_TOKENS_BY_USERS: i64 = 50;
 const MAX_LIFETIME: Months = Months::new(6);
 
@@ -62,7 +62,8 @@ pub struct Rotated {
     pub token: Token,
     /// The new one.
     pub new: TokenRecord,
-    /// The old one, which expires when the overlap is over, or sooner if it would have done so anyway.
+    /// The old one, which expires when the overlap is over, or sooner if it would have done so
+    /// anyway.
     pub old: TokenRecord,
 }
 
@@ -122,7 +123,10 @@ impl Session<'_> {
     ///
     /// [`Refusal::InvalidTokenName`], [`Refusal::ExpiryOutOfRange`], [`Refusal::UnknownProvider`],
     /// [`Refusal::ProviderClosed`], or [`Refusal::TooManyTokens`] where a user does it.
-    pub fn issue_token(&mut self, request: &NewToken<'_>) -> Result<(Token, TokenRecord), StorageError> {
+    pub fn issue_token(
+        &mut self,
+        request: &NewToken<'_>,
+    ) -> Result<(Token, TokenRecord), StorageError> {
         let (token, record) = self.add_token(request)?;
         self.record_token(request.created_by, &record, ActivityKind::TokenIssued, "")?;
         Ok((token, record))
@@ -143,7 +147,9 @@ impl Session<'_> {
         if provider.closed_at.is_some() {
             return Err(Refusal::ProviderClosed.into());
         }
-        if request.created_by.provider_id().is_some() && self.active_tokens(provider.id)? >= MAX_TOKENS_BY_USERS {
+        if request.created_by.provider_id().is_some()
+            && self.active_tokens(provider.id)? >= MAX_TOKENS_BY_USERS
+        {
             return Err(Refusal::TooManyTokens.into());
         }
         let token = Token::generate(request.environment)?;
@@ -175,7 +181,10 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`].
-    pub fn list_tokens(&mut self, provider_ukprn: Option<&str>) -> Result<Vec<TokenRecord>, StorageError> {
+    pub fn list_tokens(
+        &mut self,
+        provider_ukprn: Option<&str>,
+    ) -> Result<Vec<TokenRecord>, StorageError> {
         let today = self.today();
         let mut query = tokens::table
             .inner_join(providers::table)
@@ -189,22 +198,30 @@ impl Session<'_> {
         rows.into_iter().map(|row| record(row, today)).collect()
     }
 
-    /// Replaces a token by a new one of the same provider and name. Both are accepted for a while, so that the provider's
-    /// software can go over from one to the other without a refused request.
+    /// Replaces a token by a new one of the same provider and name. Both are accepted for a while,
+    /// so that the provider's software can go over from one to the other without a refused request.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownToken`], [`Refusal::TokenEnded`], [`Refusal::OverlapOutOfRange`], or those of
     /// [`Session::issue_token`].
-    pub fn rotate_token(&mut self, id: i64, rotation: &Rotation<'_>) -> Result<Rotated, StorageError> {
+    pub fn rotate_token(
+        &mut self,
+        id: i64,
+        rotation: &Rotation<'_>,
+    ) -> Result<Rotated, StorageError> {
         let by = rotation.created_by;
         let old = self.token(by, id)?;
         match old.status {
             TokenStatus::Active => {}
-            TokenStatus::Expired | TokenStatus::Revoked => return Err(Refusal::TokenEnded(old.status).into()),
+            TokenStatus::Expired | TokenStatus::Revoked => {
+                return Err(Refusal::TokenEnded(old.status).into());
+            }
         }
         let today = self.today();
-        let until = today.checked_add_days(rotation.overlap).filter(|until| *until > today);
+        let until = today
+            .checked_add_days(rotation.overlap)
+            .filter(|until| *until > today);
         let until = until.ok_or(Refusal::OverlapOutOfRange)?;
         let (token, new) = self.add_token(&NewToken {
             provider_ukprn: &old.provider_ukprn,
@@ -217,7 +234,10 @@ impl Session<'_> {
             .set(tokens::expires_on.eq(until))
             .execute(self.connection)?;
         let old = self.token(by, id)?;
-        let detail = format!("replaced by token {}, accepted until {}", new.id, old.expires_on);
+        let detail = format!(
+            "replaced by token {}, accepted until {}",
+            new.id, old.expires_on
+        );
         self.record_token(by, &old, ActivityKind::TokenRotated, &detail)?;
         Ok(Rotated { token, new, old })
     }
@@ -229,10 +249,15 @@ impl Session<'_> {
     /// [`Refusal::UnknownToken`].
     pub fn revoke_token(&mut self, id: i64, by: Actor<'_>) -> Result<TokenRecord, StorageError> {
         self.token(by, id)?;
-        let active =
-            tokens::table.find(id).filter(tokens::revoked_at.is_null()).filter(tokens::expires_on.gt(self.today()));
+        let active = tokens::table
+            .find(id)
+            .filter(tokens::revoked_at.is_null())
+            .filter(tokens::expires_on.gt(self.today()));
         let revoked = diesel::update(active)
-            .set((tokens::revoked_at.eq(self.now().naive_utc()), tokens::revoked_by.eq(by.to_string())))
+            .set((
+                tokens::revoked_at.eq(self.now().naive_utc()),
+                tokens::revoked_by.eq(by.to_string()),
+            ))
             .execute(self.connection)?;
         let token = self.token(by, id)?;
         if revoked > 0 {
@@ -265,7 +290,13 @@ impl Session<'_> {
         kind: ActivityKind,
         detail: &str,
     ) -> Result<(), StorageError> {
-        self.record_activity(by, Some(token.provider_id), kind, Subject::Token(token.id), detail)
+        self.record_activity(
+            by,
+            Some(token.provider_id),
+            kind,
+            Subject::Token(token.id),
+            detail,
+        )
     }
 }
 
@@ -293,9 +324,17 @@ fn record(
     today: NaiveDate,
 ) -> Result<TokenRecord, StorageError> {
     let revocation = match (row.revoked_at, row.revoked_by) {
-        (Some(at), Some(by)) => Some(Revocation { at: at.and_utc(), by }),
+        (Some(at), Some(by)) => Some(Revocation {
+            at: at.and_utc(),
+            by,
+        }),
         (None, None) => None,
-        (Some(_), None) | (None, Some(_)) => return Err(StorageError::CorruptRow { table: "tokens", id: row.id }),
+        (Some(_), None) | (None, Some(_)) => {
+            return Err(StorageError::CorruptRow {
+                table: "tokens",
+                id: row.id,
+            });
+        }
     };
     let status = if revocation.is_some() {
         TokenStatus::Revoked
@@ -328,15 +367,22 @@ mod tests {
     fn a_revoked_token_is_refused_and_stays_revoked() {
         let register = Register::with_provider();
         let (token, record) = register.issue_token(NEW_TOKEN).unwrap();
-        let revoked =
-            register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
+        let revoked = register
+            .write(move |session| session.revoke_token(record.id, Actor::operator("operator")))
+            .unwrap();
         assert_eq!(revoked.status, TokenStatus::Revoked);
         assert!(!register.accepts(&token));
-        let again =
-            register.write(move |session| session.revoke_token(record.id, Actor::operator("somebody else"))).unwrap();
+        let again = register
+            .write(move |session| session.revoke_token(record.id, Actor::operator("somebody else")))
+            .unwrap();
         assert_eq!(again, revoked);
-        let unknown = register.write(|session| session.revoke_token(99, Actor::operator("operator"))).unwrap_err();
-        assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownToken)));
+        let unknown = register
+            .write(|session| session.revoke_token(99, Actor::operator("operator")))
+            .unwrap_err();
+        assert!(matches!(
+            unknown,
+            StorageError::Refused(Refusal::UnknownToken)
+        ));
     }
 
     #[test]
@@ -349,33 +395,57 @@ mod tests {
             expires_on: None,
             overlap: Days::new(days),
         };
-        let rotate = |id, days| register.write(move |session| session.rotate_token(id, &rotation(days)));
+        let rotate =
+            |id, days| register.write(move |session| session.rotate_token(id, &rotation(days)));
         for days in [0, u64::MAX] {
             let refused = rotate(record.id, days).unwrap_err();
-            assert!(matches!(refused, StorageError::Refused(Refusal::OverlapOutOfRange)), "{refused:?}");
+            assert!(
+                matches!(refused, StorageError::Refused(Refusal::OverlapOutOfRange)),
+                "{refused:?}"
+            );
         }
-        let Rotated { token: second, new, old } = rotate(record.id, 7).unwrap();
+        let Rotated {
+            token: second,
+            new,
+            old,
+        } = rotate(record.id, 7).unwrap();
         assert!(register.accepts(&first) && register.accepts(&second));
-        assert_eq!((new.name, new.created_by), (record.name, "somebody".to_owned()));
+        assert_eq!(
+            (new.name, new.created_by),
+            (record.name, "somebody".to_owned())
+        );
         assert_eq!(new.expires_on, record.expires_on);
         assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());
         let Rotated { old, .. } = rotate(record.id, 30).unwrap();
         assert_eq!(old.expires_on, "2026-03-09".parse().unwrap());
 
-        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
+        register
+            .write(move |session| session.revoke_token(record.id, Actor::operator("operator")))
+            .unwrap();
         assert!(!register.accepts(&first) && register.accepts(&second));
         let refused = rotate(record.id, 7).unwrap_err();
-        assert!(matches!(refused, StorageError::Refused(Refusal::TokenEnded(TokenStatus::Revoked))), "{refused:?}");
+        assert!(
+            matches!(
+                refused,
+                StorageError::Refused(Refusal::TokenEnded(TokenStatus::Revoked))
+            ),
+            "{refused:?}"
+        );
         let refused = rotate(99, 7).unwrap_err();
-        assert!(matches!(refused, StorageError::Refused(Refusal::UnknownToken)), "{refused:?}");
+        assert!(
+            matches!(refused, StorageError::Refused(Refusal::UnknownToken)),
+            "{refused:?}"
+        );
     }
 
     #[test]
     fn only_the_digest_of_a_token_is_stored() {
         let register = Register::with_provider();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
-        let digests: Vec<String> =
-            tokens::table.select(tokens::digest).load(&mut register.second_connection()).unwrap();
+        let digests: Vec<String> = tokens::table
+            .select(tokens::digest)
+            .load(&mut register.second_connection())
+            .unwrap();
         assert_eq!(digests, [TokenDigest::of(token.reveal()).as_hex()]);
     }
 
@@ -387,23 +457,36 @@ mod tests {
         let path = register.url().replace("sqlite://", "");
         for file in [path.clone(), format!("{path}-wal")] {
             let bytes = std::fs::read(file).unwrap();
-            assert!(!bytes.windows(64).any(|window| window == &token.reveal().as_bytes()[8..]));
+            assert!(
+                !bytes
+                    .windows(64)
+                    .any(|window| window == &token.reveal().as_bytes()[8..])
+            );
         }
     }
 
     #[test]
     fn a_token_expires_after_today_and_within_six_months() {
         let register = Register::with_provider();
-        for (date, accepted) in
-            [("2026-03-02", false), ("2026-03-03", true), ("2026-09-02", true), ("2026-09-03", false)]
-        {
+        for (date, accepted) in [
+            ("2026-03-02", false),
+            ("2026-03-03", true),
+            ("2026-09-02", true),
+            ("2026-09-03", false),
+        ] {
             let expires_on = Some(date.parse().unwrap());
-            let answer = register.issue_token(NewToken { expires_on, ..NEW_TOKEN });
+            let answer = register.issue_token(NewToken {
+                expires_on,
+                ..NEW_TOKEN
+            });
             match answer {
                 Ok(_) => assert!(accepted, "{date}"),
                 Err(error) => {
                     assert!(!accepted, "{date}");
-                    assert!(matches!(error, StorageError::Refused(Refusal::ExpiryOutOfRange)));
+                    assert!(matches!(
+                        error,
+                        StorageError::Refused(Refusal::ExpiryOutOfRange)
+                    ));
                 }
             }
         }
@@ -414,10 +497,23 @@ mod tests {
         let register = Register::with_provider();
         let long: &'static str = String::leak("é".repeat(201));
         for name in ["", "  ", long, "a\0b", "a\nb", "\u{1b}[2J"] {
-            let refused = register.issue_token(NewToken { name, ..NEW_TOKEN }).unwrap_err();
-            assert!(matches!(refused, StorageError::Refused(Refusal::InvalidTokenName)));
+            let refused = register
+                .issue_token(NewToken { name, ..NEW_TOKEN })
+                .unwrap_err();
+            assert!(matches!(
+                refused,
+                StorageError::Refused(Refusal::InvalidTokenName)
+            ));
         }
-        let refused = register.issue_token(NewToken { provider_ukprn: "10000002", ..NEW_TOKEN }).unwrap_err();
-        assert!(matches!(refused, StorageError::Refused(Refusal::UnknownProvider)));
+        let refused = register
+            .issue_token(NewToken {
+                provider_ukprn: "10000002",
+                ..NEW_TOKEN
+            })
+            .unwrap_err();
+        assert!(matches!(
+            refused,
+            StorageError::Refused(Refusal::UnknownProvider)
+        ));
     }
 }

@@ -30,7 +30,10 @@ impl Session<'_> {
         let today = self.today();
         let found = tokens::table
             .filter(tokens::digest.eq(digest.as_hex()))
-            .select((tokens::revoked_at.is_not_null(), tokens::expires_on.le(today)))
+            .select((
+                tokens::revoked_at.is_not_null(),
+                tokens::expires_on.le(today),
+            ))
             .first::<(bool, bool)>(self.connection)
             .optional()?;
         Ok(match found {
@@ -53,7 +56,9 @@ mod tests {
     fn refusal(register: &Register, token: &Token) -> TokenRefusal {
         assert!(!register.accepts(token));
         let digest = TokenDigest::of(token.reveal());
-        register.read(|session| session.refusal_of(&digest)).unwrap()
+        register
+            .read(|session| session.refusal_of(&digest))
+            .unwrap()
     }
 
     #[test]
@@ -63,9 +68,13 @@ mod tests {
         let (other, record) = register.issue_token(NEW_TOKEN).unwrap();
         let unknown = Token::generate(Environment::Sandbox).unwrap();
         assert_eq!(refusal(&register, &unknown), TokenRefusal::Unknown);
-        register.write(move |session| session.revoke_token(record.id, Actor::operator("operator"))).unwrap();
+        register
+            .write(move |session| session.revoke_token(record.id, Actor::operator("operator")))
+            .unwrap();
         assert_eq!(refusal(&register, &other), TokenRefusal::Revoked);
-        register.write(|session| session.close_provider(UKPRN)).unwrap();
+        register
+            .write(|session| session.close_provider(UKPRN))
+            .unwrap();
         assert_eq!(refusal(&register, &token), TokenRefusal::ProviderClosed);
         register.clock.set("2026-09-02");
         assert_eq!(refusal(&register, &token), TokenRefusal::Expired);

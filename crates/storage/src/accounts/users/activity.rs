@@ -1,7 +1,7 @@
 //! The activity log: who did what in the settings, and by the commands for the same things.
 //!
-//! An entry is written in the transaction of what it says. It names people by their numbers, so it stays as it is when a user
-//! is erased.
+//! An entry is written in the transaction of what it says. It names people by their numbers, so it
+//! stays as it is when a user is erased.
 
 use std::fmt;
 
@@ -130,7 +130,8 @@ pub struct Activity {
     pub at: DateTime<Utc>,
     /// The number of the user who did it, unless a command did.
     pub user_id: Option<i64>,
-    /// Who did it: the e-mail address of the user, empty where the user was erased, or who ran the command.
+    /// Who did it: the e-mail address of the user, empty where the user was erased, or who ran the
+    /// command.
     pub by: String,
     /// Whether the user is an operator of the service, who belongs to no organisation.
     pub is_by_operator: bool,
@@ -162,7 +163,17 @@ pub struct ActivityFilter<'a> {
 }
 
 type Row = (
-    (i64, NaiveDateTime, Option<i64>, Option<String>, String, String, String, Option<String>, Option<String>),
+    (
+        i64,
+        NaiveDateTime,
+        Option<i64>,
+        Option<String>,
+        String,
+        String,
+        String,
+        Option<String>,
+        Option<String>,
+    ),
     Option<(String, Option<i64>)>,
     Option<String>,
 );
@@ -199,7 +210,10 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`](crate::error::Refusal::UnknownProvider).
-    pub fn list_activity(&mut self, filter: ActivityFilter<'_>) -> Result<Vec<Activity>, StorageError> {
+    pub fn list_activity(
+        &mut self,
+        filter: ActivityFilter<'_>,
+    ) -> Result<Vec<Activity>, StorageError> {
         let mut query = activity_log::table
             .left_join(users::table)
             .left_join(providers::table.on(providers::id.nullable().eq(activity_log::provider_id)))
@@ -230,7 +244,11 @@ impl Session<'_> {
         if let Some(since) = filter.since {
             query = query.filter(activity_log::acted_at.ge(since.naive_utc()));
         }
-        query.load::<Row>(self.connection)?.into_iter().map(activity).collect()
+        query
+            .load::<Row>(self.connection)?
+            .into_iter()
+            .map(activity)
+            .collect()
     }
 
     /// Removes so many entries at most that are no longer kept, and says how many there were.
@@ -244,20 +262,32 @@ impl Session<'_> {
             .limit(most)
             .select(activity_log::id)
             .load::<i64>(self.connection)?;
-        Ok(diesel::delete(activity_log::table.filter(activity_log::id.eq_any(old))).execute(self.connection)?)
+        Ok(
+            diesel::delete(activity_log::table.filter(activity_log::id.eq_any(old)))
+                .execute(self.connection)?,
+        )
     }
 }
 
 fn activity((entry, user, provider_ukprn): Row) -> Result<Activity, StorageError> {
     let (id, acted_at, user_id, acted_by, action, subject, detail, request_id, address) = entry;
-    let kind = ActivityKind::ALL.into_iter().find(|kind| kind.name() == action);
-    let kind = kind.ok_or(StorageError::CorruptRow { table: "activity_log", id })?;
+    let kind = ActivityKind::ALL
+        .into_iter()
+        .find(|kind| kind.name() == action);
+    let kind = kind.ok_or(StorageError::CorruptRow {
+        table: "activity_log",
+        id,
+    })?;
     Ok(Activity {
         id,
         at: acted_at.and_utc(),
         user_id,
-        is_by_operator: user.as_ref().is_some_and(|(_, provider_id)| provider_id.is_none()),
-        by: acted_by.or(user.map(|(email, _)| email)).unwrap_or_default(),
+        is_by_operator: user
+            .as_ref()
+            .is_some_and(|(_, provider_id)| provider_id.is_none()),
+        by: acted_by
+            .or(user.map(|(email, _)| email))
+            .unwrap_or_default(),
         provider_ukprn,
         kind,
         subject,

@@ -14,7 +14,8 @@ pub struct Origin<'a> {
 }
 
 /// Who does something. Only [`Actor::operator`], [`SignedIn::actor`](super::SignedIn::actor) and
-/// [`SignedIn::operator`](super::SignedIn::operator) make one, so nothing that needs an actor is done for a viewer.
+/// [`SignedIn::operator`](super::SignedIn::operator) make one, so nothing that needs an actor is
+/// done for a viewer.
 #[derive(Debug, Clone, Copy)]
 pub struct Actor<'a> {
     who: Who<'a>,
@@ -37,27 +38,49 @@ impl<'a> Actor<'a> {
     /// Whoever runs a command, by the name that the command was given. They reach everything.
     #[must_use]
     pub const fn operator(name: &'a str) -> Self {
-        let origin = Origin { request_id: None, address: None };
-        Self { who: Who::Operator(name), provider_id: None, within: None, origin }
+        let origin = Origin {
+            request_id: None,
+            address: None,
+        };
+        Self {
+            who: Who::Operator(name),
+            provider_id: None,
+            within: None,
+            origin,
+        }
     }
 
-    /// A user, who reaches the things of one provider; an operator of the service, who has none, those of all.
+    /// A user, who reaches the things of one provider; an operator of the service, who has none,
+    /// those of all.
     pub(super) const fn user(id: i64, provider_id: Option<i64>, origin: Origin<'a>) -> Self {
-        Self { who: Who::User(id), provider_id, within: None, origin }
+        Self {
+            who: Who::User(id),
+            provider_id,
+            within: None,
+            origin,
+        }
     }
 
-    /// The same operator, who reaches the things of one provider alone. A user of a provider reaches nothing else anyway.
+    /// The same operator, who reaches the things of one provider alone. A user of a provider
+    /// reaches nothing else anyway.
     #[must_use]
     pub const fn within(self, provider: &Provider) -> Self {
-        Self { within: Some(provider.id), ..self }
+        Self {
+            within: Some(provider.id),
+            ..self
+        }
     }
 
     /// Whether the actor reaches things of a provider, or, where there is none, of the service.
     pub(crate) fn reaches(&self, provider_id: Option<i64>) -> bool {
-        [self.provider_id, self.within].into_iter().flatten().all(|reached| provider_id == Some(reached))
+        [self.provider_id, self.within]
+            .into_iter()
+            .flatten()
+            .all(|reached| provider_id == Some(reached))
     }
 
-    /// The provider whose user the actor is; none of an operator, to whom the limits of users do not apply.
+    /// The provider whose user the actor is; none of an operator, to whom the limits of users do
+    /// not apply.
     pub(crate) fn provider_id(&self) -> Option<i64> {
         self.provider_id
     }

@@ -1,15 +1,18 @@
 //! Whom an identity of OpenID Connect signs in, and to what.
 //!
-//! An identity is an issuer and a subject. Once a user is bound to one, nothing else counts. Before that, a verified
-//! e-mail address leads to a user or to an open invitation; and a claim leads to an organisation, unless somebody with
-//! this identity or this address was removed from it: a removal holds until the person is invited again.
+//! An identity is an issuer and a subject. Once a user is bound to one, nothing else counts. Before
+//! that, a verified e-mail address leads to a user or to an open invitation; and a claim leads to
+//! an organisation, unless somebody with this identity or this address was removed from it: a
+//! removal holds until the person is invited again.
 
 use database::connection::with_inner;
 use diesel::dsl;
 use diesel::prelude::*;
 
 use super::invitations::Usable;
-use super::{ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, Subject, UserRole, of_organisation};
+use super::{
+    ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, Subject, UserRole, of_organisation,
+};
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_choices, users};
 use crate::session::Session;
@@ -74,7 +77,8 @@ impl Identity {
 type UserRow = (i64, String, String, Option<(i64, String, String)>);
 
 impl Session<'_> {
-    /// All to which an identity may sign in: the organisations that are not closed, by UKPRN, after the service.
+    /// All to which an identity may sign in: the organisations that are not closed, by UKPRN, after
+    /// the service.
     ///
     /// # Errors
     ///
@@ -90,8 +94,9 @@ impl Session<'_> {
         Ok(found)
     }
 
-    /// Begins a session with the secret of that digest for an identity: to an organisation, or to the service. The first
-    /// time it becomes that of the user. The session of the cookie that it replaces is ended.
+    /// Begins a session with the secret of that digest for an identity: to an organisation, or to
+    /// the service. The first time it becomes that of the user. The session of the cookie that it
+    /// replaces is ended.
     ///
     /// # Errors
     ///
@@ -107,7 +112,12 @@ impl Session<'_> {
         let access = self.access_of(identity, ukprn)?;
         self.lock_organisation(access.provider_id)?;
         // Somebody may have changed it meanwhile.
-        let Access { role, provider_id, through, .. } = self.access_of(identity, ukprn)?;
+        let Access {
+            role,
+            provider_id,
+            through,
+            ..
+        } = self.access_of(identity, ukprn)?;
         let now = self.now().naive_utc();
         let (user_id, detail) = match through {
             Through::Identity(id) => (id, "OpenID Connect"),
@@ -119,7 +129,11 @@ impl Session<'_> {
                 self.give_address_to(identity, &invitation)?;
                 let used = self.use_invitation(&invitation).map_err(|error| {
                     let is_taken = matches!(error, StorageError::Refused(Refusal::LinkNotUsable));
-                    if is_taken { Refusal::NoAccess.into() } else { error }
+                    if is_taken {
+                        Refusal::NoAccess.into()
+                    } else {
+                        error
+                    }
                 })?;
                 let id = used.ok_or(Refusal::NoAccess)?;
                 // Whoever was here by another identity is not signed in any more.
@@ -140,21 +154,42 @@ impl Session<'_> {
                     ))
                     .returning(users::id)
                     .get_result::<i64>(self.connection);
-                (added.map_err(taken)?, "OpenID Connect, first time, by claim")
+                (
+                    added.map_err(taken)?,
+                    "OpenID Connect, first time, by claim",
+                )
             }
         };
-        diesel::update(users::table.find(user_id)).set(users::last_signed_in_at.eq(now)).execute(self.connection)?;
+        diesel::update(users::table.find(user_id))
+            .set(users::last_signed_in_at.eq(now))
+            .execute(self.connection)?;
         let by = Actor::user(user_id, provider_id, origin);
-        self.record_activity(by, provider_id, ActivityKind::UserSignedIn, Subject::User(user_id), detail)?;
+        self.record_activity(
+            by,
+            provider_id,
+            ActivityKind::UserSignedIn,
+            Subject::User(user_id),
+            detail,
+        )?;
         self.begin_session(user_id, secret, replaced)
     }
 
-    /// Gives a user of this identity the address to which an invitation went: the person has another one since.
-    fn give_address_to(&mut self, identity: &Identity, invitation: &Usable) -> Result<(), StorageError> {
-        if self.user_with(invitation.provider_id, &invitation.email)?.is_some() {
+    /// Gives a user of this identity the address to which an invitation went: the person has
+    /// another one since.
+    fn give_address_to(
+        &mut self,
+        identity: &Identity,
+        invitation: &Usable,
+    ) -> Result<(), StorageError> {
+        if self
+            .user_with(invitation.provider_id, &invitation.email)?
+            .is_some()
+        {
             return Ok(());
         }
-        let of_identity = users::issuer.eq(&identity.issuer).and(users::subject.eq(&identity.subject));
+        let of_identity = users::issuer
+            .eq(&identity.issuer)
+            .and(users::subject.eq(&identity.subject));
         diesel::update(users::table.filter(of_organisation(invitation.provider_id)))
             .filter(of_identity)
             .filter(users::removed_at.is_null())
@@ -163,10 +198,18 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Forgets the identity of a user, and whatever was to be chosen with it or with the e-mail address.
-    pub(super) fn forget_identity(&mut self, user_id: i64, email: &str) -> Result<(), StorageError> {
-        diesel::delete(sign_in_choices::table.filter(sign_in_choices::email.eq(email))).execute(self.connection)?;
-        let identity = users::table.find(user_id).select((users::issuer, users::subject));
+    /// Forgets the identity of a user, and whatever was to be chosen with it or with the e-mail
+    /// address.
+    pub(super) fn forget_identity(
+        &mut self,
+        user_id: i64,
+        email: &str,
+    ) -> Result<(), StorageError> {
+        diesel::delete(sign_in_choices::table.filter(sign_in_choices::email.eq(email)))
+            .execute(self.connection)?;
+        let identity = users::table
+            .find(user_id)
+            .select((users::issuer, users::subject));
         let identity = identity.first::<(Option<String>, Option<String>)>(self.connection)?;
         if let (Some(issuer), Some(subject)) = identity {
             diesel::delete(sign_in_choices::table.filter(sign_in_choices::issuer.eq(issuer)))
@@ -180,20 +223,38 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn access_of(&mut self, identity: &Identity, ukprn: Option<&str>) -> Result<Access, StorageError> {
+    fn access_of(
+        &mut self,
+        identity: &Identity,
+        ukprn: Option<&str>,
+    ) -> Result<Access, StorageError> {
         let mut found = self.accesses_of(identity)?.into_iter();
-        found.find(|access| access.ukprn() == ukprn).ok_or(Refusal::NoAccess.into())
+        found
+            .find(|access| access.ukprn() == ukprn)
+            .ok_or(Refusal::NoAccess.into())
     }
 
     fn bind(&mut self, user_id: i64, identity: &Identity) -> Result<(), StorageError> {
-        let bound = diesel::update(users::table.find(user_id).filter(users::removed_at.is_null()))
-            .set((users::issuer.eq(&identity.issuer), users::subject.eq(&identity.subject)))
-            .execute(self.connection)
-            .map_err(taken)?;
-        if bound == 1 { Ok(()) } else { Err(Refusal::NoAccess.into()) }
+        let bound = diesel::update(
+            users::table
+                .find(user_id)
+                .filter(users::removed_at.is_null()),
+        )
+        .set((
+            users::issuer.eq(&identity.issuer),
+            users::subject.eq(&identity.subject),
+        ))
+        .execute(self.connection)
+        .map_err(taken)?;
+        if bound == 1 {
+            Ok(())
+        } else {
+            Err(Refusal::NoAccess.into())
+        }
     }
 
-    /// The users that are bound to the identity; one that a claim alone has made only as long as the claim says so.
+    /// The users that are bound to the identity; one that a claim alone has made only as long as
+    /// the claim says so.
     fn accesses_by_identity(&mut self, identity: &Identity) -> Result<Vec<Access>, StorageError> {
         let rows = active_users()
             .filter(users::issuer.eq(&identity.issuer))
@@ -203,10 +264,17 @@ impl Session<'_> {
             let ukprn = organisation.as_ref().map(|(_, ukprn, _)| ukprn.as_str());
             created_by != BY_CLAIM || identity.claims(ukprn)
         };
-        rows.into_iter().filter(is_claimed).map(|row| access(row, Through::Identity)).collect()
+        rows.into_iter()
+            .filter(is_claimed)
+            .map(|row| access(row, Through::Identity))
+            .collect()
     }
 
-    fn add_accesses_by_email(&mut self, found: &mut Vec<Access>, email: &str) -> Result<(), StorageError> {
+    fn add_accesses_by_email(
+        &mut self,
+        found: &mut Vec<Access>,
+        email: &str,
+    ) -> Result<(), StorageError> {
         let rows = active_users()
             .filter(users::email.eq(email))
             .filter(users::issuer.is_null())
@@ -218,7 +286,11 @@ impl Session<'_> {
     }
 
     /// Whoever was invited, also in the place of an identity to which the user was bound before.
-    fn add_accesses_by_invitation(&mut self, found: &mut Vec<Access>, email: &str) -> Result<(), StorageError> {
+    fn add_accesses_by_invitation(
+        &mut self,
+        found: &mut Vec<Access>,
+        email: &str,
+    ) -> Result<(), StorageError> {
         for invitation in self.usable_invitations_for(email)? {
             add(
                 found,
@@ -244,22 +316,39 @@ impl Session<'_> {
             .filter(providers::closed_at.is_null())
             .select((providers::id, providers::ukprn, providers::name))
             .load::<(i64, String, String)>(self.connection)?;
-        let organisations = claimed.into_iter().map(|(id, ukprn, name)| (Some(id), Some((ukprn, name)), identity.role));
-        let service = identity.is_operator.then_some((None, None, UserRole::Operator));
+        let organisations = claimed
+            .into_iter()
+            .map(|(id, ukprn, name)| (Some(id), Some((ukprn, name)), identity.role));
+        let service = identity
+            .is_operator
+            .then_some((None, None, UserRole::Operator));
         for (provider_id, organisation, role) in organisations.chain(service) {
             let is_found = found.iter().any(|access| access.provider_id == provider_id);
             if !is_found && !self.was_there(provider_id, identity, email)? {
-                found.push(Access { organisation, role, provider_id, through: Through::Claim });
+                found.push(Access {
+                    organisation,
+                    role,
+                    provider_id,
+                    through: Through::Claim,
+                });
             }
         }
         Ok(())
     }
 
     /// Whether an organisation has, or has had, a user with this identity or this e-mail address.
-    fn was_there(&mut self, provider_id: Option<i64>, identity: &Identity, email: &str) -> Result<bool, StorageError> {
-        let is_identity = users::issuer.eq(&identity.issuer).and(users::subject.eq(&identity.subject));
-        let same =
-            users::table.filter(of_organisation(provider_id)).filter(users::email.eq(email).nullable().or(is_identity));
+    fn was_there(
+        &mut self,
+        provider_id: Option<i64>,
+        identity: &Identity,
+        email: &str,
+    ) -> Result<bool, StorageError> {
+        let is_identity = users::issuer
+            .eq(&identity.issuer)
+            .and(users::subject.eq(&identity.subject));
+        let same = users::table
+            .filter(of_organisation(provider_id))
+            .filter(users::email.eq(email).nullable().or(is_identity));
         let query = dsl::select(dsl::exists(same));
         Ok(with_inner!(self.connection, |inner| query.get_result::<bool>(inner))?)
     }
@@ -280,7 +369,10 @@ fn active_users() -> _ {
         ))
 }
 
-fn access((id, role, _, organisation): UserRow, through: fn(i64) -> Through) -> Result<Access, StorageError> {
+fn access(
+    (id, role, _, organisation): UserRow,
+    through: fn(i64) -> Through,
+) -> Result<Access, StorageError> {
     Ok(Access {
         role: UserRole::stored(&role, "users", id)?,
         provider_id: organisation.as_ref().map(|(id, ..)| *id),
@@ -291,7 +383,10 @@ fn access((id, role, _, organisation): UserRow, through: fn(i64) -> Through) -> 
 
 /// Adds an access to what none leads to yet.
 fn add(found: &mut Vec<Access>, access: Access) {
-    if found.iter().all(|other| other.provider_id != access.provider_id) {
+    if found
+        .iter()
+        .all(|other| other.provider_id != access.provider_id)
+    {
         found.push(access);
     }
 }
@@ -299,5 +394,9 @@ fn add(found: &mut Vec<Access>, access: Access) {
 /// The same person signs in twice at the same time.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
-    if error.is_unique_violation() { Refusal::NoAccess.into() } else { error }
+    if error.is_unique_violation() {
+        Refusal::NoAccess.into()
+    } else {
+        error
+    }
 }

@@ -5,7 +5,8 @@ use std::sync::mpsc;
 use chrono::TimeDelta;
 
 use super::{
-    ActivityFilter, Actor, Identity, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRecord, UserRole,
+    ActivityFilter, Actor, Identity, NewInvitation, Origin, Secret, SecretDigest, SignedIn,
+    UserRecord, UserRole,
 };
 use crate::error::{Refusal, StorageError};
 use crate::session::Session;
@@ -17,7 +18,9 @@ const EMAIL: &str = "a@example.com";
 
 fn register() -> Register {
     let register = Register::with_provider();
-    register.write(|session| session.add_provider(OTHER, "Beech College")).unwrap();
+    register
+        .write(|session| session.add_provider(OTHER, "Beech College"))
+        .unwrap();
     register
 }
 
@@ -34,26 +37,52 @@ fn person(subject: &str) -> Identity {
 }
 
 fn member(subject: &str, ukprns: &[&str]) -> Identity {
-    Identity { ukprns: ukprns.iter().map(|&ukprn| ukprn.to_owned()).collect(), ..person(subject) }
+    Identity {
+        ukprns: ukprns.iter().map(|&ukprn| ukprn.to_owned()).collect(),
+        ..person(subject)
+    }
 }
 
 fn invite(register: &Register, ukprn: Option<&'static str>, role: UserRole) -> String {
-    let request = NewInvitation { provider_ukprn: ukprn, email: EMAIL, role };
-    register.write(move |session| session.invite_user(COMMAND, request)).unwrap().secret.reveal().to_owned()
+    let request = NewInvitation {
+        provider_ukprn: ukprn,
+        email: EMAIL,
+        role,
+    };
+    register
+        .write(move |session| session.invite_user(COMMAND, request))
+        .unwrap()
+        .secret
+        .reveal()
+        .to_owned()
 }
 
 /// To what an identity may sign in, with the role.
 fn accesses(register: &Register, identity: &Identity) -> Vec<(Option<String>, UserRole)> {
-    let found = register.read(|session| session.accesses_of(identity)).unwrap();
-    found.iter().map(|access| (access.ukprn().map(str::to_owned), access.role)).collect()
+    let found = register
+        .read(|session| session.accesses_of(identity))
+        .unwrap();
+    found
+        .iter()
+        .map(|access| (access.ukprn().map(str::to_owned), access.role))
+        .collect()
 }
 
-fn sign_in(register: &Register, identity: &Identity, ukprn: Option<&'static str>) -> Result<SignedIn, StorageError> {
+fn sign_in(
+    register: &Register,
+    identity: &Identity,
+    ukprn: Option<&'static str>,
+) -> Result<SignedIn, StorageError> {
     let as_whom = identity.clone();
     let digest = SecretDigest::of(Secret::generate()?.reveal());
     let secret = digest.clone();
-    register.write(move |session| session.sign_in_as(&as_whom, ukprn, &secret, None, Origin::default()))?;
-    Ok(register.read(|session| session.signed_in(&digest)).unwrap().unwrap())
+    register.write(move |session| {
+        session.sign_in_as(&as_whom, ukprn, &secret, None, Origin::default())
+    })?;
+    Ok(register
+        .read(|session| session.signed_in(&digest))
+        .unwrap()
+        .unwrap())
 }
 
 fn users(register: &Register) -> Vec<UserRecord> {
@@ -62,7 +91,10 @@ fn users(register: &Register) -> Vec<UserRecord> {
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(outcome: Result<T, StorageError>, refusal: Refusal) {
-    assert!(matches!(&outcome, Err(StorageError::Refused(why)) if *why == refusal), "{outcome:?}");
+    assert!(
+        matches!(&outcome, Err(StorageError::Refused(why)) if *why == refusal),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -72,29 +104,70 @@ fn an_invitation_binds_the_identity_and_from_then_on_nothing_else_counts() {
     assert_eq!(accesses(&register, &one), []);
     refused(sign_in(&register, &one, Some(UKPRN)), Refusal::NoAccess);
     let link = invite(&register, Some(UKPRN), UserRole::Admin);
-    assert_eq!(accesses(&register, &Identity { email: None, ..person("one") }), []);
+    assert_eq!(
+        accesses(
+            &register,
+            &Identity {
+                email: None,
+                ..person("one")
+            }
+        ),
+        []
+    );
     let first = sign_in(&register, &one, Some(UKPRN)).unwrap();
-    assert_eq!((first.role, first.organisation.unwrap().ukprn.as_str()), (UserRole::Admin, UKPRN));
+    assert_eq!(
+        (first.role, first.organisation.unwrap().ukprn.as_str()),
+        (UserRole::Admin, UKPRN)
+    );
     // The link is used up.
     let digest = SecretDigest::of(&link);
-    assert_eq!(register.read(|session| session.open_invitation(&digest)).unwrap(), None);
-    // Another address, or none, is the same person; another subject or issuer with the same address is not.
+    assert_eq!(
+        register
+            .read(|session| session.open_invitation(&digest))
+            .unwrap(),
+        None
+    );
+    // Another address, or none, is the same person; another subject or issuer with the same address
+    // is not.
     for email in [None, Some("new@example.com".to_owned())] {
         assert_eq!(
-            sign_in(&register, &Identity { email, ..person("one") }, Some(UKPRN)).unwrap().user_id,
+            sign_in(
+                &register,
+                &Identity {
+                    email,
+                    ..person("one")
+                },
+                Some(UKPRN)
+            )
+            .unwrap()
+            .user_id,
             first.user_id
         );
     }
-    let elsewhere = Identity { issuer: "https://other.example".to_owned(), ..person("one") };
+    let elsewhere = Identity {
+        issuer: "https://other.example".to_owned(),
+        ..person("one")
+    };
     for stranger in [person("two"), elsewhere, member("two", &[UKPRN])] {
         assert_eq!(accesses(&register, &stranger), [], "{stranger:?}");
-        refused(sign_in(&register, &stranger, Some(UKPRN)), Refusal::NoAccess);
+        refused(
+            sign_in(&register, &stranger, Some(UKPRN)),
+            Refusal::NoAccess,
+        );
     }
     assert_eq!(users(&register).len(), 1);
     let entries = register
-        .read(|session| session.list_activity(ActivityFilter { limit: 9, ..ActivityFilter::default() }))
+        .read(|session| {
+            session.list_activity(ActivityFilter {
+                limit: 9,
+                ..ActivityFilter::default()
+            })
+        })
         .unwrap();
-    assert_eq!(entries[2].detail, "OpenID Connect, first time, by invitation");
+    assert_eq!(
+        entries[2].detail,
+        "OpenID Connect, first time, by invitation"
+    );
     assert_eq!(entries[0].detail, "OpenID Connect");
 }
 
@@ -104,8 +177,16 @@ fn a_new_invitation_binds_another_identity_in_the_place_of_the_first() {
     invite(&register, Some(UKPRN), UserRole::Admin);
     let user = sign_in(&register, &person("one"), Some(UKPRN)).unwrap();
     invite(&register, Some(UKPRN), UserRole::Admin);
-    assert_eq!(sign_in(&register, &person("two"), Some(UKPRN)).unwrap().user_id, user.user_id);
-    refused(sign_in(&register, &person("one"), Some(UKPRN)), Refusal::NoAccess);
+    assert_eq!(
+        sign_in(&register, &person("two"), Some(UKPRN))
+            .unwrap()
+            .user_id,
+        user.user_id
+    );
+    refused(
+        sign_in(&register, &person("one"), Some(UKPRN)),
+        Refusal::NoAccess,
+    );
 }
 
 #[test]
@@ -114,27 +195,50 @@ fn another_identity_in_the_place_of_the_first_ends_its_sessions() {
     invite(&register, Some(UKPRN), UserRole::Admin);
     let digest = SecretDigest::of("of the browser");
     let (one, secret) = (person("one"), digest.clone());
-    let first =
-        move |session: &mut Session<'_>| session.sign_in_as(&one, Some(UKPRN), &secret, None, Origin::default());
+    let first = move |session: &mut Session<'_>| {
+        session.sign_in_as(&one, Some(UKPRN), &secret, None, Origin::default())
+    };
     register.write(first).unwrap();
     invite(&register, Some(UKPRN), UserRole::Admin);
     sign_in(&register, &person("two"), Some(UKPRN)).unwrap();
-    assert_eq!(register.read(|session| session.signed_in(&digest)).unwrap(), None);
+    assert_eq!(
+        register.read(|session| session.signed_in(&digest)).unwrap(),
+        None
+    );
 }
 
 #[test]
 fn an_invitation_frees_a_user_from_the_claim_that_made_them() {
     let register = register();
-    let id = sign_in(&register, &member("one", &[UKPRN]), Some(UKPRN)).unwrap().user_id;
-    refused(sign_in(&register, &person("one"), Some(UKPRN)), Refusal::NoAccess);
+    let id = sign_in(&register, &member("one", &[UKPRN]), Some(UKPRN))
+        .unwrap()
+        .user_id;
+    refused(
+        sign_in(&register, &person("one"), Some(UKPRN)),
+        Refusal::NoAccess,
+    );
     invite(&register, Some(UKPRN), UserRole::Viewer);
     for _ in 0..2 {
-        assert_eq!(sign_in(&register, &person("one"), Some(UKPRN)).unwrap().user_id, id);
+        assert_eq!(
+            sign_in(&register, &person("one"), Some(UKPRN))
+                .unwrap()
+                .user_id,
+            id
+        );
     }
     // Another address of the same person is another one for the same user.
-    let moved = Identity { email: Some("new@example.com".to_owned()), ..person("one") };
-    let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "new@example.com", role: UserRole::Viewer };
-    register.write(move |session| session.invite_user(COMMAND, request)).unwrap();
+    let moved = Identity {
+        email: Some("new@example.com".to_owned()),
+        ..person("one")
+    };
+    let request = NewInvitation {
+        provider_ukprn: Some(UKPRN),
+        email: "new@example.com",
+        role: UserRole::Viewer,
+    };
+    register
+        .write(move |session| session.invite_user(COMMAND, request))
+        .unwrap();
     assert_eq!(sign_in(&register, &moved, Some(UKPRN)).unwrap().user_id, id);
 }
 
@@ -148,7 +252,11 @@ fn whoever_is_invited_while_their_admin_is_removed_gets_no_link() {
     let store = register.another_store();
     let inviting = std::thread::spawn(move || {
         store.write_blocking::<_, StorageError>(move |session| {
-            let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "b@example.com", role: UserRole::Admin };
+            let request = NewInvitation {
+                provider_ukprn: Some(UKPRN),
+                email: "b@example.com",
+                role: UserRole::Admin,
+            };
             let by = admin.actor(Origin::default()).unwrap();
             session.invite_user(by, request)?;
             invited.0.send(()).unwrap();
@@ -158,9 +266,16 @@ fn whoever_is_invited_while_their_admin_is_removed_gets_no_link() {
         })
     });
     invited.1.recv().unwrap();
-    register.write(move |session| session.remove_user(COMMAND, id)).unwrap();
+    register
+        .write(move |session| session.remove_user(COMMAND, id))
+        .unwrap();
     inviting.join().unwrap().unwrap();
-    assert_eq!(register.read(|session| session.pending_invitations(UKPRN)).unwrap(), []);
+    assert_eq!(
+        register
+            .read(|session| session.pending_invitations(UKPRN))
+            .unwrap(),
+        []
+    );
 }
 
 #[test]
@@ -168,10 +283,26 @@ fn a_user_without_an_identity_is_found_by_a_verified_address() {
     let register = register();
     let digest = SecretDigest::of(&invite(&register, Some(UKPRN), UserRole::Viewer));
     let secret = SecretDigest::of("of the browser");
-    register.write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default())).unwrap();
+    register
+        .write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
+        .unwrap();
     let id = users(&register)[0].id;
-    assert_eq!(accesses(&register, &Identity { email: None, ..person("one") }), []);
-    assert_eq!(sign_in(&register, &person("one"), Some(UKPRN)).unwrap().user_id, id);
+    assert_eq!(
+        accesses(
+            &register,
+            &Identity {
+                email: None,
+                ..person("one")
+            }
+        ),
+        []
+    );
+    assert_eq!(
+        sign_in(&register, &person("one"), Some(UKPRN))
+            .unwrap()
+            .user_id,
+        id
+    );
     assert_eq!(accesses(&register, &person("two")), []);
 }
 
@@ -180,38 +311,81 @@ fn a_claim_leads_to_open_organisations_as_long_as_it_says_so() {
     let register = register();
     let one = member("one", &[OTHER, "10000009", UKPRN]);
     // By UKPRN.
-    let both = [(Some(UKPRN.to_owned()), UserRole::Viewer), (Some(OTHER.to_owned()), UserRole::Viewer)];
+    let both = [
+        (Some(UKPRN.to_owned()), UserRole::Viewer),
+        (Some(OTHER.to_owned()), UserRole::Viewer),
+    ];
     assert_eq!(accesses(&register, &one), both);
-    refused(sign_in(&register, &one, Some("10000009")), Refusal::NoAccess);
+    refused(
+        sign_in(&register, &one, Some("10000009")),
+        Refusal::NoAccess,
+    );
     refused(sign_in(&register, &one, None), Refusal::NoAccess);
-    let admin = Identity { role: UserRole::Admin, ..one.clone() };
-    assert_eq!(sign_in(&register, &admin, Some(UKPRN)).unwrap().role, UserRole::Admin);
-    assert_eq!(sign_in(&register, &one, Some(OTHER)).unwrap().role, UserRole::Viewer);
+    let admin = Identity {
+        role: UserRole::Admin,
+        ..one.clone()
+    };
+    assert_eq!(
+        sign_in(&register, &admin, Some(UKPRN)).unwrap().role,
+        UserRole::Admin
+    );
+    assert_eq!(
+        sign_in(&register, &one, Some(OTHER)).unwrap().role,
+        UserRole::Viewer
+    );
     // The role is given once.
-    assert_eq!(sign_in(&register, &one, Some(UKPRN)).unwrap().role, UserRole::Admin);
+    assert_eq!(
+        sign_in(&register, &one, Some(UKPRN)).unwrap().role,
+        UserRole::Admin
+    );
     assert_eq!(users(&register).len(), 2);
-    refused(sign_in(&register, &person("one"), Some(UKPRN)), Refusal::NoAccess);
-    register.write(|session| session.close_provider(OTHER)).unwrap();
+    refused(
+        sign_in(&register, &person("one"), Some(UKPRN)),
+        Refusal::NoAccess,
+    );
+    register
+        .write(|session| session.close_provider(OTHER))
+        .unwrap();
     refused(sign_in(&register, &one, Some(OTHER)), Refusal::NoAccess);
     assert_eq!(accesses(&register, &member("three", &[OTHER])), []);
     // An address is needed the first time.
-    assert_eq!(accesses(&register, &Identity { email: None, ..member("three", &[UKPRN]) }), []);
+    assert_eq!(
+        accesses(
+            &register,
+            &Identity {
+                email: None,
+                ..member("three", &[UKPRN])
+            }
+        ),
+        []
+    );
 }
 
 #[test]
 fn an_operator_needs_the_claim_or_an_invitation() {
     let register = register();
-    let operator = Identity { is_operator: true, ..person("one") };
+    let operator = Identity {
+        is_operator: true,
+        ..person("one")
+    };
     refused(sign_in(&register, &person("one"), None), Refusal::NoAccess);
     assert_eq!(accesses(&register, &operator), [(None, UserRole::Operator)]);
     let signed_in = sign_in(&register, &operator, None).unwrap();
-    assert_eq!((signed_in.role, signed_in.organisation), (UserRole::Operator, None));
+    assert_eq!(
+        (signed_in.role, signed_in.organisation),
+        (UserRole::Operator, None)
+    );
     refused(sign_in(&register, &person("one"), None), Refusal::NoAccess);
     let id = signed_in.user_id;
-    register.write(move |session| session.remove_user(COMMAND, id)).unwrap();
+    register
+        .write(move |session| session.remove_user(COMMAND, id))
+        .unwrap();
     refused(sign_in(&register, &operator, None), Refusal::NoAccess);
     invite(&register, None, UserRole::Operator);
-    assert_ne!(sign_in(&register, &person("one"), None).unwrap().user_id, id);
+    assert_ne!(
+        sign_in(&register, &person("one"), None).unwrap().user_id,
+        id
+    );
 }
 
 #[test]
@@ -219,8 +393,13 @@ fn a_removed_user_is_let_in_again_by_an_invitation_alone() {
     let register = register();
     let one = member("one", &[UKPRN]);
     let id = sign_in(&register, &one, Some(UKPRN)).unwrap().user_id;
-    register.write(move |session| session.remove_user(COMMAND, id)).unwrap();
-    let other_address = Identity { email: Some("b@example.com".to_owned()), ..one.clone() };
+    register
+        .write(move |session| session.remove_user(COMMAND, id))
+        .unwrap();
+    let other_address = Identity {
+        email: Some("b@example.com".to_owned()),
+        ..one.clone()
+    };
     for again in [&one, &other_address, &member("two", &[UKPRN])] {
         refused(sign_in(&register, again, Some(UKPRN)), Refusal::NoAccess);
     }
@@ -228,8 +407,13 @@ fn a_removed_user_is_let_in_again_by_an_invitation_alone() {
     let anew = sign_in(&register, &one, Some(UKPRN)).unwrap();
     assert_eq!((anew.role, anew.user_id == id), (UserRole::Admin, false));
     let again = anew.user_id;
-    register.write(move |session| session.erase_user(COMMAND, again, "request")).unwrap();
-    refused(sign_in(&register, &person("one"), Some(UKPRN)), Refusal::NoAccess);
+    register
+        .write(move |session| session.erase_user(COMMAND, again, "request"))
+        .unwrap();
+    refused(
+        sign_in(&register, &person("one"), Some(UKPRN)),
+        Refusal::NoAccess,
+    );
 }
 
 #[test]
@@ -242,17 +426,39 @@ fn an_attempt_is_used_once_in_its_browser_and_within_ten_minutes() {
     };
     let (one, other) = (begin(), begin());
     let state = one.state.reveal();
-    refused(take(state, other.browser.reveal()), Refusal::SignInNotUsable);
+    refused(
+        take(state, other.browser.reveal()),
+        Refusal::SignInNotUsable,
+    );
     refused(take(state, ""), Refusal::SignInNotUsable);
-    refused(take("unknown", one.browser.reveal()), Refusal::SignInNotUsable);
+    refused(
+        take("unknown", one.browser.reveal()),
+        Refusal::SignInNotUsable,
+    );
     let taken = take(state, one.browser.reveal()).unwrap();
-    assert_eq!((taken.nonce.as_str(), taken.code_verifier.as_str()), (one.nonce.reveal(), one.code_verifier.reveal()));
+    assert_eq!(
+        (taken.nonce.as_str(), taken.code_verifier.as_str()),
+        (one.nonce.reveal(), one.code_verifier.reveal())
+    );
     refused(take(state, one.browser.reveal()), Refusal::SignInNotUsable);
     register.clock.advance(TimeDelta::minutes(10));
-    refused(take(other.state.reveal(), other.browser.reveal()), Refusal::SignInNotUsable);
+    refused(
+        take(other.state.reveal(), other.browser.reveal()),
+        Refusal::SignInNotUsable,
+    );
     register.clock.advance(TimeDelta::seconds(1));
-    assert_eq!(register.write(|session| session.remove_old_sign_in_attempts(10)).unwrap(), 1);
-    assert_eq!(register.write(|session| session.remove_old_sign_in_attempts(10)).unwrap(), 0);
+    assert_eq!(
+        register
+            .write(|session| session.remove_old_sign_in_attempts(10))
+            .unwrap(),
+        1
+    );
+    assert_eq!(
+        register
+            .write(|session| session.remove_old_sign_in_attempts(10))
+            .unwrap(),
+        0
+    );
 }
 
 #[test]
@@ -261,24 +467,38 @@ fn a_choice_is_used_once_in_its_browser_and_goes_with_an_erased_user() {
     let browser = SecretDigest::of("browser");
     let begin = |identity: &Identity| {
         let (identity, browser) = (identity.clone(), browser.clone());
-        let secret = register.write(move |session| session.begin_choice(&identity, &browser)).unwrap();
+        let secret = register
+            .write(move |session| session.begin_choice(&identity, &browser))
+            .unwrap();
         SecretDigest::of(secret.reveal())
     };
     let take = |secret: &SecretDigest, browser: &SecretDigest| {
         let (secret, browser) = (secret.clone(), browser.clone());
         register.write(move |session| session.take_choice(&secret, &browser))
     };
-    let identity = Identity { is_operator: true, role: UserRole::Admin, ..member("one", &[UKPRN, OTHER]) };
-    let nobody = Identity { email: None, ..person("two") };
+    let identity = Identity {
+        is_operator: true,
+        role: UserRole::Admin,
+        ..member("one", &[UKPRN, OTHER])
+    };
+    let nobody = Identity {
+        email: None,
+        ..person("two")
+    };
     let secret = begin(&identity);
-    refused(take(&secret, &SecretDigest::of("other")), Refusal::SignInNotUsable);
+    refused(
+        take(&secret, &SecretDigest::of("other")),
+        Refusal::SignInNotUsable,
+    );
     assert_eq!(take(&secret, &browser).unwrap(), identity);
     refused(take(&secret, &browser), Refusal::SignInNotUsable);
     assert_eq!(take(&begin(&nobody), &browser).unwrap(), nobody);
 
     let user = sign_in(&register, &identity, Some(UKPRN)).unwrap().user_id;
     let (secret, late) = (begin(&identity), begin(&nobody));
-    register.write(move |session| session.erase_user(COMMAND, user, "request")).unwrap();
+    register
+        .write(move |session| session.erase_user(COMMAND, user, "request"))
+        .unwrap();
     refused(take(&secret, &browser), Refusal::SignInNotUsable);
     register.clock.advance(TimeDelta::minutes(10));
     refused(take(&late, &browser), Refusal::SignInNotUsable);

@@ -4,7 +4,9 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
 use domain::rules::personal::is_email;
 
-use super::{ActivityKind, Actor, BY_CLAIM, Origin, Secret, SecretDigest, Subject, UserRole, of_organisation};
+use super::{
+    ActivityKind, Actor, BY_CLAIM, Origin, Secret, SecretDigest, Subject, UserRole, of_organisation,
+};
 use crate::error::{Refusal, StorageError};
 use crate::schema::{invitations, providers, users};
 use crate::session::Session;
@@ -73,35 +75,55 @@ pub(super) struct Usable {
     pub(super) organisation: Option<(String, String)>,
 }
 
-type Row = ((i64, String, Option<i64>, String, String, String), Option<(String, String)>, Option<NaiveDateTime>);
+type Row = (
+    (i64, String, Option<i64>, String, String, String),
+    Option<(String, String)>,
+    Option<NaiveDateTime>,
+);
 
-/// An e-mail address as it is stored: in lower case. Letters beyond ASCII stay as they are, and are refused: the lower case of
-/// some is an ASCII letter, and another person's address.
+/// An e-mail address as it is stored: in lower case. Letters beyond ASCII stay as they are, and are
+/// refused: the lower case of some is an ASCII letter, and another person's address.
 ///
 /// # Errors
 ///
 /// [`Refusal::InvalidEmail`]
 pub fn normalised_email(text: &str) -> Result<String, Refusal> {
     let email = text.trim().to_ascii_lowercase();
-    if is_email(&email) && email.len() <= MAX_EMAIL_CHARS { Ok(email) } else { Err(Refusal::InvalidEmail) }
+    if is_email(&email) && email.len() <= MAX_EMAIL_CHARS {
+        Ok(email)
+    } else {
+        Err(Refusal::InvalidEmail)
+    }
 }
 
 impl Session<'_> {
-    /// Makes a link, which takes the place of those for the same person that were not used. One who has access already can
-    /// be given another link by a command alone: a user must not come by somebody else's access.
+    /// Makes a link, which takes the place of those for the same person that were not used. One who
+    /// has access already can be given another link by a command alone: a user must not come by
+    /// somebody else's access.
     ///
     /// # Errors
     ///
     /// [`Refusal::InvalidEmail`], [`Refusal::RoleOfOtherKind`], [`Refusal::UnknownProvider`],
     /// [`Refusal::ProviderClosed`]; [`Refusal::HasAccess`] where a user does it.
-    pub fn invite_user(&mut self, by: Actor<'_>, request: NewInvitation<'_>) -> Result<Invited, StorageError> {
+    pub fn invite_user(
+        &mut self,
+        by: Actor<'_>,
+        request: NewInvitation<'_>,
+    ) -> Result<Invited, StorageError> {
         let email = normalised_email(request.email)?;
         if (request.role == UserRole::Operator) != request.provider_ukprn.is_none() {
             return Err(Refusal::RoleOfOtherKind.into());
         }
-        // Locked first: whoever closes the organisation deletes its links, and this must not add one behind it.
-        let provider = request.provider_ukprn.map(|ukprn| self.organisation_to_change(ukprn)).transpose()?;
-        if provider.as_ref().is_some_and(|provider| provider.closed_at.is_some()) {
+        // Locked first: whoever closes the organisation deletes its links, and this must not add
+        // one behind it.
+        let provider = request
+            .provider_ukprn
+            .map(|ukprn| self.organisation_to_change(ukprn))
+            .transpose()?;
+        if provider
+            .as_ref()
+            .is_some_and(|provider| provider.closed_at.is_some())
+        {
             return Err(Refusal::ProviderClosed.into());
         }
         let provider_id = provider.map(|provider| provider.id);
@@ -129,24 +151,48 @@ impl Session<'_> {
             ))
             .returning(invitations::id)
             .get_result::<i64>(self.connection)?;
-        let detail = if has_access { format!("{role}, another link") } else { role.to_string() };
-        self.record_activity(by, provider_id, ActivityKind::UserInvited, Subject::Invitation(id), &detail)?;
-        Ok(Invited { secret, email, role, expires_at, has_access })
+        let detail = if has_access {
+            format!("{role}, another link")
+        } else {
+            role.to_string()
+        };
+        self.record_activity(
+            by,
+            provider_id,
+            ActivityKind::UserInvited,
+            Subject::Invitation(id),
+            &detail,
+        )?;
+        Ok(Invited {
+            secret,
+            email,
+            role,
+            expires_at,
+            has_access,
+        })
     }
 
-    /// What a link leads to; none when it cannot be used: it was used, replaced or withdrawn, has expired, its organisation
-    /// is closed, or it never was. Changes nothing.
+    /// What a link leads to; none when it cannot be used: it was used, replaced or withdrawn, has
+    /// expired, its organisation is closed, or it never was. Changes nothing.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn open_invitation(&mut self, digest: &SecretDigest) -> Result<Option<OpenInvitation>, StorageError> {
+    pub fn open_invitation(
+        &mut self,
+        digest: &SecretDigest,
+    ) -> Result<Option<OpenInvitation>, StorageError> {
         let found = self.usable_invitation(digest)?;
-        Ok(found.map(|Usable { organisation, role, .. }| OpenInvitation { organisation, role }))
+        Ok(found.map(
+            |Usable {
+                 organisation, role, ..
+             }| OpenInvitation { organisation, role },
+        ))
     }
 
-    /// Uses a link up: the person has access from now on, and a session with the secret of that digest. The session of the
-    /// cookie that it replaces is ended. Once the session has begun, the same again changes nothing.
+    /// Uses a link up: the person has access from now on, and a session with the secret of that
+    /// digest. The session of the cookie that it replaces is ended. Once the session has begun, the
+    /// same again changes nothing.
     ///
     /// # Errors
     ///
@@ -158,25 +204,40 @@ impl Session<'_> {
         replaced: Option<&SecretDigest>,
         origin: Origin<'_>,
     ) -> Result<(), StorageError> {
-        let Some(link) = self.usable_invitation(digest)? else { return self.require_session(secret) };
+        let Some(link) = self.usable_invitation(digest)? else {
+            return self.require_session(secret);
+        };
         self.lock_organisation(link.provider_id)?;
-        let Some(user_id) = self.use_invitation(&link)? else { return self.require_session(secret) };
+        let Some(user_id) = self.use_invitation(&link)? else {
+            return self.require_session(secret);
+        };
         let signed_in_at = users::last_signed_in_at.eq(self.now().naive_utc());
-        diesel::update(users::table.find(user_id)).set(signed_in_at).execute(self.connection)?;
+        diesel::update(users::table.find(user_id))
+            .set(signed_in_at)
+            .execute(self.connection)?;
         let by = Actor::user(user_id, link.provider_id, origin);
         let subject = Subject::Invitation(link.id);
-        self.record_activity(by, link.provider_id, ActivityKind::UserSignedIn, subject, "")?;
+        self.record_activity(
+            by,
+            link.provider_id,
+            ActivityKind::UserSignedIn,
+            subject,
+            "",
+        )?;
         self.begin_session(user_id, secret, replaced)
     }
 
-    /// Uses a link up, and gives the number of the user, who has access from now on; nothing when it is used up already.
+    /// Uses a link up, and gives the number of the user, who has access from now on; nothing when
+    /// it is used up already.
     pub(super) fn use_invitation(&mut self, link: &Usable) -> Result<Option<i64>, StorageError> {
         let now = self.now().naive_utc();
         let unused = invitations::table
             .find(link.id)
             .filter(invitations::used_at.is_null())
             .filter(invitations::expires_at.gt(now));
-        let used = diesel::update(unused).set(invitations::used_at.eq(now)).execute(self.connection)?;
+        let used = diesel::update(unused)
+            .set(invitations::used_at.eq(now))
+            .execute(self.connection)?;
         if used != 1 {
             return Ok(None);
         }
@@ -203,7 +264,8 @@ impl Session<'_> {
         }
     }
 
-    /// Accepts that a link is used up where its session has begun: somebody pressed the button twice.
+    /// Accepts that a link is used up where its session has begun: somebody pressed the button
+    /// twice.
     fn require_session(&mut self, secret: &SecretDigest) -> Result<(), StorageError> {
         let begun = self.signed_in(secret)?;
         begun.map(drop).ok_or(Refusal::LinkNotUsable.into())
@@ -214,18 +276,31 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`].
-    pub fn pending_invitations(&mut self, provider_ukprn: &str) -> Result<Vec<PendingInvitation>, StorageError> {
+    pub fn pending_invitations(
+        &mut self,
+        provider_ukprn: &str,
+    ) -> Result<Vec<PendingInvitation>, StorageError> {
         let provider = self.provider(provider_ukprn)?;
         let rows = invitations::table
             .filter(invitations::provider_id.eq(provider.id))
             .filter(invitations::used_at.is_null())
             .filter(invitations::expires_at.gt(self.now().naive_utc()))
             .order(invitations::id)
-            .select((invitations::id, invitations::email, invitations::role, invitations::expires_at))
+            .select((
+                invitations::id,
+                invitations::email,
+                invitations::role,
+                invitations::expires_at,
+            ))
             .load::<(i64, String, String, NaiveDateTime)>(self.connection)?;
         let pending = |(id, email, role, expires_at): (i64, String, String, NaiveDateTime)| {
             let role = UserRole::stored(&role, "invitations", id)?;
-            Ok(PendingInvitation { id, email, role, expires_at: expires_at.and_utc() })
+            Ok(PendingInvitation {
+                id,
+                email,
+                role,
+                expires_at: expires_at.and_utc(),
+            })
         };
         rows.into_iter().map(pending).collect()
     }
@@ -241,7 +316,10 @@ impl Session<'_> {
             .limit(most)
             .select(invitations::id)
             .load::<i64>(self.connection)?;
-        Ok(diesel::delete(invitations::table.filter(invitations::id.eq_any(old))).execute(self.connection)?)
+        Ok(
+            diesel::delete(invitations::table.filter(invitations::id.eq_any(old)))
+                .execute(self.connection)?,
+        )
     }
 
     pub(super) fn remove_unused_invitations(
@@ -257,7 +335,10 @@ impl Session<'_> {
     }
 
     /// Removes the links to an organisation that nobody has used.
-    pub(super) fn remove_unused_invitations_of_organisation(&mut self, provider_id: i64) -> Result<(), StorageError> {
+    pub(super) fn remove_unused_invitations_of_organisation(
+        &mut self,
+        provider_id: i64,
+    ) -> Result<(), StorageError> {
         diesel::delete(invitations::table.filter(invitations::provider_id.eq(provider_id)))
             .filter(invitations::used_at.is_null())
             .execute(self.connection)?;
@@ -270,18 +351,27 @@ impl Session<'_> {
             .filter(invitations::expires_at.gt(self.now().naive_utc()))
             .first::<Row>(self.connection)
             .optional()?;
-        let found = found.filter(|((_, stored, ..), _, closed_at)| digest.is_stored_as(stored) && closed_at.is_none());
+        let found = found.filter(|((_, stored, ..), _, closed_at)| {
+            digest.is_stored_as(stored) && closed_at.is_none()
+        });
         found.map(usable).transpose()
     }
 
     /// The links for an e-mail address that can be used, oldest first.
-    pub(super) fn usable_invitations_for(&mut self, email: &str) -> Result<Vec<Usable>, StorageError> {
+    pub(super) fn usable_invitations_for(
+        &mut self,
+        email: &str,
+    ) -> Result<Vec<Usable>, StorageError> {
         let found = unused()
             .filter(invitations::email.eq(email))
             .filter(invitations::expires_at.gt(self.now().naive_utc()))
             .order(invitations::id)
             .load::<Row>(self.connection)?;
-        found.into_iter().filter(|(_, _, closed_at)| closed_at.is_none()).map(usable).collect()
+        found
+            .into_iter()
+            .filter(|(_, _, closed_at)| closed_at.is_none())
+            .map(usable)
+            .collect()
     }
 
     /// The number and the role of the user with an e-mail address whose access was not removed.
@@ -297,34 +387,52 @@ impl Session<'_> {
             .select((users::id, users::role))
             .first::<(i64, String)>(self.connection)
             .optional()?;
-        found.map(|(id, role)| Ok((id, UserRole::stored(&role, "users", id)?))).transpose()
+        found
+            .map(|(id, role)| Ok((id, UserRole::stored(&role, "users", id)?)))
+            .transpose()
     }
 }
 
 /// All links that were not used, with their organisations, as [`Row`]s.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn unused() -> _ {
-    invitations::table.left_join(providers::table).filter(invitations::used_at.is_null()).select((
-        (
-            invitations::id,
-            invitations::digest,
-            invitations::provider_id,
-            invitations::email,
-            invitations::role,
-            invitations::created_by,
-        ),
-        (providers::ukprn, providers::name).nullable(),
-        providers::closed_at.nullable(),
-    ))
+    invitations::table
+        .left_join(providers::table)
+        .filter(invitations::used_at.is_null())
+        .select((
+            (
+                invitations::id,
+                invitations::digest,
+                invitations::provider_id,
+                invitations::email,
+                invitations::role,
+                invitations::created_by,
+            ),
+            (providers::ukprn, providers::name).nullable(),
+            providers::closed_at.nullable(),
+        ))
 }
 
-fn usable(((id, _, provider_id, email, role, created_by), organisation, _): Row) -> Result<Usable, StorageError> {
+fn usable(
+    ((id, _, provider_id, email, role, created_by), organisation, _): Row,
+) -> Result<Usable, StorageError> {
     let role = UserRole::stored(&role, "invitations", id)?;
-    Ok(Usable { id, provider_id, email, role, created_by, organisation })
+    Ok(Usable {
+        id,
+        provider_id,
+        email,
+        role,
+        created_by,
+        organisation,
+    })
 }
 
 /// The same person accepted two links at the same time.
 fn taken(error: diesel::result::Error) -> StorageError {
     let error = StorageError::from(error);
-    if error.is_unique_violation() { Refusal::LinkNotUsable.into() } else { error }
+    if error.is_unique_violation() {
+        Refusal::LinkNotUsable.into()
+    } else {
+        error
+    }
 }

@@ -11,7 +11,11 @@ use crate::session::{Provider, Session};
 pub const MAX_ORGANISATION_NAME_CHARS: usize = 200;
 
 impl From<ProviderRecord> for Provider {
-    fn from(ProviderRecord { id, ukprn, name, .. }: ProviderRecord) -> Self {
+    fn from(
+        ProviderRecord {
+            id, ukprn, name, ..
+        }: ProviderRecord,
+    ) -> Self {
         Self { id, ukprn, name }
     }
 }
@@ -26,7 +30,8 @@ impl Session<'_> {
         Ok(self.provider(ukprn)?.into())
     }
 
-    /// The same for a job that changes something of it: until it ends, nobody else changes anything of its settings.
+    /// The same for a job that changes something of it: until it ends, nobody else changes anything
+    /// of its settings.
     ///
     /// # Errors
     ///
@@ -44,7 +49,12 @@ impl Session<'_> {
     ///
     /// [`Refusal::InvalidUkprn`], [`Refusal::InvalidProviderName`], [`Refusal::UkprnTaken`]; [`Refusal::NotPermitted`] for a
     /// user of an organisation.
-    pub fn add_organisation(&mut self, by: Actor<'_>, ukprn: &str, name: &str) -> Result<ProviderRecord, StorageError> {
+    pub fn add_organisation(
+        &mut self,
+        by: Actor<'_>,
+        ukprn: &str,
+        name: &str,
+    ) -> Result<ProviderRecord, StorageError> {
         require_operator(by)?;
         let name = valid_name(name)?;
         // A statement that fails would end the transaction.
@@ -81,13 +91,18 @@ impl Session<'_> {
         Ok(renamed)
     }
 
-    /// Closes an organisation: from the next request on its tokens and its users are refused. The sessions of its users end and
-    /// its unused links are deleted, so that neither is valid again when it reopens. Closing it again changes nothing.
+    /// Closes an organisation: from the next request on its tokens and its users are refused. The
+    /// sessions of its users end and its unused links are deleted, so that neither is valid again
+    /// when it reopens. Closing it again changes nothing.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an organisation.
-    pub fn close_organisation(&mut self, by: Actor<'_>, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+    pub fn close_organisation(
+        &mut self,
+        by: Actor<'_>,
+        ukprn: &str,
+    ) -> Result<ProviderRecord, StorageError> {
         require_operator(by)?;
         let was_open = self.organisation_to_change(ukprn)?.closed_at.is_none();
         let closed = self.close_provider(ukprn)?;
@@ -99,13 +114,18 @@ impl Session<'_> {
         Ok(closed)
     }
 
-    /// Reopens an organisation that was closed: its tokens that have neither expired nor been revoked are accepted again, and
-    /// its users can sign in again. One that is open stays as it is.
+    /// Reopens an organisation that was closed: its tokens that have neither expired nor been
+    /// revoked are accepted again, and its users can sign in again. One that is open stays as it
+    /// is.
     ///
     /// # Errors
     ///
     /// [`Refusal::UnknownProvider`]; [`Refusal::NotPermitted`] for a user of an organisation.
-    pub fn reopen_organisation(&mut self, by: Actor<'_>, ukprn: &str) -> Result<ProviderRecord, StorageError> {
+    pub fn reopen_organisation(
+        &mut self,
+        by: Actor<'_>,
+        ukprn: &str,
+    ) -> Result<ProviderRecord, StorageError> {
         require_operator(by)?;
         let was_closed = self.organisation_to_change(ukprn)?.closed_at.is_some();
         let reopened = self.reopen_provider(ukprn)?;
@@ -129,7 +149,11 @@ impl Session<'_> {
 
 /// Keeps users of organisations from what operators do.
 pub(super) fn require_operator(by: Actor<'_>) -> Result<(), Refusal> {
-    if by.provider_id().is_none() { Ok(()) } else { Err(Refusal::NotPermitted) }
+    if by.provider_id().is_none() {
+        Ok(())
+    } else {
+        Err(Refusal::NotPermitted)
+    }
 }
 
 fn valid_name(name: &str) -> Result<&str, Refusal> {
@@ -145,10 +169,20 @@ mod tests {
     const OPERATOR: Actor<'static> = Actor::operator("A. Operator");
 
     fn log(register: &Register) -> Vec<(String, String, String, Option<String>)> {
-        let filter = ActivityFilter { limit: 100, ..ActivityFilter::default() };
-        let entries = register.read(move |session| session.list_activity(filter)).unwrap();
+        let filter = ActivityFilter {
+            limit: 100,
+            ..ActivityFilter::default()
+        };
+        let entries = register
+            .read(move |session| session.list_activity(filter))
+            .unwrap();
         let entry = |entry: crate::accounts::users::Activity| {
-            (entry.kind.name().to_owned(), entry.subject, entry.detail, entry.provider_ukprn)
+            (
+                entry.kind.name().to_owned(),
+                entry.subject,
+                entry.detail,
+                entry.provider_ukprn,
+            )
         };
         entries.into_iter().rev().map(entry).collect()
     }
@@ -158,18 +192,31 @@ mod tests {
         let register = Register::new();
         for _ in 0..2 {
             let _ = register.write(|session| session.add_organisation(OPERATOR, UKPRN, " Ash "));
-            register.write(|session| session.rename_organisation(OPERATOR, UKPRN, "Beech")).unwrap();
-            register.write(|session| session.rename_organisation(OPERATOR, UKPRN, "Beech")).unwrap();
+            register
+                .write(|session| session.rename_organisation(OPERATOR, UKPRN, "Beech"))
+                .unwrap();
+            register
+                .write(|session| session.rename_organisation(OPERATOR, UKPRN, "Beech"))
+                .unwrap();
         }
         for _ in 0..2 {
-            register.write(|session| session.close_organisation(OPERATOR, UKPRN)).unwrap();
+            register
+                .write(|session| session.close_organisation(OPERATOR, UKPRN))
+                .unwrap();
         }
         for _ in 0..2 {
-            register.write(|session| session.reopen_organisation(OPERATOR, UKPRN)).unwrap();
+            register
+                .write(|session| session.reopen_organisation(OPERATOR, UKPRN))
+                .unwrap();
         }
         let entry = |kind: &str, detail: &str| {
             let subject = format!("organisation {UKPRN}");
-            (kind.to_owned(), subject, detail.to_owned(), Some(UKPRN.to_owned()))
+            (
+                kind.to_owned(),
+                subject,
+                detail.to_owned(),
+                Some(UKPRN.to_owned()),
+            )
         };
         let expected = [
             entry("organisation_added", "Ash"),
@@ -184,20 +231,43 @@ mod tests {
     fn refused_acts_change_nothing_and_are_not_logged() {
         let register = Register::new();
         let add = |ukprn: &'static str, name: &'static str| {
-            register.write(move |session| session.add_organisation(OPERATOR, ukprn, name)).unwrap_err()
+            register
+                .write(move |session| session.add_organisation(OPERATOR, ukprn, name))
+                .unwrap_err()
         };
         let long: &'static str = String::leak("x".repeat(MAX_ORGANISATION_NAME_CHARS + 1));
         for name in ["", "  ", long, "a\nb"] {
             let refused = add(UKPRN, name);
-            assert!(matches!(refused, StorageError::Refused(Refusal::InvalidProviderName)), "{refused:?}");
+            assert!(
+                matches!(refused, StorageError::Refused(Refusal::InvalidProviderName)),
+                "{refused:?}"
+            );
         }
-        assert!(matches!(add("1", "Ash"), StorageError::Refused(Refusal::InvalidUkprn)));
-        let unknown = register.write(|session| session.close_organisation(OPERATOR, UKPRN)).unwrap_err();
-        assert!(matches!(unknown, StorageError::Refused(Refusal::UnknownProvider)));
+        assert!(matches!(
+            add("1", "Ash"),
+            StorageError::Refused(Refusal::InvalidUkprn)
+        ));
+        let unknown = register
+            .write(|session| session.close_organisation(OPERATOR, UKPRN))
+            .unwrap_err();
+        assert!(matches!(
+            unknown,
+            StorageError::Refused(Refusal::UnknownProvider)
+        ));
         let user = Actor::user(1, Some(1), Origin::default());
-        let refused = register.write(move |session| session.add_organisation(user, UKPRN, "Ash")).unwrap_err();
-        assert!(matches!(refused, StorageError::Refused(Refusal::NotPermitted)));
+        let refused = register
+            .write(move |session| session.add_organisation(user, UKPRN, "Ash"))
+            .unwrap_err();
+        assert!(matches!(
+            refused,
+            StorageError::Refused(Refusal::NotPermitted)
+        ));
         assert_eq!(log(&register), []);
-        assert!(register.read(|session| session.list_providers()).unwrap().is_empty());
+        assert!(
+            register
+                .read(|session| session.list_providers())
+                .unwrap()
+                .is_empty()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The secrets of links and of session cookies: 256 random bits, of which only the digest is stored.
+//! The secrets of links and of session cookies: 256 random bits, of which only the digest is
+//! stored.
 
 use std::fmt;
 
@@ -10,7 +11,8 @@ use crate::error::StorageError;
 /// Random bytes in a secret.
 const SECRET_BYTES: usize = 32;
 
-/// A new secret, as text for an address or a cookie: 43 characters of base64url (RFC 4648, section 5).
+/// A new secret, as text for an address or a cookie: 43 characters of base64url (RFC 4648, section
+/// 5).
 pub struct Secret(String);
 
 impl Secret {

@@ -1,5 +1,5 @@
-//! The sessions of users as they are looked after: a user sees and ends their own, and an admin or a command ends all of
-//! somebody.
+//! The sessions of users as they are looked after: a user sees and ends their own, and an admin or
+//! a command ends all of somebody.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
@@ -29,19 +29,27 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn open_sessions(&mut self, signed_in: &SignedIn) -> Result<Vec<OpenSession>, StorageError> {
+    pub fn open_sessions(
+        &mut self,
+        signed_in: &SignedIn,
+    ) -> Result<Vec<OpenSession>, StorageError> {
         let rows = sign_in_sessions::table
             .filter(sign_in_sessions::user_id.eq(signed_in.user_id))
             .filter(is_valid(self.now()))
             .order(sign_in_sessions::id.desc())
-            .select((sign_in_sessions::id, sign_in_sessions::created_at, sign_in_sessions::last_seen_at))
+            .select((
+                sign_in_sessions::id,
+                sign_in_sessions::created_at,
+                sign_in_sessions::last_seen_at,
+            ))
             .load::<(i64, NaiveDateTime, NaiveDateTime)>(self.connection)?;
-        let open = |(id, began_at, last_seen_at): (i64, NaiveDateTime, NaiveDateTime)| OpenSession {
-            id,
-            began_at: began_at.and_utc(),
-            last_seen_at: last_seen_at.and_utc(),
-            is_this: id == signed_in.session_id,
-        };
+        let open =
+            |(id, began_at, last_seen_at): (i64, NaiveDateTime, NaiveDateTime)| OpenSession {
+                id,
+                began_at: began_at.and_utc(),
+                last_seen_at: last_seen_at.and_utc(),
+                is_this: id == signed_in.session_id,
+            };
         Ok(rows.into_iter().map(open).collect())
     }
 
@@ -56,14 +64,17 @@ impl Session<'_> {
             .filter(sign_in_sessions::user_id.eq(signed_in.user_id))
             .filter(sign_in_sessions::ended_at.is_null());
         let now = self.now().naive_utc();
-        match diesel::update(one).set(sign_in_sessions::ended_at.eq(now)).execute(self.connection)? {
+        match diesel::update(one)
+            .set(sign_in_sessions::ended_at.eq(now))
+            .execute(self.connection)?
+        {
             0 => Err(Refusal::UnknownSession.into()),
             _ => Ok(id == signed_in.session_id),
         }
     }
 
-    /// Ends all sessions of a user whom the actor reaches, from the next request on. The access stays. Without a session nothing
-    /// is done.
+    /// Ends all sessions of a user whom the actor reaches, from the next request on. The access
+    /// stays. Without a session nothing is done.
     ///
     /// # Errors
     ///
@@ -77,7 +88,8 @@ impl Session<'_> {
         self.record_activity(by, user.provider_id, kind, Subject::User(id), "")
     }
 
-    /// The same for all users whom the actor reaches and who have a session; says how many they were.
+    /// The same for all users whom the actor reaches and who have a session; says how many they
+    /// were.
     ///
     /// # Errors
     ///
@@ -90,7 +102,10 @@ impl Session<'_> {
             .select((users::id, users::provider_id))
             .distinct()
             .load::<(i64, Option<i64>)>(self.connection)?;
-        let reached: Vec<_> = found.into_iter().filter(|(_, provider_id)| by.reaches(*provider_id)).collect();
+        let reached: Vec<_> = found
+            .into_iter()
+            .filter(|(_, provider_id)| by.reaches(*provider_id))
+            .collect();
         for (id, _) in &reached {
             self.sign_out_user(by, *id)?;
         }

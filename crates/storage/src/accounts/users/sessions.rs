@@ -1,7 +1,7 @@
 //! Sessions of browsers: begun by a link, ended by the user, by time, or with the access.
 //!
-//! Whether one is still valid is read in the transaction of every request, so whatever ends it holds from the next request on,
-//! on every server.
+//! Whether one is still valid is read in the transaction of every request, so whatever ends it
+//! holds from the next request on, on every server.
 
 use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 use diesel::prelude::*;
@@ -41,8 +41,12 @@ impl SignedIn {
     /// [`Refusal::NotPermitted`] for everybody but an admin of an organisation.
     pub fn actor<'a>(&self, origin: Origin<'a>) -> Result<Actor<'a>, Refusal> {
         match (self.role, &self.organisation) {
-            (UserRole::Admin, Some(organisation)) => Ok(Actor::user(self.user_id, Some(organisation.id), origin)),
-            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => Err(Refusal::NotPermitted),
+            (UserRole::Admin, Some(organisation)) => {
+                Ok(Actor::user(self.user_id, Some(organisation.id), origin))
+            }
+            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => {
+                Err(Refusal::NotPermitted)
+            }
         }
     }
 
@@ -54,7 +58,9 @@ impl SignedIn {
     pub fn operator<'a>(&self, origin: Origin<'a>) -> Result<Actor<'a>, Refusal> {
         match (self.role, &self.organisation) {
             (UserRole::Operator, None) => Ok(Actor::user(self.user_id, None, origin)),
-            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => Err(Refusal::NotPermitted),
+            (UserRole::Admin | UserRole::Viewer | UserRole::Operator, _) => {
+                Err(Refusal::NotPermitted)
+            }
         }
     }
 
@@ -65,7 +71,13 @@ impl SignedIn {
     }
 
     fn itself<'a>(&self, origin: Origin<'a>) -> Actor<'a> {
-        Actor::user(self.user_id, self.organisation.as_ref().map(|organisation| organisation.id), origin)
+        Actor::user(
+            self.user_id,
+            self.organisation
+                .as_ref()
+                .map(|organisation| organisation.id),
+            origin,
+        )
     }
 }
 
@@ -80,11 +92,16 @@ pub(super) fn is_valid(now: DateTime<Utc>) -> _ {
         .and(sign_in_sessions::last_seen_at.gt(seen_after))
 }
 
-type Row = ((i64, String, NaiveDateTime), (i64, String, String), Option<(i64, String, String)>, Option<NaiveDateTime>);
+type Row = (
+    (i64, String, NaiveDateTime),
+    (i64, String, String),
+    Option<(i64, String, String)>,
+    Option<NaiveDateTime>,
+);
 
 impl Session<'_> {
-    /// Who has the session of a cookie; none when there is no such session, it has ended, or the access was removed, or the
-    /// organisation is closed.
+    /// Who has the session of a cookie; none when there is no such session, it has ended, or the
+    /// access was removed, or the organisation is closed.
     ///
     /// # Errors
     ///
@@ -97,7 +114,11 @@ impl Session<'_> {
             .filter(is_valid(now))
             .filter(users::removed_at.is_null())
             .select((
-                (sign_in_sessions::id, sign_in_sessions::digest, sign_in_sessions::last_seen_at),
+                (
+                    sign_in_sessions::id,
+                    sign_in_sessions::digest,
+                    sign_in_sessions::last_seen_at,
+                ),
                 (users::id, users::email, users::role),
                 (providers::id, providers::ukprn, providers::name).nullable(),
                 providers::closed_at.nullable(),
@@ -105,7 +126,9 @@ impl Session<'_> {
             .first::<Row>(self.connection)
             .optional()?;
         let found = found.filter(|((_, stored, _), ..)| digest.is_stored_as(stored));
-        let Some(((session_id, _, last_seen_at), (user_id, email, role), organisation, closed_at)) = found else {
+        let Some(((session_id, _, last_seen_at), (user_id, email, role), organisation, closed_at)) =
+            found
+        else {
             return Ok(None);
         };
         if closed_at.is_some() {
@@ -121,14 +144,20 @@ impl Session<'_> {
         }))
     }
 
-    /// The same for a job that changes something of the organisation: until it ends, nobody else removes the user, gives them
-    /// another role, or changes anything of the organisation's settings.
+    /// The same for a job that changes something of the organisation: until it ends, nobody else
+    /// removes the user, gives them another role, or changes anything of the organisation's
+    /// settings.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn signed_in_to_change(&mut self, digest: &SecretDigest) -> Result<Option<SignedIn>, StorageError> {
-        let Some(found) = self.signed_in(digest)? else { return Ok(None) };
+    pub fn signed_in_to_change(
+        &mut self,
+        digest: &SecretDigest,
+    ) -> Result<Option<SignedIn>, StorageError> {
+        let Some(found) = self.signed_in(digest)? else {
+            return Ok(None);
+        };
         self.lock_organisation(found.organisation.map(|organisation| organisation.id))?;
         // Somebody may have been faster.
         self.signed_in(digest)
@@ -154,8 +183,12 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn sign_out(&mut self, signed_in: &SignedIn) -> Result<(), StorageError> {
-        let one = sign_in_sessions::table.find(signed_in.session_id).filter(sign_in_sessions::ended_at.is_null());
-        diesel::update(one).set(sign_in_sessions::ended_at.eq(self.now().naive_utc())).execute(self.connection)?;
+        let one = sign_in_sessions::table
+            .find(signed_in.session_id)
+            .filter(sign_in_sessions::ended_at.is_null());
+        diesel::update(one)
+            .set(sign_in_sessions::ended_at.eq(self.now().naive_utc()))
+            .execute(self.connection)?;
         Ok(())
     }
 
@@ -164,11 +197,21 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn sign_out_everywhere(&mut self, signed_in: &SignedIn, origin: Origin<'_>) -> Result<(), StorageError> {
+    pub fn sign_out_everywhere(
+        &mut self,
+        signed_in: &SignedIn,
+        origin: Origin<'_>,
+    ) -> Result<(), StorageError> {
         self.end_sessions_of(signed_in.user_id)?;
         let by = signed_in.itself(origin);
         let subject = Subject::User(signed_in.user_id);
-        self.record_activity(by, by.provider_id(), ActivityKind::UserSignedOutEverywhere, subject, "")
+        self.record_activity(
+            by,
+            by.provider_id(),
+            ActivityKind::UserSignedOutEverywhere,
+            subject,
+            "",
+        )
     }
 
     /// Begins a session with a new secret, and ends the one of the cookie that it replaces.
@@ -180,7 +223,8 @@ impl Session<'_> {
     ) -> Result<(), StorageError> {
         let now = self.now().naive_utc();
         if let Some(replaced) = replaced {
-            let one = sign_in_sessions::table.filter(sign_in_sessions::digest.eq(replaced.as_hex()));
+            let one =
+                sign_in_sessions::table.filter(sign_in_sessions::digest.eq(replaced.as_hex()));
             diesel::update(one.filter(sign_in_sessions::ended_at.is_null()))
                 .set(sign_in_sessions::ended_at.eq(now))
                 .execute(self.connection)?;
@@ -200,12 +244,21 @@ impl Session<'_> {
     pub(super) fn end_sessions_of(&mut self, user_id: i64) -> Result<usize, StorageError> {
         let all = sign_in_sessions::table.filter(sign_in_sessions::user_id.eq(user_id));
         let ended_at = sign_in_sessions::ended_at.eq(self.now().naive_utc());
-        Ok(diesel::update(all.filter(sign_in_sessions::ended_at.is_null())).set(ended_at).execute(self.connection)?)
+        Ok(
+            diesel::update(all.filter(sign_in_sessions::ended_at.is_null()))
+                .set(ended_at)
+                .execute(self.connection)?,
+        )
     }
 
     /// Ends all sessions of the users of an organisation.
-    pub(super) fn end_sessions_of_organisation(&mut self, provider_id: i64) -> Result<(), StorageError> {
-        let user_ids = users::table.filter(users::provider_id.eq(provider_id)).select(users::id);
+    pub(super) fn end_sessions_of_organisation(
+        &mut self,
+        provider_id: i64,
+    ) -> Result<(), StorageError> {
+        let user_ids = users::table
+            .filter(users::provider_id.eq(provider_id))
+            .select(users::id);
         diesel::update(sign_in_sessions::table.filter(sign_in_sessions::user_id.eq_any(user_ids)))
             .filter(sign_in_sessions::ended_at.is_null())
             .set(sign_in_sessions::ended_at.eq(self.now().naive_utc()))
@@ -213,7 +266,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Removes so many sessions at most that have lasted as long as any may, and says how many there were.
+    /// Removes so many sessions at most that have lasted as long as any may, and says how many
+    /// there were.
     ///
     /// # Errors
     ///

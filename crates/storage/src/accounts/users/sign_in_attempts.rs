@@ -1,5 +1,6 @@
-//! What is remembered of a browser that signs in by OpenID Connect: while it is at the issuer, and while its user
-//! chooses one of several organisations. Each is used once, within ten minutes, and by that browser alone.
+//! What is remembered of a browser that signs in by OpenID Connect: while it is at the issuer, and
+//! while its user chooses one of several organisations. Each is used once, within ten minutes, and
+//! by that browser alone.
 
 use std::fmt;
 
@@ -13,7 +14,8 @@ use crate::session::Session;
 
 /// How long the way to the issuer and back may take, and then the choice.
 const VALID_FOR: TimeDelta = TimeDelta::minutes(10);
-/// How many of either are remembered: whoever begins more makes the oldest fail, and fills no database.
+/// How many of either are remembered: whoever begins more makes the oldest fail, and fills no
+/// database.
 const MAX_ROWS: i64 = 10_000;
 /// Between the UKPRNs of a claim. None of them has one.
 const SEPARATOR: &str = ",";
@@ -46,7 +48,10 @@ impl fmt::Debug for SignInAttempt {
 }
 
 type AttemptRow = (i64, String, String, String, String);
-type ChoiceRow = ((i64, String, String), (String, String, Option<String>, String, String, bool));
+type ChoiceRow = (
+    (i64, String, String),
+    (String, String, Option<String>, String, String, bool),
+);
 
 impl Session<'_> {
     /// Begins an attempt.
@@ -64,7 +69,8 @@ impl Session<'_> {
         let id = diesel::insert_into(sign_in_attempts::table)
             .values((
                 sign_in_attempts::digest.eq(SecretDigest::of(begun.state.reveal()).as_hex()),
-                sign_in_attempts::browser_digest.eq(SecretDigest::of(begun.browser.reveal()).as_hex()),
+                sign_in_attempts::browser_digest
+                    .eq(SecretDigest::of(begun.browser.reveal()).as_hex()),
                 sign_in_attempts::nonce.eq(begun.nonce.reveal()),
                 sign_in_attempts::code_verifier.eq(begun.code_verifier.reveal()),
                 sign_in_attempts::expires_at.eq(self.ends_at()),
@@ -98,18 +104,27 @@ impl Session<'_> {
             ))
             .first::<AttemptRow>(self.connection)
             .optional()?;
-        let found = found.filter(|(_, stored, of, ..)| state.is_stored_as(stored) && browser.is_stored_as(of));
+        let found = found
+            .filter(|(_, stored, of, ..)| state.is_stored_as(stored) && browser.is_stored_as(of));
         let (id, _, _, nonce, code_verifier) = found.ok_or(Refusal::SignInNotUsable)?;
         used_up(diesel::delete(sign_in_attempts::table.find(id)).execute(self.connection)?)?;
-        Ok(SignInAttempt { nonce, code_verifier })
+        Ok(SignInAttempt {
+            nonce,
+            code_verifier,
+        })
     }
 
-    /// Remembers an identity until its user has chosen, and gives the secret for the form of the choice.
+    /// Remembers an identity until its user has chosen, and gives the secret for the form of the
+    /// choice.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn begin_choice(&mut self, identity: &Identity, browser: &SecretDigest) -> Result<Secret, StorageError> {
+    pub fn begin_choice(
+        &mut self,
+        identity: &Identity,
+        browser: &SecretDigest,
+    ) -> Result<Secret, StorageError> {
         let secret = Secret::generate()?;
         let id = diesel::insert_into(sign_in_choices::table)
             .values((
@@ -130,7 +145,8 @@ impl Session<'_> {
         Ok(secret)
     }
 
-    /// Whether the session of this secret has begun and was not ended: somebody pressed the button of a choice twice.
+    /// Whether the session of this secret has begun and was not ended: somebody pressed the button
+    /// of a choice twice.
     ///
     /// # Errors
     ///
@@ -144,12 +160,20 @@ impl Session<'_> {
     /// # Errors
     ///
     /// [`Refusal::SignInNotUsable`] when it is that of another browser, has expired, or was used.
-    pub fn take_choice(&mut self, secret: &SecretDigest, browser: &SecretDigest) -> Result<Identity, StorageError> {
+    pub fn take_choice(
+        &mut self,
+        secret: &SecretDigest,
+        browser: &SecretDigest,
+    ) -> Result<Identity, StorageError> {
         let found = sign_in_choices::table
             .filter(sign_in_choices::digest.eq(secret.as_hex()))
             .filter(sign_in_choices::expires_at.gt(self.now().naive_utc()))
             .select((
-                (sign_in_choices::id, sign_in_choices::digest, sign_in_choices::browser_digest),
+                (
+                    sign_in_choices::id,
+                    sign_in_choices::digest,
+                    sign_in_choices::browser_digest,
+                ),
                 (
                     sign_in_choices::issuer,
                     sign_in_choices::subject,
@@ -161,15 +185,29 @@ impl Session<'_> {
             ))
             .first::<ChoiceRow>(self.connection)
             .optional()?;
-        let found = found.filter(|((_, stored, of), _)| secret.is_stored_as(stored) && browser.is_stored_as(of));
-        let ((id, ..), (issuer, subject, email, ukprns, role, is_operator)) = found.ok_or(Refusal::SignInNotUsable)?;
+        let found = found
+            .filter(|((_, stored, of), _)| secret.is_stored_as(stored) && browser.is_stored_as(of));
+        let ((id, ..), (issuer, subject, email, ukprns, role, is_operator)) =
+            found.ok_or(Refusal::SignInNotUsable)?;
         used_up(diesel::delete(sign_in_choices::table.find(id)).execute(self.connection)?)?;
-        let ukprns = ukprns.split(SEPARATOR).filter(|ukprn| !ukprn.is_empty()).map(str::to_owned).collect();
+        let ukprns = ukprns
+            .split(SEPARATOR)
+            .filter(|ukprn| !ukprn.is_empty())
+            .map(str::to_owned)
+            .collect();
         let role = UserRole::stored(&role, "sign_in_choices", id)?;
-        Ok(Identity { issuer, subject, email, ukprns, role, is_operator })
+        Ok(Identity {
+            issuer,
+            subject,
+            email,
+            ukprns,
+            role,
+            is_operator,
+        })
     }
 
-    /// Removes so many attempts and choices at most that have expired, and says how many there were.
+    /// Removes so many attempts and choices at most that have expired, and says how many there
+    /// were.
     ///
     /// # Errors
     ///
@@ -188,7 +226,8 @@ impl Session<'_> {
             .load::<i64>(self.connection)?;
         let attempts = sign_in_attempts::table.filter(sign_in_attempts::id.eq_any(attempts));
         let choices = sign_in_choices::table.filter(sign_in_choices::id.eq_any(choices));
-        Ok(diesel::delete(attempts).execute(self.connection)? + diesel::delete(choices).execute(self.connection)?)
+        Ok(diesel::delete(attempts).execute(self.connection)?
+            + diesel::delete(choices).execute(self.connection)?)
     }
 
     fn ends_at(&self) -> NaiveDateTime {
@@ -198,5 +237,9 @@ impl Session<'_> {
 
 /// Refuses what another request has used up meanwhile.
 fn used_up(rows: usize) -> Result<(), Refusal> {
-    if rows == 1 { Ok(()) } else { Err(Refusal::SignInNotUsable) }
+    if rows == 1 {
+        Ok(())
+    } else {
+        Err(Refusal::SignInNotUsable)
+    }
 }

@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 
 use super::{
-    ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn, UserRole,
-    normalised_email,
+    ActivityFilter, ActivityKind, Actor, NewInvitation, Origin, Secret, SecretDigest, SignedIn,
+    UserRole, normalised_email,
 };
 use crate::accounts::tokens::NewToken;
 use crate::base::token::Environment;
@@ -16,14 +16,25 @@ const COMMAND: Actor<'static> = Actor::operator("operator");
 
 fn register() -> Register {
     let register = Register::with_provider();
-    register.write(|session| session.add_provider(OTHER, "Beech College")).unwrap();
+    register
+        .write(|session| session.add_provider(OTHER, "Beech College"))
+        .unwrap();
     register
 }
 
 /// The secret of a link that a command makes.
 fn link(register: &Register, ukprn: &'static str, email: &'static str, role: UserRole) -> String {
-    let request = NewInvitation { provider_ukprn: Some(ukprn), email, role };
-    register.write(move |session| session.invite_user(COMMAND, request)).unwrap().secret.reveal().to_owned()
+    let request = NewInvitation {
+        provider_ukprn: Some(ukprn),
+        email,
+        role,
+    };
+    register
+        .write(move |session| session.invite_user(COMMAND, request))
+        .unwrap()
+        .secret
+        .reveal()
+        .to_owned()
 }
 
 fn accept(register: &Register, link: &str) -> Result<String, StorageError> {
@@ -34,7 +45,8 @@ fn accept(register: &Register, link: &str) -> Result<String, StorageError> {
 
 fn accept_as(register: &Register, link: &str, secret: &str) -> Result<(), StorageError> {
     let (digest, secret) = (SecretDigest::of(link), SecretDigest::of(secret));
-    register.write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
+    register
+        .write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
 }
 
 fn signed_in(register: &Register, cookie: &str) -> Option<SignedIn> {
@@ -50,13 +62,24 @@ fn user(register: &Register, ukprn: &'static str, email: &'static str, role: Use
 
 #[track_caller]
 fn refused<T: std::fmt::Debug>(outcome: Result<T, StorageError>, refusal: Refusal) {
-    assert!(matches!(&outcome, Err(StorageError::Refused(why)) if *why == refusal), "{outcome:?}");
+    assert!(
+        matches!(&outcome, Err(StorageError::Refused(why)) if *why == refusal),
+        "{outcome:?}"
+    );
 }
 
 fn activity(register: &Register) -> Vec<(ActivityKind, String, String)> {
-    let filter = ActivityFilter { limit: 100, ..ActivityFilter::default() };
-    let entries = register.read(|session| session.list_activity(filter)).unwrap();
-    entries.into_iter().map(|entry| (entry.kind, entry.by, entry.subject)).collect()
+    let filter = ActivityFilter {
+        limit: 100,
+        ..ActivityFilter::default()
+    };
+    let entries = register
+        .read(|session| session.list_activity(filter))
+        .unwrap();
+    entries
+        .into_iter()
+        .map(|entry| (entry.kind, entry.by, entry.subject))
+        .collect()
 }
 
 #[test]
@@ -65,7 +88,10 @@ fn a_link_signs_in_once_within_a_quarter_of_an_hour() {
     let first = link(&register, UKPRN, " A@Example.com ", UserRole::Admin);
     let cookie = accept(&register, &first).unwrap();
     let user = signed_in(&register, &cookie).unwrap();
-    assert_eq!((user.email.as_str(), user.role), ("a@example.com", UserRole::Admin));
+    assert_eq!(
+        (user.email.as_str(), user.role),
+        ("a@example.com", UserRole::Admin)
+    );
     assert_eq!(user.organisation.unwrap().ukprn, UKPRN);
     refused(accept(&register, &first), Refusal::LinkNotUsable);
     assert!(signed_in(&register, &cookie).is_some());
@@ -83,9 +109,17 @@ fn the_button_of_a_link_can_be_pressed_twice_by_the_same_browser_alone() {
     accept_as(&register, &link, &secret).unwrap();
     refused(accept(&register, &link), Refusal::LinkNotUsable);
     let user = signed_in(&register, &secret).unwrap();
-    assert_eq!(activity(&register).iter().filter(|(kind, ..)| *kind == ActivityKind::UserSignedIn).count(), 1);
+    assert_eq!(
+        activity(&register)
+            .iter()
+            .filter(|(kind, ..)| *kind == ActivityKind::UserSignedIn)
+            .count(),
+        1
+    );
     // The session is not begun again once it has ended.
-    register.write(move |session| session.sign_out(&user)).unwrap();
+    register
+        .write(move |session| session.sign_out(&user))
+        .unwrap();
     refused(accept_as(&register, &link, &secret), Refusal::LinkNotUsable);
 }
 
@@ -107,30 +141,56 @@ fn two_servers_that_race_for_a_link_begin_one_session() {
         let link = link(&register, UKPRN, "a@example.com", UserRole::Admin);
         let stores = [register.another_store(), register.another_store()];
         let begun = stores.map(|store| {
-            let (digest, secret) = (SecretDigest::of(&link), SecretDigest::of(Secret::generate().unwrap().reveal()));
+            let (digest, secret) = (
+                SecretDigest::of(&link),
+                SecretDigest::of(Secret::generate().unwrap().reveal()),
+            );
             std::thread::spawn(move || {
-                store
-                    .write_blocking(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
+                store.write_blocking(move |session| {
+                    session.accept_invitation(&digest, &secret, None, Origin::default())
+                })
             })
         });
         let ended = begun.map(|thread| thread.join().unwrap());
-        assert_eq!(ended.iter().filter(|outcome| outcome.is_ok()).count(), 1, "{ended:?}");
+        assert_eq!(
+            ended.iter().filter(|outcome| outcome.is_ok()).count(),
+            1,
+            "{ended:?}"
+        );
     }
-    assert_eq!(register.read(|session| session.list_users(None)).unwrap().len(), 1);
+    assert_eq!(
+        register
+            .read(|session| session.list_users(None))
+            .unwrap()
+            .len(),
+        1
+    );
 }
 
 #[test]
 fn a_session_ends_unused_after_half_an_hour_and_in_any_case_after_eight_hours() {
     let register = register();
-    let cookie = accept(&register, &link(&register, UKPRN, "a@example.com", UserRole::Viewer)).unwrap();
+    let cookie = accept(
+        &register,
+        &link(&register, UKPRN, "a@example.com", UserRole::Viewer),
+    )
+    .unwrap();
     register.clock.advance(TimeDelta::minutes(30));
     assert_eq!(signed_in(&register, &cookie), None);
 
-    let cookie = accept(&register, &link(&register, UKPRN, "b@example.com", UserRole::Viewer)).unwrap();
+    let cookie = accept(
+        &register,
+        &link(&register, UKPRN, "b@example.com", UserRole::Viewer),
+    )
+    .unwrap();
     for _ in 0..24 {
         let user = signed_in(&register, &cookie).unwrap();
-        register.write(move |session| session.record_session_use(&user)).unwrap();
-        register.clock.advance(TimeDelta::minutes(20) - TimeDelta::milliseconds(100));
+        register
+            .write(move |session| session.record_session_use(&user))
+            .unwrap();
+        register
+            .clock
+            .advance(TimeDelta::minutes(20) - TimeDelta::milliseconds(100));
     }
     assert!(signed_in(&register, &cookie).is_some());
     register.clock.advance(TimeDelta::seconds(5));
@@ -140,11 +200,19 @@ fn a_session_ends_unused_after_half_an_hour_and_in_any_case_after_eight_hours() 
 #[test]
 fn the_use_of_a_session_is_recorded_once_a_minute() {
     let register = register();
-    let cookie = accept(&register, &link(&register, UKPRN, "a@example.com", UserRole::Viewer)).unwrap();
+    let cookie = accept(
+        &register,
+        &link(&register, UKPRN, "a@example.com", UserRole::Viewer),
+    )
+    .unwrap();
     let is_due = || {
         let user = signed_in(&register, &cookie).unwrap();
-        let due = register.read(|session| Ok(user.is_use_due(session.now()))).unwrap();
-        register.write(move |session| session.record_session_use(&user)).unwrap();
+        let due = register
+            .read(|session| Ok(user.is_use_due(session.now())))
+            .unwrap();
+        register
+            .write(move |session| session.record_session_use(&user))
+            .unwrap();
         due
     };
     assert!(!is_due());
@@ -157,48 +225,89 @@ fn the_use_of_a_session_is_recorded_once_a_minute() {
 fn what_ends_access_ends_sessions_and_links() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let cookie = accept(&register, &link(&register, UKPRN, "b@example.com", UserRole::Admin)).unwrap();
+    let cookie = accept(
+        &register,
+        &link(&register, UKPRN, "b@example.com", UserRole::Admin),
+    )
+    .unwrap();
     let other = signed_in(&register, &cookie).unwrap();
     // A link for the user, and one that the user has made.
     let fresh = link(&register, UKPRN, "b@example.com", UserRole::Admin);
     let invited = other.clone();
     let made = register
         .write(move |session| {
-            let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "c@example.com", role: UserRole::Admin };
+            let request = NewInvitation {
+                provider_ukprn: Some(UKPRN),
+                email: "c@example.com",
+                role: UserRole::Admin,
+            };
             session.invite_user(invited.actor(Origin::default())?, request)
         })
         .unwrap();
     let removed = other.user_id;
-    register.write(move |session| session.remove_user(admin.actor(Origin::default())?, removed)).unwrap();
+    register
+        .write(move |session| session.remove_user(admin.actor(Origin::default())?, removed))
+        .unwrap();
     assert_eq!(signed_in(&register, &cookie), None);
     refused(accept(&register, &fresh), Refusal::LinkNotUsable);
-    refused(accept(&register, made.secret.reveal()), Refusal::LinkNotUsable);
+    refused(
+        accept(&register, made.secret.reveal()),
+        Refusal::LinkNotUsable,
+    );
     // Who is invited again is another user.
     let again = user(&register, UKPRN, "b@example.com", UserRole::Viewer);
     assert_ne!(again.user_id, removed);
 
-    register.write(|session| session.close_provider(UKPRN)).unwrap();
+    register
+        .write(|session| session.close_provider(UKPRN))
+        .unwrap();
     let open = link(&register, OTHER, "d@example.com", UserRole::Admin);
-    register.write(|session| session.close_provider(OTHER)).unwrap();
+    register
+        .write(|session| session.close_provider(OTHER))
+        .unwrap();
     refused(accept(&register, &open), Refusal::LinkNotUsable);
-    let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "e@example.com", role: UserRole::Admin };
-    refused(register.write(move |session| session.invite_user(COMMAND, request)), Refusal::ProviderClosed);
+    let request = NewInvitation {
+        provider_ukprn: Some(UKPRN),
+        email: "e@example.com",
+        role: UserRole::Admin,
+    };
+    refused(
+        register.write(move |session| session.invite_user(COMMAND, request)),
+        Refusal::ProviderClosed,
+    );
 }
 
 #[test]
 fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
     let register = register();
-    let cookie = accept(&register, &link(&register, UKPRN, "a@example.com", UserRole::Admin)).unwrap();
-    let elsewhere = accept(&register, &link(&register, OTHER, "a@example.com", UserRole::Admin)).unwrap();
+    let cookie = accept(
+        &register,
+        &link(&register, UKPRN, "a@example.com", UserRole::Admin),
+    )
+    .unwrap();
+    let elsewhere = accept(
+        &register,
+        &link(&register, OTHER, "a@example.com", UserRole::Admin),
+    )
+    .unwrap();
     let unused = link(&register, UKPRN, "b@example.com", UserRole::Viewer);
     let unused_elsewhere = link(&register, OTHER, "b@example.com", UserRole::Viewer);
-    register.write(|session| session.close_organisation(COMMAND, UKPRN)).unwrap();
+    register
+        .write(|session| session.close_organisation(COMMAND, UKPRN))
+        .unwrap();
     assert_eq!(signed_in(&register, &cookie), None);
 
-    register.write(|session| session.reopen_organisation(COMMAND, UKPRN)).unwrap();
+    register
+        .write(|session| session.reopen_organisation(COMMAND, UKPRN))
+        .unwrap();
     assert_eq!(signed_in(&register, &cookie), None);
     refused(accept(&register, &unused), Refusal::LinkNotUsable);
-    assert!(register.read(|session| session.pending_invitations(UKPRN)).unwrap().is_empty());
+    assert!(
+        register
+            .read(|session| session.pending_invitations(UKPRN))
+            .unwrap()
+            .is_empty()
+    );
     // The access stays, and so does what belongs to another organisation.
     let again = user(&register, UKPRN, "a@example.com", UserRole::Viewer);
     assert_eq!(again.role, UserRole::Admin);
@@ -208,10 +317,19 @@ fn sessions_and_links_of_a_closed_organisation_stay_ended_after_it_reopens() {
 
 #[test]
 fn an_email_address_is_stored_in_lower_case_and_no_other_letter_becomes_an_ascii_one() {
-    assert_eq!(normalised_email(" Kim@Example.COM ").as_deref(), Ok("kim@example.com"));
+    assert_eq!(
+        normalised_email(" Kim@Example.COM ").as_deref(),
+        Ok("kim@example.com")
+    );
     // The Kelvin sign, whose lower case is an ASCII k.
-    assert_eq!(normalised_email("\u{212A}im@example.com"), Err(Refusal::InvalidEmail));
-    assert_eq!(normalised_email("kim@\u{212A}ent.example.com"), Err(Refusal::InvalidEmail));
+    assert_eq!(
+        normalised_email("\u{212A}im@example.com"),
+        Err(Refusal::InvalidEmail)
+    );
+    assert_eq!(
+        normalised_email("kim@\u{212A}ent.example.com"),
+        Err(Refusal::InvalidEmail)
+    );
 }
 
 #[test]
@@ -226,19 +344,53 @@ fn a_user_reaches_nothing_of_another_organisation() {
         created_by: COMMAND,
         expires_on: None,
     };
-    let (_, issued) = register.write(move |session| session.issue_token(&token)).unwrap();
+    let (_, issued) = register
+        .write(move |session| session.issue_token(&token))
+        .unwrap();
     let by = admin.actor(Origin::default()).unwrap();
     let (theirs, token_id) = (other.user_id, issued.id);
-    refused(register.write(move |session| session.remove_user(by, theirs)), Refusal::UnknownUser);
-    refused(register.write(move |session| session.change_role(by, theirs, UserRole::Viewer)), Refusal::UnknownUser);
-    refused(register.write(move |session| session.erase_user(by, theirs, "")), Refusal::UnknownUser);
-    refused(register.write(move |session| session.revoke_token(token_id, by)), Refusal::UnknownToken);
-    let token = NewToken { created_by: by, ..token };
-    refused(register.write(move |session| session.issue_token(&token)), Refusal::UnknownProvider);
-    let request = NewInvitation { provider_ukprn: Some(OTHER), email: "c@example.com", role: UserRole::Admin };
-    refused(register.write(move |session| session.invite_user(by, request)), Refusal::UnknownProvider);
-    let request = NewInvitation { provider_ukprn: None, email: "c@example.com", role: UserRole::Operator };
-    refused(register.write(move |session| session.invite_user(by, request)), Refusal::UnknownProvider);
+    refused(
+        register.write(move |session| session.remove_user(by, theirs)),
+        Refusal::UnknownUser,
+    );
+    refused(
+        register.write(move |session| session.change_role(by, theirs, UserRole::Viewer)),
+        Refusal::UnknownUser,
+    );
+    refused(
+        register.write(move |session| session.erase_user(by, theirs, "")),
+        Refusal::UnknownUser,
+    );
+    refused(
+        register.write(move |session| session.revoke_token(token_id, by)),
+        Refusal::UnknownToken,
+    );
+    let token = NewToken {
+        created_by: by,
+        ..token
+    };
+    refused(
+        register.write(move |session| session.issue_token(&token)),
+        Refusal::UnknownProvider,
+    );
+    let request = NewInvitation {
+        provider_ukprn: Some(OTHER),
+        email: "c@example.com",
+        role: UserRole::Admin,
+    };
+    refused(
+        register.write(move |session| session.invite_user(by, request)),
+        Refusal::UnknownProvider,
+    );
+    let request = NewInvitation {
+        provider_ukprn: None,
+        email: "c@example.com",
+        role: UserRole::Operator,
+    };
+    refused(
+        register.write(move |session| session.invite_user(by, request)),
+        Refusal::UnknownProvider,
+    );
 }
 
 #[test]
@@ -246,36 +398,80 @@ fn a_user_neither_removes_the_last_admin_nor_invites_who_has_access() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
     let viewer = user(&register, UKPRN, "b@example.com", UserRole::Viewer);
-    assert!(matches!(viewer.actor(Origin::default()), Err(Refusal::NotPermitted)));
+    assert!(matches!(
+        viewer.actor(Origin::default()),
+        Err(Refusal::NotPermitted)
+    ));
     let by = admin.actor(Origin::default()).unwrap();
     let (own, other) = (admin.user_id, viewer.user_id);
-    refused(register.write(move |session| session.remove_user(by, own)), Refusal::LastAdmin);
-    refused(register.write(move |session| session.change_role(by, own, UserRole::Viewer)), Refusal::LastAdmin);
-    let request = NewInvitation { provider_ukprn: Some(UKPRN), email: "B@example.com", role: UserRole::Admin };
-    refused(register.write(move |session| session.invite_user(by, request)), Refusal::HasAccess);
+    refused(
+        register.write(move |session| session.remove_user(by, own)),
+        Refusal::LastAdmin,
+    );
+    refused(
+        register.write(move |session| session.change_role(by, own, UserRole::Viewer)),
+        Refusal::LastAdmin,
+    );
+    let request = NewInvitation {
+        provider_ukprn: Some(UKPRN),
+        email: "B@example.com",
+        role: UserRole::Admin,
+    };
+    refused(
+        register.write(move |session| session.invite_user(by, request)),
+        Refusal::HasAccess,
+    );
     // A command gives them a link to what they have.
-    let invited = register.write(move |session| session.invite_user(COMMAND, request)).unwrap();
+    let invited = register
+        .write(move |session| session.invite_user(COMMAND, request))
+        .unwrap();
     assert_eq!((invited.has_access, invited.role), (true, UserRole::Viewer));
 
-    register.write(move |session| session.change_role(by, other, UserRole::Admin)).unwrap();
-    register.write(move |session| session.remove_user(by, own)).unwrap();
+    register
+        .write(move |session| session.change_role(by, other, UserRole::Admin))
+        .unwrap();
+    register
+        .write(move |session| session.remove_user(by, own))
+        .unwrap();
 }
 
 #[test]
 fn an_operator_is_no_user_of_an_organisation() {
     let register = register();
     for (provider_ukprn, role) in [(None, UserRole::Admin), (Some(UKPRN), UserRole::Operator)] {
-        let request = NewInvitation { provider_ukprn, email: "a@example.com", role };
-        refused(register.write(move |session| session.invite_user(COMMAND, request)), Refusal::RoleOfOtherKind);
+        let request = NewInvitation {
+            provider_ukprn,
+            email: "a@example.com",
+            role,
+        };
+        refused(
+            register.write(move |session| session.invite_user(COMMAND, request)),
+            Refusal::RoleOfOtherKind,
+        );
     }
-    let request = NewInvitation { provider_ukprn: None, email: "a@example.com", role: UserRole::Operator };
-    let invited = register.write(move |session| session.invite_user(COMMAND, request)).unwrap();
+    let request = NewInvitation {
+        provider_ukprn: None,
+        email: "a@example.com",
+        role: UserRole::Operator,
+    };
+    let invited = register
+        .write(move |session| session.invite_user(COMMAND, request))
+        .unwrap();
     let cookie = accept(&register, invited.secret.reveal()).unwrap();
     let operator = signed_in(&register, &cookie).unwrap();
-    assert_eq!((operator.role, &operator.organisation), (UserRole::Operator, &None));
-    assert!(matches!(operator.actor(Origin::default()), Err(Refusal::NotPermitted)));
+    assert_eq!(
+        (operator.role, &operator.organisation),
+        (UserRole::Operator, &None)
+    );
+    assert!(matches!(
+        operator.actor(Origin::default()),
+        Err(Refusal::NotPermitted)
+    ));
     let id = operator.user_id;
-    refused(register.write(move |s| s.change_role(COMMAND, id, UserRole::Admin)), Refusal::RoleOfOtherKind);
+    refused(
+        register.write(move |s| s.change_role(COMMAND, id, UserRole::Admin)),
+        Refusal::RoleOfOtherKind,
+    );
 }
 
 #[test]
@@ -283,17 +479,33 @@ fn an_erased_user_is_a_number_in_the_activity_log() {
     let register = register();
     let gone = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
     let named = "request of A@example.com.";
-    refused(register.write(move |session| session.erase_user(COMMAND, gone, named)), Refusal::ReasonNamesPerson);
-    register.write(move |session| session.erase_user(COMMAND, gone, "request of 1 March")).unwrap();
+    refused(
+        register.write(move |session| session.erase_user(COMMAND, gone, named)),
+        Refusal::ReasonNamesPerson,
+    );
+    register
+        .write(move |session| session.erase_user(COMMAND, gone, "request of 1 March"))
+        .unwrap();
     let users = register.read(|session| session.list_users(None)).unwrap();
-    assert_eq!((users[0].email.as_str(), users[0].removed_at.is_some()), ("", true));
+    assert_eq!(
+        (users[0].email.as_str(), users[0].removed_at.is_some()),
+        ("", true)
+    );
     let subject = format!("user {gone}");
     assert_eq!(
         activity(&register),
         [
             (ActivityKind::UserErased, "operator".to_owned(), subject),
-            (ActivityKind::UserSignedIn, String::new(), "invitation 1".to_owned()),
-            (ActivityKind::UserInvited, "operator".to_owned(), "invitation 1".to_owned()),
+            (
+                ActivityKind::UserSignedIn,
+                String::new(),
+                "invitation 1".to_owned()
+            ),
+            (
+                ActivityKind::UserInvited,
+                "operator".to_owned(),
+                "invitation 1".to_owned()
+            ),
         ]
     );
 }
@@ -307,7 +519,11 @@ fn old_rows_are_removed_and_others_are_kept() {
         register
             .write(|session| {
                 let links = session.remove_old_invitations(10)?;
-                Ok((links, session.remove_old_sign_in_sessions(10)?, session.remove_old_activity(10)?))
+                Ok((
+                    links,
+                    session.remove_old_sign_in_sessions(10)?,
+                    session.remove_old_activity(10)?,
+                ))
             })
             .unwrap()
     };
@@ -319,9 +535,21 @@ fn old_rows_are_removed_and_others_are_kept() {
 }
 
 /// A link that an admin makes.
-fn link_by(register: &Register, by: Actor<'static>, email: &'static str) -> Result<String, StorageError> {
-    let request = NewInvitation { provider_ukprn: Some(UKPRN), email, role: UserRole::Admin };
-    Ok(register.write(move |session| session.invite_user(by, request))?.secret.reveal().to_owned())
+fn link_by(
+    register: &Register,
+    by: Actor<'static>,
+    email: &'static str,
+) -> Result<String, StorageError> {
+    let request = NewInvitation {
+        provider_ukprn: Some(UKPRN),
+        email,
+        role: UserRole::Admin,
+    };
+    Ok(register
+        .write(move |session| session.invite_user(by, request))?
+        .secret
+        .reveal()
+        .to_owned())
 }
 
 #[test]
@@ -329,25 +557,41 @@ fn a_user_who_is_admin_no_more_has_no_link_left_that_makes_an_admin() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
     let other = user(&register, UKPRN, "b@example.com", UserRole::Admin);
-    let link = link_by(&register, other.actor(Origin::default()).unwrap(), "c@example.com").unwrap();
+    let link = link_by(
+        &register,
+        other.actor(Origin::default()).unwrap(),
+        "c@example.com",
+    )
+    .unwrap();
     let (by, id) = (admin.actor(Origin::default()).unwrap(), other.user_id);
-    register.write(move |session| session.change_role(by, id, UserRole::Viewer)).unwrap();
+    register
+        .write(move |session| session.change_role(by, id, UserRole::Viewer))
+        .unwrap();
     refused(accept(&register, &link), Refusal::LinkNotUsable);
 }
 
 #[test]
 fn an_admin_who_makes_two_links_at_once_does_not_keep_one_for_later() {
     let register = register();
-    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin).actor(Origin::default()).unwrap();
+    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin)
+        .actor(Origin::default())
+        .unwrap();
     for email in ["b@example.com", "c@example.com", "d@example.com"] {
         let made = [register.another_store(), register.another_store()].map(|store| {
             std::thread::spawn(move || {
-                let request = NewInvitation { provider_ukprn: Some(UKPRN), email, role: UserRole::Viewer };
+                let request = NewInvitation {
+                    provider_ukprn: Some(UKPRN),
+                    email,
+                    role: UserRole::Viewer,
+                };
                 store.write_blocking(move |session| session.invite_user(by, request))
             })
         });
         let links = made.map(|thread| thread.join().unwrap().unwrap().secret);
-        let accepted = links.iter().filter(|link| accept(&register, link.reveal()).is_ok()).count();
+        let accepted = links
+            .iter()
+            .filter(|link| accept(&register, link.reveal()).is_ok())
+            .count();
         assert_eq!(accepted, 1, "{email}");
     }
 }
@@ -356,10 +600,19 @@ fn an_admin_who_makes_two_links_at_once_does_not_keep_one_for_later() {
 fn an_admin_who_is_removed_meanwhile_changes_nothing() {
     let register = register();
     let admin = user(&register, UKPRN, "a@example.com", UserRole::Admin);
-    let cookie = accept(&register, &link(&register, UKPRN, "b@example.com", UserRole::Admin)).unwrap();
-    let (digest, id) = (SecretDigest::of(&cookie), signed_in(&register, &cookie).unwrap().user_id);
+    let cookie = accept(
+        &register,
+        &link(&register, UKPRN, "b@example.com", UserRole::Admin),
+    )
+    .unwrap();
+    let (digest, id) = (
+        SecretDigest::of(&cookie),
+        signed_in(&register, &cookie).unwrap().user_id,
+    );
     let by = admin.actor(Origin::default()).unwrap();
-    let found = register.write(move |session| session.signed_in_to_change(&digest)).unwrap();
+    let found = register
+        .write(move |session| session.signed_in_to_change(&digest))
+        .unwrap();
     assert_eq!(found.map(|found| found.user_id), Some(id));
     let (digest, store) = (SecretDigest::of(&cookie), register.another_store());
     let (removed, wait) = std::sync::mpsc::channel();
@@ -373,7 +626,12 @@ fn an_admin_who_is_removed_meanwhile_changes_nothing() {
         })
     });
     wait.recv().unwrap();
-    assert_eq!(register.write(move |session| session.signed_in_to_change(&digest)).unwrap(), None);
+    assert_eq!(
+        register
+            .write(move |session| session.signed_in_to_change(&digest))
+            .unwrap(),
+        None
+    );
     removing.join().unwrap().unwrap();
 }
 
@@ -381,16 +639,22 @@ fn an_admin_who_is_removed_meanwhile_changes_nothing() {
 fn a_link_for_an_erased_user_is_gone_also_when_they_were_invited_again() {
     let register = register();
     let id = user(&register, UKPRN, "a@example.com", UserRole::Admin).user_id;
-    register.write(move |session| session.remove_user(COMMAND, id)).unwrap();
+    register
+        .write(move |session| session.remove_user(COMMAND, id))
+        .unwrap();
     let again = link(&register, UKPRN, "a@example.com", UserRole::Admin);
-    register.write(move |session| session.erase_user(COMMAND, id, "")).unwrap();
+    register
+        .write(move |session| session.erase_user(COMMAND, id, ""))
+        .unwrap();
     refused(accept(&register, &again), Refusal::LinkNotUsable);
 }
 
 #[test]
 fn users_of_an_organisation_make_tokens_up_to_a_number() {
     let register = register();
-    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin).actor(Origin::default()).unwrap();
+    let by = user(&register, UKPRN, "a@example.com", UserRole::Admin)
+        .actor(Origin::default())
+        .unwrap();
     let token = NewToken {
         provider_ukprn: UKPRN,
         environment: Environment::Sandbox,
@@ -398,10 +662,18 @@ fn users_of_an_organisation_make_tokens_up_to_a_number() {
         created_by: by,
         expires_on: None,
     };
-    let issue = |token: NewToken<'static>| register.write(move |session| session.issue_token(&token)).map(|_| ());
+    let issue = |token: NewToken<'static>| {
+        register
+            .write(move |session| session.issue_token(&token))
+            .map(|_| ())
+    };
     for _ in 0..50 {
         issue(token).unwrap();
     }
     refused(issue(token), Refusal::TooManyTokens);
-    issue(NewToken { created_by: COMMAND, ..token }).unwrap();
+    issue(NewToken {
+        created_by: COMMAND,
+        ..token
+    })
+    .unwrap();
 }

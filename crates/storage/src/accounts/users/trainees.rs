@@ -1,4 +1,5 @@
-//! What operators do to trainees, in the activity log: what the registry does, and to have looked at a history.
+//! What operators do to trainees, in the activity log: what the registry does, and to have looked
+//! at a history.
 //!
 //! Names trainees by their identifiers alone. What an action is, is decided elsewhere.
 
@@ -13,7 +14,8 @@ use crate::schema::trainees;
 use crate::session::Session;
 
 impl Session<'_> {
-    /// Logs that an operator did to a trainee what the registry does, in the transaction of the change.
+    /// Logs that an operator did to a trainee what the registry does, in the transaction of the
+    /// change.
     ///
     /// # Errors
     ///
@@ -27,8 +29,8 @@ impl Session<'_> {
         self.record_trainee(by, trainee_id, ActivityKind::RegistryActed, operation)
     }
 
-    /// The history of a trainee of whatever provider, with so many entries at most, the latest, and logs that an operator looked
-    /// at it; `None`, and no entry, when there is no such trainee.
+    /// The history of a trainee of whatever provider, with so many entries at most, the latest, and
+    /// logs that an operator looked at it; `None`, and no entry, when there is no such trainee.
     ///
     /// # Errors
     ///
@@ -41,7 +43,9 @@ impl Session<'_> {
         most: i64,
     ) -> Result<Option<TraineeHistory>, StorageError> {
         require_operator(by)?;
-        let Some(history) = self.latest_history_of(trainee_id, most)? else { return Ok(None) };
+        let Some(history) = self.latest_history_of(trainee_id, most)? else {
+            return Ok(None);
+        };
         self.record_trainee(by, trainee_id, ActivityKind::HistoryViewed, "")?;
         Ok(Some(history))
     }
@@ -54,8 +58,11 @@ impl Session<'_> {
         detail: &str,
     ) -> Result<(), StorageError> {
         require_operator(by)?;
-        let owner = trainees::table.filter(trainees::trainee_id.eq(trainee_id)).select(trainees::provider_id);
-        let owner = with_inner!(self.connection, |inner| owner.get_result::<i64>(inner)).optional()?;
+        let owner = trainees::table
+            .filter(trainees::trainee_id.eq(trainee_id))
+            .select(trainees::provider_id);
+        let owner =
+            with_inner!(self.connection, |inner| owner.get_result::<i64>(inner)).optional()?;
         self.record_activity(by, owner, kind, Subject::Trainee(trainee_id), detail)
     }
 }
@@ -80,19 +87,30 @@ mod tests {
                 let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
                 for name in ["Ash", "Beech", "Cedar"] {
                     let stored = provider.find_trainee("trainee")?.unwrap();
-                    let changed = Trainee { last_name: Some(name.to_owned()), ..stored.record.clone() };
+                    let changed = Trainee {
+                        last_name: Some(name.to_owned()),
+                        ..stored.record.clone()
+                    };
                     provider.update_trainee(&stored, &changed)?;
                 }
                 Ok(())
             })
             .unwrap();
         let seen = |most| {
-            let view = move |session: &mut Session<'_>| session.view_history(Actor::operator("o"), "trainee", most);
+            let view = move |session: &mut Session<'_>| {
+                session.view_history(Actor::operator("o"), "trainee", most)
+            };
             let history = register.write(view).unwrap().unwrap();
             let last = |entry: &Entry| entry.fields.last().unwrap().after();
-            (history.entries.iter().map(last).collect::<Vec<_>>(), history.left_out)
+            (
+                history.entries.iter().map(last).collect::<Vec<_>>(),
+                history.left_out,
+            )
         };
-        assert_eq!(seen(2), (vec!["\"Beech\"".to_owned(), "\"Cedar\"".to_owned()], 2));
+        assert_eq!(
+            seen(2),
+            (vec!["\"Beech\"".to_owned(), "\"Cedar\"".to_owned()], 2)
+        );
         let (all, left_out) = seen(4);
         assert_eq!((all.len(), left_out), (4, 0));
         assert_eq!(all, seen(200).0);
@@ -103,17 +121,35 @@ mod tests {
         let register = Register::with_provider();
         let user = Actor::user(1, Some(1), Origin::default());
         let refused = [
-            register.write(move |session| session.view_history(user, "nobody", 10).map(drop)).unwrap_err(),
             register
-                .write(move |session| session.record_registry_action(user, "nobody", "registry award"))
+                .write(move |session| session.view_history(user, "nobody", 10).map(drop))
+                .unwrap_err(),
+            register
+                .write(move |session| {
+                    session.record_registry_action(user, "nobody", "registry award")
+                })
                 .unwrap_err(),
         ];
         for error in refused {
-            assert!(matches!(error, StorageError::Refused(Refusal::NotPermitted)), "{error:?}");
+            assert!(
+                matches!(error, StorageError::Refused(Refusal::NotPermitted)),
+                "{error:?}"
+            );
         }
-        let nobody = register.write(|session| session.view_history(Actor::operator("operator"), "nobody", 10)).unwrap();
+        let nobody = register
+            .write(|session| session.view_history(Actor::operator("operator"), "nobody", 10))
+            .unwrap();
         assert_eq!(nobody, None);
-        let filter = ActivityFilter { provider_ukprn: Some(UKPRN), limit: 10, ..ActivityFilter::default() };
-        assert!(register.read(move |session| session.list_activity(filter)).unwrap().is_empty());
+        let filter = ActivityFilter {
+            provider_ukprn: Some(UKPRN),
+            limit: 10,
+            ..ActivityFilter::default()
+        };
+        assert!(
+            register
+                .read(move |session| session.list_activity(filter))
+                .unwrap()
+                .is_empty()
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Takes a SQLite database for this program alone, so that it can be replaced.
 //!
-//! SQLite says whether a program has a database open, unless the file is too damaged to be opened, or gone. A server that
-//! opened it before has it open all the same. Then the locks that each connection holds on its files are queried directly.
+//! SQLite says whether a program has a database open, unless the file is too damaged to be opened,
+//! or gone. A server that opened it before has it open all the same. Then the locks that each
+//! connection holds on its files are queried directly.
 
 use std::fs::File;
 use std::io;
@@ -23,18 +24,26 @@ pub(super) struct Exclusive {
     _file: Option<File>,
 }
 
-/// Takes the database. Brings all content of its journal into its one file where SQLite can read it.
+/// Takes the database. Brings all content of its journal into its one file where SQLite can read
+/// it.
 ///
 /// # Errors
 ///
 /// [`BackupError::InUse`] when another program has it open, [`BackupError::UseUnknown`] when that cannot be known.
 pub(super) fn acquire(database: &Path) -> Result<Exclusive, BackupError> {
-    // In WAL mode each connection holds a lock on this file too, also when the database itself was moved or removed since.
-    // The lock is released at once: SQLite may need it next.
+    // In WAL mode each connection holds a lock on this file too, also when the database itself was
+    // moved or removed since. The lock is released at once: SQLite may need it next.
     drop(lock(&beside(database, "-shm"), database)?);
     let connection = acquire_by_sqlite(database)?;
-    let file = if connection.is_none() { lock(database, database)? } else { None };
-    Ok(Exclusive { connection, _file: file })
+    let file = if connection.is_none() {
+        lock(database, database)?
+    } else {
+        None
+    };
+    Ok(Exclusive {
+        connection,
+        _file: file,
+    })
 }
 
 /// `None` when there is no database, or SQLite cannot use it.
@@ -42,20 +51,32 @@ fn acquire_by_sqlite(database: &Path) -> Result<Option<DatabaseConnection>, Back
     if !database.is_file() {
         return Ok(None);
     }
-    let Ok(mut connection) = open(database) else { return Ok(None) };
-    // A connection in WAL mode holds a lock for as long as it is open, and the mode cannot be left while another one has it.
-    for statement in ["PRAGMA busy_timeout = 0", "PRAGMA journal_mode = DELETE", "BEGIN EXCLUSIVE"] {
-        match connection.batch_execute(statement).map_err(StorageError::from) {
+    let Ok(mut connection) = open(database) else {
+        return Ok(None);
+    };
+    // A connection in WAL mode holds a lock for as long as it is open, and the mode cannot be left
+    // while another one has it.
+    for statement in [
+        "PRAGMA busy_timeout = 0",
+        "PRAGMA journal_mode = DELETE",
+        "BEGIN EXCLUSIVE",
+    ] {
+        match connection
+            .batch_execute(statement)
+            .map_err(StorageError::from)
+        {
             Ok(()) => {}
-            Err(StorageError::Database(DatabaseError::Busy)) => return Err(BackupError::InUse(database.to_owned())),
+            Err(StorageError::Database(DatabaseError::Busy)) => {
+                return Err(BackupError::InUse(database.to_owned()));
+            }
             Err(_) => return Ok(None),
         }
     }
     Ok(Some(DatabaseConnection::Sqlite(connection)))
 }
 
-/// Locks the whole of a file, which conflicts with each lock of SQLite's; `None` when there is no file. The lock ends when
-/// the file is closed.
+/// Locks the whole of a file, which conflicts with each lock of SQLite's; `None` when there is no
+/// file. The lock ends when the file is closed.
 fn lock(file: &Path, database: &Path) -> Result<Option<File>, BackupError> {
     let opened = match File::options().read(true).write(true).open(file) {
         Ok(opened) => opened,

@@ -1,7 +1,8 @@
 //! Unfinished databases, in the folder of the file whose name they take when they are complete.
 //!
-//! A command holds a lock on its unfinished file (`flock`, which SQLite does not use), so that other commands do not take the
-//! file for a leftover of a killed command. On a file system without such locks no leftover is removed.
+//! A command holds a lock on its unfinished file (`flock`, which SQLite does not use), so that
+//! other commands do not take the file for a leftover of a killed command. On a file system without
+//! such locks no leftover is removed.
 
 use std::collections::BTreeSet;
 use std::fs::{File, remove_file};
@@ -42,7 +43,10 @@ pub(super) fn create_beside(file: &Path) -> Result<Part, BackupError> {
     // A leftover that cannot be removed is no reason to make no backup.
     let _ = remove_leftovers(folder);
     loop {
-        let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder);
+        let file = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .suffix(SUFFIX)
+            .tempfile_in(folder);
         let file = file.map_err(BackupError::of_file(folder))?;
         if let Err(error) = flock(&file, FlockOperation::LockExclusive) {
             log::debug!("an unfinished file cannot be locked: {error}");
@@ -55,11 +59,18 @@ pub(super) fn create_beside(file: &Path) -> Result<Part, BackupError> {
     }
 }
 
-/// Removes unfinished files that no command writes any more, with the files that SQLite kept beside them.
+/// Removes unfinished files that no command writes any more, with the files that SQLite kept beside
+/// them.
 fn remove_leftovers(folder: &Path) -> io::Result<()> {
     let mut names = BTreeSet::new();
     for entry in folder.read_dir()? {
-        names.extend(entry?.file_name().to_str().and_then(unfinished_name).map(str::to_owned));
+        names.extend(
+            entry?
+                .file_name()
+                .to_str()
+                .and_then(unfinished_name)
+                .map(str::to_owned),
+        );
     }
     for path in names.into_iter().map(|name| folder.join(name)) {
         let is_leftover = match &File::open(&path) {
@@ -75,7 +86,8 @@ fn remove_leftovers(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes the files that SQLite kept beside an unfinished one. The next command tries again where one cannot be removed.
+/// Removes the files that SQLite kept beside an unfinished one. The next command tries again where
+/// one cannot be removed.
 fn remove_journals(part: &Path) {
     for ending in JOURNALS {
         // Most of them do not exist.
@@ -83,11 +95,16 @@ fn remove_journals(part: &Path) {
     }
 }
 
-/// The name of the unfinished file that has this name, or that SQLite keeps a file of this name for.
+/// The name of the unfinished file that has this name, or that SQLite keeps a file of this name
+/// for.
 fn unfinished_name(name: &str) -> Option<&str> {
-    let name = JOURNALS.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name);
+    let name = JOURNALS
+        .iter()
+        .find_map(|ending| name.strip_suffix(ending))
+        .unwrap_or(name);
     let random = name.strip_prefix(PREFIX)?.strip_suffix(SUFFIX)?;
-    (random.len() == RANDOM_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric())).then_some(name)
+    (random.len() == RANDOM_CHARS && random.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+        .then_some(name)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Puts a backup in the place of a database, in two steps: a copy of the backup is brought up to date next to the database,
-//! and then takes its name. What else must be true of the restored register is done to the copy between the two.
+//! Puts a backup in the place of a database, in two steps: a copy of the backup is brought up to
+//! date next to the database, and then takes its name. What else must be true of the restored
+//! register is done to the copy between the two.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use diesel::connection::SimpleConnection as _;
 
 use super::part::Part;
 use super::{
-    BackupError, beside, exclusive, folder_of, follow_links, open, part, put_in_place, require_no_folder, require_sound,
+    BackupError, beside, exclusive, folder_of, follow_links, open, part, put_in_place,
+    require_no_folder, require_sound,
 };
 use crate::accounts::providers;
 use crate::base::token::Environment;
@@ -37,7 +39,8 @@ pub struct Restored {
     pub environment: Environment,
 }
 
-/// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the database is as it was.
+/// A copy of a backup that is to take the place of a database. Dropped, it is removed, and the
+/// database is as it was.
 #[derive(Debug)]
 pub struct PreparedRestore {
     copy: Part,
@@ -46,17 +49,17 @@ pub struct PreparedRestore {
     database: PathBuf,
     replace: bool,
     restored: Restored,
-    /// The erasures that the database records, which the backup may not know; or why they cannot be read, also where the database
-    /// is gone. None where there never was one.
+    /// The erasures that the database records, which the backup may not know; or why they cannot be
+    /// read, also where the database is gone. None where there never was one.
     pub erasures: Result<Vec<Erasure>, StorageError>,
 }
 
-/// Prepares to put a backup in the place of the SQLite database at `url`: a copy of it, with its schema brought up to date. A
-/// database that is there already is to be replaced only when `replace` says so. Blocks; no server may be started until the
-/// end.
+/// Prepares to put a backup in the place of the SQLite database at `url`: a copy of it, with its
+/// schema brought up to date. A database that is there already is to be replaced only when
+/// `replace` says so. Blocks; no server may be started until the end.
 ///
-/// The environment goes with the backup. The providers of erasures are added where the backup does not have
-/// them.
+/// The environment goes with the backup. The providers of erasures are added where the backup does
+/// not have them.
 ///
 /// # Errors
 ///
@@ -91,11 +94,18 @@ pub fn prepare_restore(
     let mut copy = part::create_beside(&database).map_err(|error| error.with_folder(&database))?;
     let prepared = prepare_copy(&mut copy, &connections, &database, from, requested);
     let (restored, erasures) = prepared.map_err(|error| error.with_folder(&database))?;
-    Ok(PreparedRestore { copy, connections, database, replace, restored, erasures })
+    Ok(PreparedRestore {
+        copy,
+        connections,
+        database,
+        replace,
+        restored,
+        erasures,
+    })
 }
 
-/// Checks a copy of the backup and brings it up to date, so that the backup itself stays unchanged. Returns also the erasures
-/// of the database that is to be replaced.
+/// Checks a copy of the backup and brings it up to date, so that the backup itself stays unchanged.
+/// Returns also the erasures of the database that is to be replaced.
 fn prepare_copy(
     copy: &mut Part,
     connections: &Connections,
@@ -122,9 +132,17 @@ fn prepare_copy(
         && backup != replaced
     {
         let (file, database) = (from.to_owned(), database.to_owned());
-        return Err(BackupError::OtherEnvironment { file, backup, database, replaced });
+        return Err(BackupError::OtherEnvironment {
+            file,
+            backup,
+            database,
+            replaced,
+        });
     }
-    let SetUp { schema, environment } = set_up(&mut restored, Goal::Newest, requested.or(replaced))?;
+    let SetUp {
+        schema,
+        environment,
+    } = set_up(&mut restored, Goal::Newest, requested.or(replaced))?;
     // Rejects the cursors that the replaced database gave out.
     change_generation::renew(&mut restored)?;
     let erasures = match in_use {
@@ -139,13 +157,22 @@ fn prepare_copy(
         Err(error) => Err(error.into()),
     };
     match erasures {
-        Err(StorageError::Database(DatabaseError::Busy)) => Err(StorageError::Database(DatabaseError::Busy).into()),
-        erasures => Ok((Restored { schema, environment }, erasures)),
+        Err(StorageError::Database(DatabaseError::Busy)) => {
+            Err(StorageError::Database(DatabaseError::Busy).into())
+        }
+        erasures => Ok((
+            Restored {
+                schema,
+                environment,
+            },
+            erasures,
+        )),
     }
 }
 
 impl PreparedRestore {
-    /// Opens the copy as a register. All that was opened must be dropped before [`PreparedRestore::put_in_place`].
+    /// Opens the copy as a register. All that was opened must be dropped before
+    /// [`PreparedRestore::put_in_place`].
     ///
     /// # Errors
     ///
@@ -154,14 +181,22 @@ impl PreparedRestore {
         Store::open_existing(&url_of(&self.copy), StoreOptions::default())
     }
 
-    /// Gives the copy the name of the database, or of the file to which that leads as a link, when it is certain that nobody has
-    /// it open. Only the owner can read the new file, whatever the mode of the replaced one. Blocks.
+    /// Gives the copy the name of the database, or of the file to which that leads as a link, when
+    /// it is certain that nobody has it open. Only the owner can read the new file, whatever the
+    /// mode of the replaced one. Blocks.
     ///
     /// # Errors
     ///
     /// [`BackupError`].
     pub fn put_in_place(self) -> Result<Restored, BackupError> {
-        let Self { copy, connections, database, replace, restored, erasures } = self;
+        let Self {
+            copy,
+            connections,
+            database,
+            replace,
+            restored,
+            erasures,
+        } = self;
         close(copy.file.path())?;
         // Held until the new file has the name, so that nobody begins to use the old one.
         let mut held = exclusive::acquire(&database)?;
@@ -181,14 +216,18 @@ fn url_of(copy: &Part) -> String {
     format!("sqlite://{}", copy.file.path().display())
 }
 
-/// Brings all that was written to a database into its one file. The connections of a store that was dropped may still be
-/// closing, on threads of their own.
+/// Brings all that was written to a database into its one file. The connections of a store that was
+/// dropped may still be closing, on threads of their own.
 fn close(database: &Path) -> Result<(), StorageError> {
     let mut connection = open(database)?;
     let deadline = Instant::now() + CLOSING_TIME;
     loop {
-        // This mode cannot be entered while another connection is open, and SQLite does not wait for it.
-        match connection.batch_execute("PRAGMA journal_mode = DELETE").map_err(StorageError::from) {
+        // This mode cannot be entered while another connection is open, and SQLite does not wait
+        // for it.
+        match connection
+            .batch_execute("PRAGMA journal_mode = DELETE")
+            .map_err(StorageError::from)
+        {
             Err(StorageError::Database(DatabaseError::Busy)) if Instant::now() < deadline => {
                 thread::sleep(CLOSING_PAUSE)
             }
@@ -211,15 +250,28 @@ mod tests {
         let backup = folder.path().join("backup.db");
         back_up(database.url(), &backup, false, None).unwrap();
         let mut holding = connect(database.url());
-        holding.batch_execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE").unwrap();
+        holding
+            .batch_execute("PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE")
+            .unwrap();
         let refused = prepare_restore(database.url(), &backup, true, None);
         assert!(
-            matches!(refused, Err(BackupError::Storage(StorageError::Database(DatabaseError::Busy)))),
+            matches!(
+                refused,
+                Err(BackupError::Storage(StorageError::Database(
+                    DatabaseError::Busy
+                )))
+            ),
             "{refused:?}"
         );
         holding.batch_execute("COMMIT").unwrap();
         drop(holding);
-        assert_ne!(prepare_restore(database.url(), &backup, true, None).unwrap().erasures.unwrap(), []);
+        assert_ne!(
+            prepare_restore(database.url(), &backup, true, None)
+                .unwrap()
+                .erasures
+                .unwrap(),
+            []
+        );
     }
 
     #[test]
@@ -230,12 +282,20 @@ mod tests {
         let prepare = || prepare_restore(database.url(), &backup, true, None).unwrap();
         let prepared = prepare();
         let mut connection = connect(database.url());
-        connection.batch_execute("UPDATE erasures SET trainee_id = trainee_id || 'x'").unwrap();
+        connection
+            .batch_execute("UPDATE erasures SET trainee_id = trainee_id || 'x'")
+            .unwrap();
         drop(connection);
         let erasures = erasure::recorded_in(&mut connect(database.url())).unwrap();
         assert_ne!(erasures, []);
-        assert!(matches!(prepared.put_in_place().unwrap_err(), BackupError::InUse(_)));
-        assert_eq!(erasure::recorded_in(&mut connect(database.url())).unwrap(), erasures);
+        assert!(matches!(
+            prepared.put_in_place().unwrap_err(),
+            BackupError::InUse(_)
+        ));
+        assert_eq!(
+            erasure::recorded_in(&mut connect(database.url())).unwrap(),
+            erasures
+        );
         prepare().put_in_place().unwrap();
     }
 }

@@ -1,8 +1,10 @@
-//! Reads and writes the rows of any table as JSON objects, by the columns in the database's catalogue.
+//! Reads and writes the rows of any table as JSON objects, by the columns in the database's
+//! catalogue.
 //!
-//! Both databases represent a row by the same object: numbers and booleans are integers, and all other values are text. A
-//! timestamp is text as diesel writes it to SQLite, a document is its text, byte for byte. A batch of rows is inserted by one
-//! statement with one parameter, which both databases expand by their own JSON functions.
+//! Both databases represent a row by the same object: numbers and booleans are integers, and all
+//! other values are text. A timestamp is text as diesel writes it to SQLite, a document is its
+//! text, byte for byte. A batch of rows is inserted by one statement with one parameter, which both
+//! databases expand by their own JSON functions.
 
 use std::collections::BTreeMap;
 
@@ -52,30 +54,51 @@ struct JsonRow {
 }
 
 impl TableAccess {
-    pub(super) fn new(connection: &mut DatabaseConnection, table: &'static CopiedTable) -> Result<Self, StorageError> {
+    pub(super) fn new(
+        connection: &mut DatabaseConnection,
+        table: &'static CopiedTable,
+    ) -> Result<Self, StorageError> {
         let name = table.name;
         let columns = catalog::columns(connection, name)?;
         let (mut names, mut pairs, mut values) = (Vec::new(), Vec::new(), Vec::new());
         for column in &columns {
             names.push(format!("\"{}\"", column.name));
-            pairs.push(format!("'{}', {}", column.name, read_expression(connection, column)));
+            pairs.push(format!(
+                "'{}', {}",
+                column.name,
+                read_expression(connection, column)
+            ));
             values.push(write_expression(connection, column));
         }
         let (names, pairs, values) = (names.join(", "), pairs.join(", "), values.join(", "));
         let (mut key_columns, mut key_values) = (Vec::new(), Vec::new());
         for (index, key) in table.key.iter().enumerate() {
-            let sql_type = columns.iter().find(|column| column.name == *key).map_or("", |column| &column.sql_type);
+            let sql_type = columns
+                .iter()
+                .find(|column| column.name == *key)
+                .map_or("", |column| &column.sql_type);
             let is_text_of_postgres = connection.either(true, false) && sql_type == "text";
             // SQLite compares bytes anyway.
-            key_columns.push(format!("\"{key}\"{}", if is_text_of_postgres { " COLLATE \"C\"" } else { "" }));
-            key_values.push(
-                connection
-                    .either(format!("($1::json ->> {index})::{sql_type}"), format!("json_extract($1, '$[{index}]')")),
-            );
+            key_columns.push(format!(
+                "\"{key}\"{}",
+                if is_text_of_postgres {
+                    " COLLATE \"C\""
+                } else {
+                    ""
+                }
+            ));
+            key_values.push(connection.either(
+                format!("($1::json ->> {index})::{sql_type}"),
+                format!("json_extract($1, '$[{index}]')"),
+            ));
         }
         Ok(Self {
             has_sequence: columns.iter().any(|column| column.name == "id"),
-            timestamps: columns.into_iter().filter(Column::is_timestamp).map(|column| column.name).collect(),
+            timestamps: columns
+                .into_iter()
+                .filter(Column::is_timestamp)
+                .map(|column| column.name)
+                .collect(),
             select: connection.either(
                 format!("SELECT json_build_object({pairs})::text AS json FROM \"{name}\""),
                 format!("SELECT json_object({pairs}) AS json FROM \"{name}\""),
@@ -98,21 +121,39 @@ impl TableAccess {
         connection: &mut DatabaseConnection,
         after: Option<&Key>,
     ) -> Result<Vec<Row>, StorageError> {
-        let (select, columns, values) = (&self.select, self.key_columns.join(", "), self.key_values.join(", "));
-        let condition = after.map(|_| format!("WHERE ({columns}) > ({values})")).unwrap_or_default();
-        let query = format!("{select} {condition} ORDER BY {columns} LIMIT {}", super::BATCH);
+        let (select, columns, values) = (
+            &self.select,
+            self.key_columns.join(", "),
+            self.key_values.join(", "),
+        );
+        let condition = after
+            .map(|_| format!("WHERE ({columns}) > ({values})"))
+            .unwrap_or_default();
+        let query = format!(
+            "{select} {condition} ORDER BY {columns} LIMIT {}",
+            super::BATCH
+        );
         let mut query = diesel::sql_query(query).into_boxed();
         if let Some(key) = after {
             query = query.bind::<Text, _>(serde_json::to_string(key).map_err(not_a_row)?);
         }
         let found = query.load::<JsonRow>(connection)?;
-        found.into_iter().map(|JsonRow { json }| self.parse(&json)).collect()
+        found
+            .into_iter()
+            .map(|JsonRow { json }| self.parse(&json))
+            .collect()
     }
 
     /// Inserts all rows or none.
-    pub(super) fn insert(&self, connection: &mut DatabaseConnection, rows: &[Row]) -> Result<(), StorageError> {
+    pub(super) fn insert(
+        &self,
+        connection: &mut DatabaseConnection,
+        rows: &[Row],
+    ) -> Result<(), StorageError> {
         let rows = serde_json::to_string(rows).map_err(not_a_row)?;
-        diesel::sql_query(&self.insert).bind::<Text, _>(rows).execute(connection)?;
+        diesel::sql_query(&self.insert)
+            .bind::<Text, _>(rows)
+            .execute(connection)?;
         Ok(())
     }
 
@@ -120,8 +161,12 @@ impl TableAccess {
         let mut row: Row = serde_json::from_str(json).map_err(not_a_row)?;
         for name in &self.timestamps {
             if let Some(Some(Value::Text(text))) = row.get_mut(name) {
-                let time = NaiveDateTime::parse_from_str(&text.replacen('T', " ", 1), TIMESTAMP_FORMAT);
-                *text = time.map_err(not_a_row)?.format(TIMESTAMP_FORMAT).to_string();
+                let time =
+                    NaiveDateTime::parse_from_str(&text.replacen('T', " ", 1), TIMESTAMP_FORMAT);
+                *text = time
+                    .map_err(not_a_row)?
+                    .format(TIMESTAMP_FORMAT)
+                    .to_string();
             }
         }
         Ok(row)
@@ -129,7 +174,11 @@ impl TableAccess {
 }
 
 pub(super) fn key_of(table: &CopiedTable, row: &Row) -> Key {
-    table.key.iter().map(|column| row.get(*column).cloned().flatten()).collect()
+    table
+        .key
+        .iter()
+        .map(|column| row.get(*column).cloned().flatten())
+        .collect()
 }
 
 /// A key for a message. Leaves out the text that a client chose.
@@ -157,7 +206,8 @@ fn read_expression(connection: &DatabaseConnection, column: &Column) -> String {
     }
 }
 
-/// The SQL of a column's value to insert. PostgreSQL has converted all values but documents to the types of the columns.
+/// The SQL of a column's value to insert. PostgreSQL has converted all values but documents to the
+/// types of the columns.
 fn write_expression(connection: &DatabaseConnection, column: &Column) -> String {
     let Column { name, sql_type } = column;
     match (connection, sql_type.as_str()) {

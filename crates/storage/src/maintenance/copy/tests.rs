@@ -19,7 +19,10 @@ const MANY: usize = 1_203;
 
 /// All pairs of databases of which the second is of this run.
 fn pairs() -> Vec<(Kind, Kind)> {
-    all_kinds().into_iter().flat_map(|from| kinds().into_iter().map(move |to| (from, to))).collect()
+    all_kinds()
+        .into_iter()
+        .flat_map(|from| kinds().into_iter().map(move |to| (from, to)))
+        .collect()
 }
 
 /// Copies, and asks for the whole copy to be good.
@@ -45,8 +48,11 @@ fn interrupted(from: &str, to: &str) {
 
 fn last_keys(url: &str) -> Vec<Option<i64>> {
     let mut connection = connect(url);
-    let keyed = tables::copied().filter(|table| !["placement_schools", "replies", "register_settings"].contains(table));
-    keyed.map(|table| sequences::last_key(&mut connection, table).unwrap()).collect()
+    let keyed = tables::copied()
+        .filter(|table| !["placement_schools", "replies", "register_settings"].contains(table));
+    keyed
+        .map(|table| sequences::last_key(&mut connection, table).unwrap())
+        .collect()
 }
 
 #[test]
@@ -56,9 +62,24 @@ fn a_register_comes_back_the_same_by_way_of_the_other_database() {
         copied(source.url(), between.url());
         let report = copied(between.url(), back.url());
         let copied = counts(&mut connect(source.url()));
-        assert_eq!(report.rows, copied.iter().map(|(table, rows)| (*table, *rows as u64)).collect::<Vec<_>>());
-        assert_eq!(counts(&mut connect(back.url())), copied, "{one:?} {other:?}");
-        let differences = verify::compare(&mut connect(source.url()), &mut connect(back.url()), &mut |_| {}).unwrap();
+        assert_eq!(
+            report.rows,
+            copied
+                .iter()
+                .map(|(table, rows)| (*table, *rows as u64))
+                .collect::<Vec<_>>()
+        );
+        assert_eq!(
+            counts(&mut connect(back.url())),
+            copied,
+            "{one:?} {other:?}"
+        );
+        let differences = verify::compare(
+            &mut connect(source.url()),
+            &mut connect(back.url()),
+            &mut |_| {},
+        )
+        .unwrap();
         assert_eq!(differences.differences, []);
     }
 }
@@ -68,7 +89,11 @@ fn keys_that_were_given_once_are_not_given_again() {
     for (one, other) in pairs() {
         let (source, target) = (filled(one, 3), empty(other));
         copied(source.url(), target.url());
-        assert_eq!(last_keys(target.url()), last_keys(source.url()), "{one:?} {other:?}");
+        assert_eq!(
+            last_keys(target.url()),
+            last_keys(source.url()),
+            "{one:?} {other:?}"
+        );
         let mut connection = connect(target.url());
         // The last usage of the source was removed, the next gets a key of its own.
         let insert = "INSERT INTO shadow_checks (day, token_id, version, against, checked, valid) \
@@ -86,13 +111,25 @@ fn nothing_opens_the_target_of_an_interrupted_copy() {
         interrupted(source.url(), target.url());
         let there = catalog::count(&mut connect(target.url()), "trainees").unwrap();
         assert!(0 < there && there < MANY as i64, "{there}");
-        let refused = Store::open(target.url(), StoreOptions::default()).unwrap().migrate().unwrap_err();
-        assert!(matches!(refused, StorageError::UnfinishedCopy), "{refused:?}");
+        let refused = Store::open(target.url(), StoreOptions::default())
+            .unwrap()
+            .migrate()
+            .unwrap_err();
+        assert!(
+            matches!(refused, StorageError::UnfinishedCopy),
+            "{refused:?}"
+        );
         let refused = copy(target.url(), empty(one).url(), None, |_| {}).unwrap_err();
-        assert!(matches!(refused, CopyError::Source(StorageError::UnfinishedCopy)), "{refused:?}");
+        assert!(
+            matches!(refused, CopyError::Source(StorageError::UnfinishedCopy)),
+            "{refused:?}"
+        );
 
         let refused = copy(source.url(), target.url(), None, |_| {}).unwrap_err();
-        assert!(matches!(refused, CopyError::Target(StorageError::UnfinishedCopy)), "{refused:?}");
+        assert!(
+            matches!(refused, CopyError::Target(StorageError::UnfinishedCopy)),
+            "{refused:?}"
+        );
     }
 }
 
@@ -115,8 +152,11 @@ fn what_is_written_to_the_source_meanwhile_is_reported_as_a_difference() {
             }
         })
         .unwrap();
-        let differences: Vec<_> =
-            report.differences.iter().map(|found| (found.table, found.key.as_str(), found.kind)).collect();
+        let differences: Vec<_> = report
+            .differences
+            .iter()
+            .map(|found| (found.table, found.key.as_str(), found.kind))
+            .collect();
         assert_eq!(
             differences,
             [
@@ -125,18 +165,35 @@ fn what_is_written_to_the_source_meanwhile_is_reported_as_a_difference() {
                 ("placement_schools", "1/4", DifferenceKind::Extra),
             ]
         );
-        let refused = Store::open(target.url(), StoreOptions::default()).unwrap().migrate().unwrap_err();
-        assert!(matches!(refused, StorageError::UnfinishedCopy), "{refused:?}");
+        let refused = Store::open(target.url(), StoreOptions::default())
+            .unwrap()
+            .migrate()
+            .unwrap_err();
+        assert!(
+            matches!(refused, StorageError::UnfinishedCopy),
+            "{refused:?}"
+        );
     }
 }
 
 #[test]
 fn a_source_that_is_not_there_is_not_made() {
-    let (absent, target) = (test_support::Database::fresh_on(Kind::Sqlite), empty(Kind::Sqlite));
+    let (absent, target) = (
+        test_support::Database::fresh_on(Kind::Sqlite),
+        empty(Kind::Sqlite),
+    );
     let refused = copy(absent.url(), target.url(), None, |_| {}).unwrap_err();
-    let CopyError::Absent(file) = refused else { panic!("{refused:?}") };
+    let CopyError::Absent(file) = refused else {
+        panic!("{refused:?}")
+    };
     assert!(!file.exists());
-    assert_eq!(Store::open(target.url(), StoreOptions::default()).unwrap().migrate().unwrap(), 0);
+    assert_eq!(
+        Store::open(target.url(), StoreOptions::default())
+            .unwrap()
+            .migrate()
+            .unwrap(),
+        0
+    );
 }
 
 #[test]
@@ -158,11 +215,17 @@ fn copied_tables_have_the_same_columns_in_both_databases() {
     for table in tables::copied() {
         let columns = databases.iter().map(|database| {
             let columns = catalog::columns(&mut connect(database.url()), table).unwrap();
-            let described: Vec<_> = columns.into_iter().map(|column| (column.is_timestamp(), column.name)).collect();
+            let described: Vec<_> = columns
+                .into_iter()
+                .map(|column| (column.is_timestamp(), column.name))
+                .collect();
             described
         });
         let columns: Vec<_> = columns.collect();
-        assert!(!columns[0].is_empty() && columns.windows(2).all(|pair| pair[0] == pair[1]), "{table}: {columns:?}");
+        assert!(
+            !columns[0].is_empty() && columns.windows(2).all(|pair| pair[0] == pair[1]),
+            "{table}: {columns:?}"
+        );
     }
 }
 
@@ -173,15 +236,25 @@ fn values_of_any_kind_are_copied_exactly() {
         let (source, target) = (filled(one, 3), empty(other));
         let both_sqlite = [one, other] == [Kind::Sqlite; 2];
         let zero = if both_sqlite { "\0" } else { "" };
-        let text = format!("\u{1}\t\n\r\u{7f}\"\\'{{}}[],\\u0041 null é \u{2028}\u{ffff}\u{1f600}{zero} ");
-        let document = format!("{{\"b\" : 1.50,\"a\":\"\\u0041\\n\", \"a\":[]}}{}", " ".repeat(3));
+        let text =
+            format!("\u{1}\t\n\r\u{7f}\"\\'{{}}[],\\u0041 null é \u{2028}\u{ffff}\u{1f600}{zero} ");
+        let document = format!(
+            "{{\"b\" : 1.50,\"a\":\"\\u0041\\n\", \"a\":[]}}{}",
+            " ".repeat(3)
+        );
         let mut connection = connect(source.url());
-        let time = chrono::NaiveDate::from_ymd_opt(9999, 12, 31).unwrap().and_hms_micro_opt(23, 59, 59, 1).unwrap();
+        let time = chrono::NaiveDate::from_ymd_opt(9999, 12, 31)
+            .unwrap()
+            .and_hms_micro_opt(23, 59, 59, 1)
+            .unwrap();
         diesel::update(providers::table.find(1))
             .set((providers::name.eq(&text), providers::closed_at.eq(time)))
             .execute(&mut connection)
             .unwrap();
-        let changes = (trainees::revision.eq(i64::MAX), trainees::record.eq(JsonText(document.clone())));
+        let changes = (
+            trainees::revision.eq(i64::MAX),
+            trainees::record.eq(JsonText(document.clone())),
+        );
         let update = diesel::update(trainees::table.find(2)).set(changes);
         with_inner!(&mut connection, |inner| update.execute(inner)).unwrap();
         diesel::update(replies::table.filter(replies::provider_id.eq(1)))
@@ -190,20 +263,37 @@ fn values_of_any_kind_are_copied_exactly() {
             .unwrap();
         copied(source.url(), target.url());
         let mut connection = connect(target.url());
-        let provider = providers::table.find(1).select((providers::name, providers::created_at, providers::closed_at));
+        let provider = providers::table.find(1).select((
+            providers::name,
+            providers::created_at,
+            providers::closed_at,
+        ));
         let provider: (String, chrono::NaiveDateTime, Option<chrono::NaiveDateTime>) =
             provider.first(&mut connection).unwrap();
         assert_eq!(
             (provider.0, provider.1.to_string(), provider.2),
             (text, "2026-01-05 09:00:00".to_owned(), Some(time))
         );
-        let trainee = trainees::table.find(2).select((trainees::revision, trainees::record, trainees::date_of_birth));
+        let trainee = trainees::table.find(2).select((
+            trainees::revision,
+            trainees::record,
+            trainees::date_of_birth,
+        ));
         let birth = chrono::NaiveDate::from_ymd_opt(1999, 4, 12);
-        let trainee = with_inner!(&mut connection, |inner| trainee.first::<(i64, JsonText, _)>(inner)).unwrap();
+        let trainee = with_inner!(&mut connection, |inner| trainee
+            .first::<(i64, JsonText, _)>(inner))
+        .unwrap();
         assert_eq!(trainee, (i64::MAX, JsonText(document), birth));
-        let reply = replies::table.select((replies::status, replies::body)).order(replies::status);
-        assert_eq!(reply.first::<(i32, String)>(&mut connection).unwrap(), (i32::MIN, String::new()));
-        let open = schools::table.select((schools::open, schools::postcode)).order(schools::id);
+        let reply = replies::table
+            .select((replies::status, replies::body))
+            .order(replies::status);
+        assert_eq!(
+            reply.first::<(i32, String)>(&mut connection).unwrap(),
+            (i32::MIN, String::new())
+        );
+        let open = schools::table
+            .select((schools::open, schools::postcode))
+            .order(schools::id);
         let open: Vec<(bool, Option<String>)> = open.load(&mut connection).unwrap();
         assert_eq!(open, [(true, Some("ZZ1 1AA".to_owned())), (false, None)]);
     }
@@ -218,7 +308,10 @@ fn tables_stand_behind_those_that_they_refer_to() {
         let place = |name: &str| tables::copied().position(|table| table == name);
         for reference in references {
             if let Some(place_of_child) = place(&reference.table) {
-                assert!(place(&reference.owner).unwrap() < place_of_child, "{kind:?}: {reference:?}");
+                assert!(
+                    place(&reference.owner).unwrap() < place_of_child,
+                    "{kind:?}: {reference:?}"
+                );
             }
         }
     }

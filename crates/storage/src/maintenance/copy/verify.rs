@@ -9,7 +9,8 @@ use super::rows::{Key, Row, TableAccess, key_of, show_key};
 use super::tables::{COPIED, CopiedTable};
 use super::{BATCH, CopyError, CopyReport, Step, of_source, of_target};
 
-/// A row that is not the same in source and target. It is named by its key and holds nothing of a person.
+/// A row that is not the same in source and target. It is named by its key and holds nothing of a
+/// person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
     /// The table.
@@ -38,7 +39,11 @@ impl fmt::Display for Difference {
             DifferenceKind::Extra => "is not in the source",
             DifferenceKind::Unequal => "is not the same in both",
         };
-        write!(formatter, "table {}, key {}: the row {what}", self.table, self.key)
+        write!(
+            formatter,
+            "table {}, key {}: the row {what}",
+            self.table, self.key
+        )
     }
 }
 
@@ -73,11 +78,20 @@ fn compare_rows(
     let mut after = None;
     let mut rows = 0;
     loop {
-        let source_page = source_access.page(source, after.as_ref()).map_err(of_source)?;
-        let target_page = target_access.page(target, after.as_ref()).map_err(of_target)?;
+        let source_page = source_access
+            .page(source, after.as_ref())
+            .map_err(of_source)?;
+        let target_page = target_access
+            .page(target, after.as_ref())
+            .map_err(of_target)?;
         // A full page ends at its last key. Keys behind the end are compared with the next pages.
-        let full_pages = [&source_page, &target_page].into_iter().filter(|page| page.len() == BATCH);
-        let end = full_pages.filter_map(|page| page.last()).map(|row| key_of(table, row)).min();
+        let full_pages = [&source_page, &target_page]
+            .into_iter()
+            .filter(|page| page.len() == BATCH);
+        let end = full_pages
+            .filter_map(|page| page.last())
+            .map(|row| key_of(table, row))
+            .min();
         let mut pairs: BTreeMap<Key, (Option<Row>, Option<Row>)> = BTreeMap::new();
         for row in source_page {
             let key = key_of(table, &row);
@@ -100,7 +114,11 @@ fn compare_rows(
                 (row, other) if row != other => DifferenceKind::Unequal,
                 _ => continue,
             };
-            differences.push(Difference { table: table.name, key: show_key(table, key), kind });
+            differences.push(Difference {
+                table: table.name,
+                key: show_key(table, key),
+                kind,
+            });
         }
         if end.is_none() {
             return Ok(rows);

@@ -11,14 +11,28 @@ use crate::testing::filled::{connect, empty, filled};
 #[test]
 fn a_new_register_is_what_was_requested_and_otherwise_a_sandbox() {
     for kind in kinds() {
-        for requested in [None, Some(Environment::Sandbox), Some(Environment::Production)] {
+        for requested in [
+            None,
+            Some(Environment::Sandbox),
+            Some(Environment::Production),
+        ] {
             let database = empty(kind);
             let mut connection = connect(database.url());
             let expected = requested.unwrap_or(Environment::Sandbox);
-            assert_eq!(set_up(&mut connection, Goal::Newest, requested).unwrap().environment, expected);
+            assert_eq!(
+                set_up(&mut connection, Goal::Newest, requested)
+                    .unwrap()
+                    .environment,
+                expected
+            );
             assert_eq!(recorded(&mut connection).unwrap(), Some(expected));
             // From then on it is taken from there.
-            assert_eq!(set_up(&mut connection, Goal::Newest, None).unwrap().environment, expected);
+            assert_eq!(
+                set_up(&mut connection, Goal::Newest, None)
+                    .unwrap()
+                    .environment,
+                expected
+            );
         }
     }
 }
@@ -40,7 +54,10 @@ fn another_environment_than_the_recorded_one_is_refused_before_anything_changes(
                 ),
                 "{refused:?}"
             );
-            assert_eq!(recorded(&mut connection).unwrap(), Some(Environment::Production));
+            assert_eq!(
+                recorded(&mut connection).unwrap(),
+                Some(Environment::Production)
+            );
         }
     }
 }
@@ -50,10 +67,15 @@ fn the_environment_of_a_register_with_providers_is_never_guessed() {
     for kind in kinds() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
-        diesel::delete(register_settings::table.find(SETTING)).execute(&mut connection).unwrap();
+        diesel::delete(register_settings::table.find(SETTING))
+            .execute(&mut connection)
+            .unwrap();
         for requested in [None, Some(Environment::Production)] {
             let refused = set_up(&mut connection, Goal::Newest, requested);
-            assert!(matches!(refused, Err(StorageError::CorruptSetting { name: SETTING })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(StorageError::CorruptSetting { name: SETTING })),
+                "{refused:?}"
+            );
             assert_eq!(recorded(&mut connection).unwrap(), None);
         }
     }
@@ -62,24 +84,34 @@ fn the_environment_of_a_register_with_providers_is_never_guessed() {
 #[test]
 fn servers_that_start_together_record_one_environment() {
     let database = Database::fresh();
-    let servers: Vec<_> = [Environment::Sandbox, Environment::Production, Environment::Sandbox]
-        .into_iter()
-        .map(|requested| {
-            let url = database.url().to_owned();
-            std::thread::spawn(move || {
-                let store = Store::open(&url, StoreOptions::default()).unwrap();
-                let set_up = store.set_up(Goal::Newest, Some(requested));
-                (requested, set_up.map(|set_up| set_up.environment))
-            })
+    let servers: Vec<_> = [
+        Environment::Sandbox,
+        Environment::Production,
+        Environment::Sandbox,
+    ]
+    .into_iter()
+    .map(|requested| {
+        let url = database.url().to_owned();
+        std::thread::spawn(move || {
+            let store = Store::open(&url, StoreOptions::default()).unwrap();
+            let set_up = store.set_up(Goal::Newest, Some(requested));
+            (requested, set_up.map(|set_up| set_up.environment))
         })
+    })
+    .collect();
+    let answers: Vec<_> = servers
+        .into_iter()
+        .map(|server| server.join().unwrap())
         .collect();
-    let answers: Vec<_> = servers.into_iter().map(|server| server.join().unwrap()).collect();
     let recorded = recorded(&mut connect(database.url())).unwrap().unwrap();
     for (requested, answer) in answers {
         match answer {
             Ok(environment) => assert_eq!((environment, requested), (recorded, recorded)),
             Err(error) => {
-                assert!(matches!(error, StorageError::OtherEnvironment { .. }), "{error:?}");
+                assert!(
+                    matches!(error, StorageError::OtherEnvironment { .. }),
+                    "{error:?}"
+                );
                 assert_ne!(requested, recorded);
             }
         }

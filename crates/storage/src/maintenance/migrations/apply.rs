@@ -1,4 +1,5 @@
-//! From migration to migration: which there are, which are applied, and one after the other to the goal.
+//! From migration to migration: which there are, which are applied, and one after the other to the
+//! goal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -49,7 +50,8 @@ pub(super) struct Walked {
 /// The version of the first migration, which makes the whole register.
 const BASELINE: &str = "20261126000001";
 
-/// The versions that are applied. Unlike diesel's harness this does not make the table in which they stand.
+/// The versions that are applied. Unlike diesel's harness this does not make the table in which
+/// they stand.
 ///
 /// # Errors
 ///
@@ -61,25 +63,47 @@ pub(super) fn applied(connection: &mut DatabaseConnection) -> Result<Vec<String>
     let tables = catalog::tables(connection)?;
     let mut applied = Vec::new();
     if tables.iter().any(|table| table == MIGRATIONS_TABLE) {
-        let query = diesel::sql_query(format!("SELECT version FROM {MIGRATIONS_TABLE} ORDER BY version"));
-        applied.extend(query.load::<Version>(connection)?.into_iter().map(|row| row.version));
+        let query = diesel::sql_query(format!(
+            "SELECT version FROM {MIGRATIONS_TABLE} ORDER BY version"
+        ));
+        applied.extend(
+            query
+                .load::<Version>(connection)?
+                .into_iter()
+                .map(|row| row.version),
+        );
     }
     let is_new = applied.is_empty() && !tables.iter().any(|table| table == TRAINEES);
     if is_new || applied.iter().any(|version| version == BASELINE) {
         Ok(applied)
     } else {
-        Err(StorageError::LayoutBeforeRelease { database: catalog::database_name(connection)? })
+        Err(StorageError::LayoutBeforeRelease {
+            database: catalog::database_name(connection)?,
+        })
     }
 }
 
 /// Fails when a version is applied that is none of the migrations.
-pub(super) fn known<DB: Backend>(migrations: Listed<DB>, applied: &[String]) -> Result<Known<DB>, StorageError> {
+pub(super) fn known<DB: Backend>(
+    migrations: Listed<DB>,
+    applied: &[String],
+) -> Result<Known<DB>, StorageError> {
     let mut migrations = migrations.map_err(StorageError::Migration)?;
     migrations.sort_unstable_by(|one, other| one.name().version().cmp(&other.name().version()));
-    let versions: Vec<_> = migrations.iter().map(|migration| migration.name().version().to_string()).collect();
-    if let Some(unknown) = applied.iter().rev().find(|applied| !versions.contains(applied)) {
+    let versions: Vec<_> = migrations
+        .iter()
+        .map(|migration| migration.name().version().to_string())
+        .collect();
+    if let Some(unknown) = applied
+        .iter()
+        .rev()
+        .find(|applied| !versions.contains(applied))
+    {
         let newest = versions.last().cloned().unwrap_or_default();
-        return Err(StorageError::SchemaNewer { version: unknown.clone(), newest });
+        return Err(StorageError::SchemaNewer {
+            version: unknown.clone(),
+            newest,
+        });
     }
     Ok(migrations
         .into_iter()
@@ -89,10 +113,15 @@ pub(super) fn known<DB: Backend>(migrations: Listed<DB>, applied: &[String]) -> 
 }
 
 /// How many of the migrations are to be applied at the goal; the others are not.
-pub(super) fn kept<DB: Backend>(migrations: &Known<DB>, goal: Goal<'_>) -> Result<usize, StorageError> {
+pub(super) fn kept<DB: Backend>(
+    migrations: &Known<DB>,
+    goal: Goal<'_>,
+) -> Result<usize, StorageError> {
     match goal {
         Goal::Newest => Ok(migrations.len()),
-        Goal::Migration(name) | Goal::MigrationKeepingTables(name) => Ok(1 + position(migrations, name)?),
+        Goal::Migration(name) | Goal::MigrationKeepingTables(name) => {
+            Ok(1 + position(migrations, name)?)
+        }
     }
 }
 
@@ -104,12 +133,19 @@ fn position<DB: Backend>(migrations: &Known<DB>, name: &str) -> Result<usize, St
             || (!name.contains('_') && migration.name().version().to_string() == number)
     });
     found.ok_or_else(|| {
-        let known: Vec<_> = migrations.iter().map(|(migration, _)| migration.name().to_string()).collect();
-        StorageError::UnknownMigration { name: name.to_owned(), known: known.join(", ") }
+        let known: Vec<_> = migrations
+            .iter()
+            .map(|(migration, _)| migration.name().to_string())
+            .collect();
+        StorageError::UnknownMigration {
+            name: name.to_owned(),
+            known: known.join(", "),
+        }
     })
 }
 
-/// Goes towards the goal in the transaction that is open: to it, or to a migration that runs outside a transaction.
+/// Goes towards the goal in the transaction that is open: to it, or to a migration that runs
+/// outside a transaction.
 pub(super) fn walk_migrations(
     connection: &mut DatabaseConnection,
     migrations: &Migrations,
@@ -117,14 +153,20 @@ pub(super) fn walk_migrations(
 ) -> Result<Walked, StorageError> {
     let applied = applied(connection)?;
     match connection {
-        DatabaseConnection::Postgres(inner) => {
-            walk(inner, &known((migrations.postgres)(), &applied)?, goal, |migration| {
-                migration.metadata().run_in_transaction()
-            })
-        }
+        DatabaseConnection::Postgres(inner) => walk(
+            inner,
+            &known((migrations.postgres)(), &applied)?,
+            goal,
+            |migration| migration.metadata().run_in_transaction(),
+        ),
         // On SQLite a migration keeps all writes waiting in any case.
         DatabaseConnection::Sqlite(inner) => {
-            let walked = walk(inner, &known((migrations.sqlite)(), &applied)?, goal, |_| true)?;
+            let walked = walk(
+                inner,
+                &known((migrations.sqlite)(), &applied)?,
+                goal,
+                |_| true,
+            )?;
             require_references(inner, &walked)?;
             Ok(walked)
         }
@@ -132,13 +174,20 @@ pub(super) fn walk_migrations(
 }
 
 /// Refuses what leaves rows that refer to missing ones.
-fn require_references(connection: &mut SqliteConnection, walked: &Walked) -> Result<(), StorageError> {
+fn require_references(
+    connection: &mut SqliteConnection,
+    walked: &Walked,
+) -> Result<(), StorageError> {
     if walked.change == SchemaChange::default() {
         return Ok(());
     }
-    let broken = diesel::sql_query(BROKEN_REFERENCES_SQL).get_result::<BrokenReference>(connection).optional()?;
+    let broken = diesel::sql_query(BROKEN_REFERENCES_SQL)
+        .get_result::<BrokenReference>(connection)
+        .optional()?;
     match broken {
-        Some(BrokenReference { table, owner, rows }) => Err(StorageError::BrokenReferences { table, owner, rows }),
+        Some(BrokenReference { table, owner, rows }) => {
+            Err(StorageError::BrokenReferences { table, owner, rows })
+        }
         None => Ok(()),
     }
 }
@@ -151,12 +200,20 @@ fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
 ) -> Result<Walked, StorageError> {
     let kept = kept(migrations, goal)?;
     let mut walked = Walked::default();
-    let taken_back = migrations.iter().skip(kept).rev().filter(|(_, applied)| *applied);
+    let taken_back = migrations
+        .iter()
+        .skip(kept)
+        .rev()
+        .filter(|(_, applied)| *applied);
     let pending = migrations.iter().take(kept).filter(|(_, applied)| !applied);
-    let applied = pending.clone().take_while(|(migration, _)| runs_here(migration));
+    let applied = pending
+        .clone()
+        .take_while(|(migration, _)| runs_here(migration));
     walked.stopped = pending.count() > applied.clone().count();
     for (migration, _) in taken_back {
-        with_harness(connection, |connection| connection.revert_migration(migration))?;
+        with_harness(connection, |connection| {
+            connection.revert_migration(migration)
+        })?;
         walked.change.taken_back.push(migration.name().to_string());
     }
     for (migration, _) in applied {
@@ -166,8 +223,8 @@ fn walk<DB: Backend, C: MigrationHarness<DB> + Connection>(
     Ok(walked)
 }
 
-/// Runs what the harness runs. It passes on nothing but the text of an error, and no text says in every language that a lock
-/// was waited for in vain; so the error is looked at where it comes up.
+/// Runs what the harness runs. It passes on nothing but the text of an error, and no text says in
+/// every language that a lock was waited for in vain; so the error is looked at where it comes up.
 pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>(
     connection: &mut C,
     run: impl FnOnce(&mut C) -> diesel::migration::Result<T>,
@@ -175,7 +232,9 @@ pub(super) fn with_harness<DB: Backend, C: MigrationHarness<DB> + Connection, T>
     let met_contention = Arc::new(AtomicBool::new(false));
     let noted = Arc::clone(&met_contention);
     connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
-        if let InstrumentationEvent::FinishQuery { error: Some(error), .. } = event
+        if let InstrumentationEvent::FinishQuery {
+            error: Some(error), ..
+        } = event
             && DatabaseError::is_contention(error)
         {
             noted.store(true, Ordering::Relaxed);

@@ -15,16 +15,23 @@ use crate::store::{Store, StoreOptions};
 use crate::testing::filled::{connect, filled};
 
 /// What others hold while somebody changes the schema.
-const LOCK_SQL: &str = "BEGIN; LOCK TABLE __diesel_schema_migrations IN SHARE UPDATE EXCLUSIVE MODE";
+const LOCK_SQL: &str =
+    "BEGIN; LOCK TABLE __diesel_schema_migrations IN SHARE UPDATE EXCLUSIVE MODE";
 /// An index that is built while others write.
 const INDEX: &str = "2999-01-01-000002_trainees_by_test";
-const INDEX_SQL: &str = "CREATE INDEX CONCURRENTLY IF NOT EXISTS trainees_by_test ON trainees (created_at)";
+const INDEX_SQL: &str =
+    "CREATE INDEX CONCURRENTLY IF NOT EXISTS trainees_by_test ON trainees (created_at)";
 const INDEX_DOWN: &str = "DROP INDEX trainees_by_test";
 
 /// How long is waited, in milliseconds.
 fn policy(total: u64) -> RetryPolicy {
     let [total, lock, pause] = [total, 100, 50].map(Duration::from_millis);
-    RetryPolicy { total, lock, pause, report: total }
+    RetryPolicy {
+        total,
+        lock,
+        pause,
+        report: total,
+    }
 }
 
 fn has_postgres() -> bool {
@@ -45,19 +52,32 @@ fn lines(connection: &mut DatabaseConnection, sql: &str) -> Vec<String> {
 fn nothing_is_locked_where_nothing_is_pending() {
     for kind in kinds() {
         let database = filled(kind, 3);
-        Store::open(database.url(), StoreOptions::default()).unwrap().set_up(Goal::Newest, None).unwrap();
+        Store::open(database.url(), StoreOptions::default())
+            .unwrap()
+            .set_up(Goal::Newest, None)
+            .unwrap();
         let mut other = connect(database.url());
         let lock = other.either(LOCK_SQL, "BEGIN IMMEDIATE");
         other.batch_execute(lock).unwrap();
-        other.batch_execute("UPDATE providers SET name = 'Another'; UPDATE trainees SET revision = 2").unwrap();
+        other
+            .batch_execute(
+                "UPDATE providers SET name = 'Another'; UPDATE trainees SET revision = 2",
+            )
+            .unwrap();
         let begun = Instant::now();
         let store = Store::open(database.url(), StoreOptions::default()).unwrap();
-        let set_up = store.set_up(Goal::Newest, Some(Environment::Production)).unwrap();
+        let set_up = store
+            .set_up(Goal::Newest, Some(Environment::Production))
+            .unwrap();
         assert_eq!(set_up.environment, Environment::Production);
         assert_eq!(store.migrate().unwrap(), 0);
         let pending = Store::pending(database.url(), None).unwrap();
         assert!(pending.is_empty(), "{pending}");
-        assert!(begun.elapsed() < Duration::from_millis(900), "{kind:?}: {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_millis(900),
+            "{kind:?}: {:?}",
+            begun.elapsed()
+        );
     }
 }
 
@@ -76,11 +96,17 @@ fn what_is_pending_is_named_and_left_pending() {
         assert_eq!(pending.to_string(), SHOES);
         assert_eq!(catalog::tables(&mut connection).unwrap(), before);
         let refused = Store::pending(database.url(), Some(Environment::Sandbox)).unwrap_err();
-        assert!(matches!(refused, StorageError::OtherEnvironment { .. }), "{refused:?}");
+        assert!(
+            matches!(refused, StorageError::OtherEnvironment { .. }),
+            "{refused:?}"
+        );
         let fresh = Database::fresh_on(kind);
         let refused = Store::pending(fresh.url(), None).unwrap_err();
         assert!(
-            matches!(refused, StorageError::Database(DatabaseError::Absent(_)) | StorageError::NoRegister { .. }),
+            matches!(
+                refused,
+                StorageError::Database(DatabaseError::Absent(_)) | StorageError::NoRegister { .. }
+            ),
             "{refused:?}"
         );
     }
@@ -102,7 +128,10 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
     if !has_postgres() {
         return;
     }
-    for hold in [LOCK_SQL, "BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2"] {
+    for hold in [
+        LOCK_SQL,
+        "BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2",
+    ] {
         let database = filled(Kind::Postgres, 3);
         let folder = shoes();
         let mut other = connect(database.url());
@@ -110,10 +139,22 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
         let mut connection = connect(database.url());
         let connections = Connections::from_url(database.url()).unwrap();
         let work = Migrator::with_connections(&mut connection, &connections);
-        let refused =
-            Migrator { migrations: with_folder(folder.path()), policy: policy(300), ..work }.bring_to(Goal::Newest);
-        assert!(matches!(refused, Err(StorageError::Database(DatabaseError::Busy))), "{hold}: {refused:?}");
-        assert!(!catalog::tables(&mut connection).unwrap().iter().any(|table| table == "shoes"));
+        let refused = Migrator {
+            migrations: with_folder(folder.path()),
+            policy: policy(300),
+            ..work
+        }
+        .bring_to(Goal::Newest);
+        assert!(
+            matches!(refused, Err(StorageError::Database(DatabaseError::Busy))),
+            "{hold}: {refused:?}"
+        );
+        assert!(
+            !catalog::tables(&mut connection)
+                .unwrap()
+                .iter()
+                .any(|table| table == "shoes")
+        );
         let change = thread::scope(|scope| {
             let waiting = scope.spawn(|| go(database.url(), folder.path(), Goal::Newest));
             wait_for_waiter(&mut connect(database.url()));
@@ -121,8 +162,14 @@ fn change_of_the_schema_waits_for_another_one_and_for_a_transaction_that_holds_w
             let mut server = connect(database.url());
             for _ in 0..5 {
                 let begun = Instant::now();
-                server.batch_execute("UPDATE trainees SET revision = 3 WHERE id = 4").unwrap();
-                assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+                server
+                    .batch_execute("UPDATE trainees SET revision = 3 WHERE id = 4")
+                    .unwrap();
+                assert!(
+                    begun.elapsed() < Duration::from_millis(900),
+                    "{:?}",
+                    begun.elapsed()
+                );
                 thread::sleep(Duration::from_millis(40));
             }
             other.batch_execute("COMMIT").unwrap();
@@ -139,11 +186,18 @@ fn change_of_the_schema_waits_for_a_writer_of_sqlite() {
     let mut other = connect(database.url());
     other.batch_execute("BEGIN IMMEDIATE").unwrap();
     let mut connection = connect(database.url());
-    connection.batch_execute("PRAGMA busy_timeout = 20").unwrap();
+    connection
+        .batch_execute("PRAGMA busy_timeout = 20")
+        .unwrap();
     let change = thread::scope(|scope| {
         let waiting = scope.spawn(|| {
             let migrations = with_folder(folder.path());
-            Migrator { migrations, policy: policy(20_000), ..Migrator::new(&mut connection) }.bring_to(Goal::Newest)
+            Migrator {
+                migrations,
+                policy: policy(20_000),
+                ..Migrator::new(&mut connection)
+            }
+            .bring_to(Goal::Newest)
         });
         thread::sleep(Duration::from_millis(300));
         assert!(!waiting.is_finished());
@@ -157,7 +211,12 @@ fn go(url: &str, folder: &Path, goal: Goal<'_>) -> Result<SchemaChange, StorageE
     let connections = Connections::from_url(url).unwrap();
     let mut connection = connections.establish().unwrap();
     let work = Migrator::with_connections(&mut connection, &connections);
-    Migrator { migrations: with_folder(folder), policy: policy(20_000), ..work }.bring_to(goal)
+    Migrator {
+        migrations: with_folder(folder),
+        policy: policy(20_000),
+        ..work
+    }
+    .bring_to(goal)
 }
 
 /// Whether the index is there, and valid.
@@ -177,17 +236,38 @@ fn migration_outside_a_transaction_divides_those_that_are_applied_together() {
     let mut connection = connect(database.url());
     let (one, last) = ("2999-01-01-000001_one", "2999-01-01-000003_last");
     let (up, down) = ("CREATE TABLE one (id INTEGER)", "SELECT 1");
-    let broken = folder(&[(one, up, down), (INDEX, INDEX_SQL, INDEX_DOWN), (last, "SELECT broken", down)]);
+    let broken = folder(&[
+        (one, up, down),
+        (INDEX, INDEX_SQL, INDEX_DOWN),
+        (last, "SELECT broken", down),
+    ]);
     let refused = go(database.url(), broken.path(), Goal::Newest).unwrap_err();
     assert!(matches!(refused, StorageError::Migration(_)), "{refused:?}");
     let applied = "SELECT version AS line FROM __diesel_schema_migrations WHERE version LIKE '2999%' ORDER BY version";
-    assert_eq!(lines(&mut connection, applied), ["29990101000001", "29990101000002"]);
+    assert_eq!(
+        lines(&mut connection, applied),
+        ["29990101000001", "29990101000002"]
+    );
     assert_eq!(index(&mut connection), ["true"]);
 
     let up = "CREATE TABLE last (id INTEGER)";
-    let mended = folder(&[(one, "SELECT broken", down), (INDEX, "SELECT broken", INDEX_DOWN), (last, up, down)]);
-    assert_eq!(go(database.url(), mended.path(), Goal::Newest).unwrap().applied, [last]);
-    let back = go(database.url(), mended.path(), Goal::Migration("2999-01-01-000001")).unwrap();
+    let mended = folder(&[
+        (one, "SELECT broken", down),
+        (INDEX, "SELECT broken", INDEX_DOWN),
+        (last, up, down),
+    ]);
+    assert_eq!(
+        go(database.url(), mended.path(), Goal::Newest)
+            .unwrap()
+            .applied,
+        [last]
+    );
+    let back = go(
+        database.url(),
+        mended.path(),
+        Goal::Migration("2999-01-01-000001"),
+    )
+    .unwrap();
     assert_eq!(back.taken_back, [last, INDEX]);
     assert_eq!(index(&mut connection), [""; 0]);
 }
@@ -200,19 +280,31 @@ fn index_is_built_once_while_others_write_however_many_servers_start() {
     let database = filled(Kind::Postgres, 3);
     let folder = folder(&[(INDEX, INDEX_SQL, INDEX_DOWN)]);
     let mut long = connect(database.url());
-    long.batch_execute("BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2").unwrap();
+    long.batch_execute("BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2")
+        .unwrap();
     let applied = thread::scope(|scope| {
-        let servers: Vec<_> = (0..3).map(|_| scope.spawn(|| go(database.url(), folder.path(), Goal::Newest))).collect();
+        let servers: Vec<_> = (0..3)
+            .map(|_| scope.spawn(|| go(database.url(), folder.path(), Goal::Newest)))
+            .collect();
         let mut other = connect(database.url());
         wait_for_waiter(&mut other);
         for _ in 0..5 {
             let begun = Instant::now();
-            other.batch_execute("UPDATE trainees SET revision = 3 WHERE id = 4").unwrap();
-            assert!(begun.elapsed() < Duration::from_millis(500), "{:?}", begun.elapsed());
+            other
+                .batch_execute("UPDATE trainees SET revision = 3 WHERE id = 4")
+                .unwrap();
+            assert!(
+                begun.elapsed() < Duration::from_millis(500),
+                "{:?}",
+                begun.elapsed()
+            );
             thread::sleep(Duration::from_millis(40));
         }
         long.batch_execute("COMMIT").unwrap();
-        servers.into_iter().map(|server| server.join().unwrap().unwrap().applied.len()).sum::<usize>()
+        servers
+            .into_iter()
+            .map(|server| server.join().unwrap().unwrap().applied.len())
+            .sum::<usize>()
     });
     assert_eq!(applied, 1);
     assert_eq!(index(&mut connect(database.url())), ["true"]);
@@ -226,13 +318,17 @@ fn index_whose_building_was_interrupted_is_built_again() {
     let database = filled(Kind::Postgres, 3);
     let folder = folder(&[(INDEX, INDEX_SQL, INDEX_DOWN)]);
     let mut long = connect(database.url());
-    long.batch_execute("BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2").unwrap();
+    long.batch_execute("BEGIN; UPDATE trainees SET revision = 2 WHERE id = 2")
+        .unwrap();
     let mut other = connect(database.url());
     thread::scope(|scope| {
         let server = scope.spawn(|| go(database.url(), folder.path(), Goal::Newest));
         let begun = Instant::now();
         while index(&mut other).is_empty() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is built");
+            assert!(
+                begun.elapsed() < Duration::from_secs(20),
+                "nothing is built"
+            );
             thread::sleep(Duration::from_millis(5));
         }
         let kill = "SELECT pg_terminate_backend(pid)::text AS line FROM pg_stat_activity \
@@ -242,13 +338,19 @@ fn index_whose_building_was_interrupted_is_built_again() {
     });
     long.batch_execute("COMMIT").unwrap();
     assert_eq!(index(&mut other), ["false"]);
-    assert_eq!(go(database.url(), folder.path(), Goal::Newest).unwrap().applied, [INDEX]);
+    assert_eq!(
+        go(database.url(), folder.path(), Goal::Newest)
+            .unwrap()
+            .applied,
+        [INDEX]
+    );
     assert_eq!(index(&mut other), ["true"]);
 }
 
 /// What docs/changing-the-schema.md asks of migrations that run outside a transaction.
 #[test]
-fn migration_outside_a_transaction_is_one_statement_that_can_be_run_again_and_named_after_its_subject() {
+fn migration_outside_a_transaction_is_one_statement_that_can_be_run_again_and_named_after_its_subject()
+ {
     let migrations = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../migrations");
     let check = |folder: &Path| {
         if !folder.join("metadata.toml").exists() {
@@ -256,9 +358,16 @@ fn migration_outside_a_transaction_is_one_statement_that_can_be_run_again_and_na
         }
         let name = folder.file_name().unwrap().to_str().unwrap().to_owned();
         let up = fs::read_to_string(folder.join("up.sql")).unwrap();
-        let code: Vec<_> = up.lines().filter(|line| !line.trim_start().starts_with("--")).collect();
+        let code: Vec<_> = up
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("--"))
+            .collect();
         let code = code.join(" ");
-        assert_eq!(code.trim().trim_end_matches(';').matches(';').count(), 0, "{name}");
+        assert_eq!(
+            code.trim().trim_end_matches(';').matches(';').count(),
+            0,
+            "{name}"
+        );
         let subject = name.split_once('_').unwrap().1;
         let begins = [
             "CREATE INDEX CONCURRENTLY IF NOT EXISTS",
@@ -266,17 +375,28 @@ fn migration_outside_a_transaction_is_one_statement_that_can_be_run_again_and_na
             "DROP INDEX CONCURRENTLY IF EXISTS",
         ];
         let is_validation = code.starts_with("ALTER TABLE ")
-            && code.trim().trim_end_matches(';').ends_with(&format!(" VALIDATE CONSTRAINT {subject}"));
-        let is_of_index = begins.iter().any(|begin| code.starts_with(&format!("{begin} {subject}")));
+            && code
+                .trim()
+                .trim_end_matches(';')
+                .ends_with(&format!(" VALIDATE CONSTRAINT {subject}"));
+        let is_of_index = begins
+            .iter()
+            .any(|begin| code.starts_with(&format!("{begin} {subject}")));
         assert!(is_of_index || is_validation, "{name}");
         let down = fs::read_to_string(folder.join("down.sql")).unwrap();
-        assert!(!down.contains("CONCURRENTLY"), "{name}: it is taken back in a transaction");
+        assert!(
+            !down.contains("CONCURRENTLY"),
+            "{name}: it is taken back in a transaction"
+        );
     };
     for folder in fs::read_dir(migrations.join("postgres")).unwrap() {
         check(&folder.unwrap().path());
     }
     check(&folder(&[(INDEX, INDEX_SQL, INDEX_DOWN)]).path().join(INDEX));
     for folder in fs::read_dir(migrations.join("sqlite")).unwrap() {
-        assert!(!folder.unwrap().path().join("metadata.toml").exists(), "SQLite builds an index while writes wait");
+        assert!(
+            !folder.unwrap().path().join("metadata.toml").exists(),
+            "SQLite builds an index while writes wait"
+        );
     }
 }

@@ -1,8 +1,9 @@
 //! The one transaction at a time in which a schema is changed, and how long it is waited for.
 //!
-//! The lock is that of a table, which any PostgreSQL has: the one in which migrations are recorded, in a mode that
-//! keeps nobody from reading it or from adding a row. Whoever waits for a lock that a migration needs makes others wait
-//! behind it, who only write; so it waits briefly, everything is rolled back, and tried again later.
+//! The lock is that of a table, which any PostgreSQL has: the one in which migrations are recorded,
+//! in a mode that keeps nobody from reading it or from adding a row. Whoever waits for a lock that
+//! a migration needs makes others wait behind it, who only write; so it waits briefly, everything
+//! is rolled back, and tried again later.
 
 use std::time::{Duration, Instant};
 use std::{fmt, thread};
@@ -39,7 +40,8 @@ impl Default for RetryPolicy {
     }
 }
 
-/// How long somebody who changes the schema is given before the next attempt to do so too. Nobody waits behind that attempt.
+/// How long somebody who changes the schema is given before the next attempt to do so too. Nobody
+/// waits behind that attempt.
 const SCHEMA_LOCK_PAUSE: Duration = Duration::from_millis(100);
 
 /// What an attempt failed at.
@@ -62,7 +64,10 @@ impl fmt::Display for Blocker {
 
 impl RetryPolicy {
     /// Tries until nobody is in the way, or for as long as is waited.
-    fn retry<T>(self, mut attempt: impl FnMut(&mut Blocker) -> Result<T, StorageError>) -> Result<T, StorageError> {
+    fn retry<T>(
+        self,
+        mut attempt: impl FnMut(&mut Blocker) -> Result<T, StorageError>,
+    ) -> Result<T, StorageError> {
         let begun = Instant::now();
         let mut reported: Option<Instant> = None;
         loop {
@@ -71,7 +76,8 @@ impl RetryPolicy {
             let waited = begun.elapsed();
             if !matches!(
                 outcome,
-                Err(StorageError::Database(DatabaseError::Busy) | StorageError::Database(DatabaseError::Collided))
+                Err(StorageError::Database(DatabaseError::Busy)
+                    | StorageError::Database(DatabaseError::Collided))
             ) || waited >= self.total
             {
                 return outcome;
@@ -81,37 +87,53 @@ impl RetryPolicy {
                 let (waited, total) = (waited.as_secs(), self.total.as_secs());
                 log::warn!("{blocker}: waiting, {waited} s so far and {total} s at most");
             }
-            thread::sleep(if blocker == Blocker::AnotherChange { SCHEMA_LOCK_PAUSE } else { self.pause });
+            thread::sleep(if blocker == Blocker::AnotherChange {
+                SCHEMA_LOCK_PAUSE
+            } else {
+                self.pause
+            });
         }
     }
 }
 
 impl Migrator<'_> {
-    /// Looks at the database without a lock. A table that a migration alters cannot be read until it has ended, so this may
-    /// have to wait too.
+    /// Looks at the database without a lock. A table that a migration alters cannot be read until
+    /// it has ended, so this may have to wait too.
     pub(super) fn retry_read<T>(
         &mut self,
         mut read: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        let Self { connection, migrations, policy, .. } = self;
+        let Self {
+            connection,
+            migrations,
+            policy,
+            ..
+        } = self;
         policy.retry(|_| read(connection, migrations))
     }
 
-    /// Does work on the schema in one transaction, which is the only one of its kind. The work may be done again from its
-    /// beginning.
+    /// Does work on the schema in one transaction, which is the only one of its kind. The work may
+    /// be done again from its beginning.
     ///
-    /// On SQLite a table is rebuilt by dropping it, and while foreign keys are enforced, dropping a table first deletes its
-    /// rows, and with them all rows that refer to them by `ON DELETE CASCADE`. So they are not enforced meanwhile,
-    /// which can be set outside a transaction only; they are checked at the end instead.
+    /// On SQLite a table is rebuilt by dropping it, and while foreign keys are enforced, dropping a
+    /// table first deletes its rows, and with them all rows that refer to them by `ON DELETE
+    /// CASCADE`. So they are not enforced meanwhile, which can be set outside a transaction only;
+    /// they are checked at the end instead.
     pub(super) fn with_schema_lock<T>(
         &mut self,
         mut work: impl FnMut(&mut DatabaseConnection, &Migrations) -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        let Self { connection, migrations, policy, .. } = self;
+        let Self {
+            connection,
+            migrations,
+            policy,
+            ..
+        } = self;
         policy.retry(|blocker| {
             enforce_foreign_keys(connection, "OFF")?;
-            let outcome =
-                run_in_transaction(connection, policy.lock, blocker, |connection| work(connection, migrations));
+            let outcome = run_in_transaction(connection, policy.lock, blocker, |connection| {
+                work(connection, migrations)
+            });
             let enforced = enforce_foreign_keys(connection, "ON");
             let answer = outcome?;
             enforced.map(|()| answer)
@@ -136,19 +158,24 @@ fn run_in_transaction<T>(
             Ok(answer)
         }
         Err(error) => {
-            // What cannot be rolled back is not committed either, and the connection is not used again.
+            // What cannot be rolled back is not committed either, and the connection is not used
+            // again.
             let _ = connection.roll_back();
             Err(error)
         }
     }
 }
 
-/// Lets nobody else change the schema until the transaction ends, and waits briefly at most wherever it has to.
+/// Lets nobody else change the schema until the transaction ends, and waits briefly at most
+/// wherever it has to.
 fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(), StorageError> {
-    let is_new = !catalog::tables(connection)?.iter().any(|table| table == MIGRATIONS_TABLE);
+    let is_new = !catalog::tables(connection)?
+        .iter()
+        .any(|table| table == MIGRATIONS_TABLE);
     match connection {
         DatabaseConnection::Postgres(inner) => {
-            // A migration may take longer than a request, and is not idle while another connection does the work.
+            // A migration may take longer than a request, and is not idle while another connection
+            // does the work.
             inner.batch_execute(&format!(
                 "SET LOCAL lock_timeout = {}; SET LOCAL statement_timeout = 0;
                  SET LOCAL idle_in_transaction_session_timeout = 0",
@@ -163,7 +190,9 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
                     error
                 });
             }
-            inner.batch_execute(&format!("LOCK TABLE {MIGRATIONS_TABLE} IN SHARE UPDATE EXCLUSIVE MODE"))?;
+            inner.batch_execute(&format!(
+                "LOCK TABLE {MIGRATIONS_TABLE} IN SHARE UPDATE EXCLUSIVE MODE"
+            ))?;
         }
         // Its transactions that write come one after the other.
         DatabaseConnection::Sqlite(inner) => {
@@ -176,7 +205,12 @@ fn lock(connection: &mut DatabaseConnection, lock_timeout: Duration) -> Result<(
 }
 
 /// Says whether SQLite enforces foreign keys; PostgreSQL always does, and alters tables in place.
-fn enforce_foreign_keys(connection: &mut DatabaseConnection, switch: &str) -> Result<(), StorageError> {
-    let DatabaseConnection::Sqlite(inner) = connection else { return Ok(()) };
+fn enforce_foreign_keys(
+    connection: &mut DatabaseConnection,
+    switch: &str,
+) -> Result<(), StorageError> {
+    let DatabaseConnection::Sqlite(inner) = connection else {
+        return Ok(());
+    };
     Ok(inner.batch_execute(&format!("PRAGMA foreign_keys = {switch}"))?)
 }

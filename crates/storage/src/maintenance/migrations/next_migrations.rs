@@ -18,11 +18,10 @@ pub(super) const SHOES: &str = "2998-01-01-000001_shoes";
 const SHOES_UP: &str = "ALTER TABLE trainees ADD COLUMN shoe_size TEXT;
      CREATE TABLE shoes (trainee_key BIGINT REFERENCES trainees (id) ON DELETE CASCADE);
      CREATE INDEX trainees_by_shoe_size ON trainees (shoe_size);";
-const SHOES_DOWN: &str =
-    "DROP INDEX trainees_by_shoe_size; DROP TABLE shoes; ALTER TABLE trainees DROP COLUMN shoe_size";
+const SHOES_DOWN: &str = "DROP INDEX trainees_by_shoe_size; DROP TABLE shoes; ALTER TABLE trainees DROP COLUMN shoe_size";
 
-/// A folder with migrations, each with what applies it and what takes it back. One with `_by_` in its name runs outside a
-/// transaction.
+/// A folder with migrations, each with what applies it and what takes it back. One with `_by_` in
+/// its name runs outside a transaction.
 pub(super) fn folder(migrations: &[(&str, &str, &str)]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, up, down) in migrations {
@@ -31,7 +30,11 @@ pub(super) fn folder(migrations: &[(&str, &str, &str)]) -> TempDir {
         fs::write(migration.join("up.sql"), up).unwrap();
         fs::write(migration.join("down.sql"), down).unwrap();
         if name.contains("_by_") {
-            fs::write(migration.join("metadata.toml"), "run_in_transaction = false").unwrap();
+            fs::write(
+                migration.join("metadata.toml"),
+                "run_in_transaction = false",
+            )
+            .unwrap();
         }
     }
     folder
@@ -47,11 +50,13 @@ pub(super) fn with_folder(folder: &Path) -> Migrations {
     let (postgres, sqlite) = (folder.to_owned(), folder.to_owned());
     Migrations {
         postgres: Box::new(move || {
-            let added: Vec<Box<dyn Migration<Pg>>> = FileBasedMigrations::from_path(&postgres)?.migrations()?;
+            let added: Vec<Box<dyn Migration<Pg>>> =
+                FileBasedMigrations::from_path(&postgres)?.migrations()?;
             Ok(POSTGRES.migrations()?.into_iter().chain(added).collect())
         }),
         sqlite: Box::new(move || {
-            let added: Vec<Box<dyn Migration<Sqlite>>> = FileBasedMigrations::from_path(&sqlite)?.migrations()?;
+            let added: Vec<Box<dyn Migration<Sqlite>>> =
+                FileBasedMigrations::from_path(&sqlite)?.migrations()?;
             Ok(SQLITE.migrations()?.into_iter().chain(added).collect())
         }),
     }
@@ -63,5 +68,9 @@ pub(super) fn bring_to_with(
     folder: &Path,
     goal: Goal<'_>,
 ) -> Result<SchemaChange, StorageError> {
-    Migrator { migrations: with_folder(folder), ..Migrator::new(connection) }.bring_to(goal)
+    Migrator {
+        migrations: with_folder(folder),
+        ..Migrator::new(connection)
+    }
+    .bring_to(goal)
 }

@@ -1,9 +1,10 @@
-//! Migrations that run outside a transaction (`run_in_transaction = false` in their `metadata.toml`), on PostgreSQL: an index
-//! of a large table is built, or a constraint validated, while others write to it.
+//! Migrations that run outside a transaction (`run_in_transaction = false` in their
+//! `metadata.toml`), on PostgreSQL: an index of a large table is built, or a constraint validated,
+//! while others write to it.
 //!
-//! Such a migration is one statement, which can be run again after it was interrupted. An interrupted `CREATE INDEX
-//! CONCURRENTLY` leaves an index behind that is invalid and nevertheless there, so the migration has the name of its index, and
-//! an invalid one is dropped first.
+//! Such a migration is one statement, which can be run again after it was interrupted. An
+//! interrupted `CREATE INDEX CONCURRENTLY` leaves an index behind that is invalid and nevertheless
+//! there, so the migration has the name of its index, and an invalid one is dropped first.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -34,16 +35,19 @@ struct Setting {
 }
 
 impl Migrator<'_> {
-    /// Applies the next migration, which runs outside a transaction; nothing when somebody else has done so meanwhile.
+    /// Applies the next migration, which runs outside a transaction; nothing when somebody else has
+    /// done so meanwhile.
     ///
-    /// One connection holds the lock in a transaction that does nothing else, and sees no rows: the statement would wait for one
-    /// that does. The other one runs the migration.
+    /// One connection holds the lock in a transaction that does nothing else, and sees no rows: the
+    /// statement would wait for one that does. The other one runs the migration.
     pub(super) fn apply_outside(&mut self, goal: Goal<'_>) -> Result<Option<String>, StorageError> {
         let policy = self.policy;
         match self.connections {
             Some(connections) => {
                 let mut runner = connections.establish()?;
-                self.with_schema_lock(|_, migrations| apply_next(&mut runner, migrations, goal, policy))
+                self.with_schema_lock(|_, migrations| {
+                    apply_next(&mut runner, migrations, goal, policy)
+                })
             }
             None => apply_next(self.connection, &self.migrations, goal, policy),
         }
@@ -57,17 +61,35 @@ fn apply_next(
     policy: RetryPolicy,
 ) -> Result<Option<String>, StorageError> {
     let applied = applied(connection)?;
-    let DatabaseConnection::Postgres(inner) = connection else { return Ok(None) };
+    let DatabaseConnection::Postgres(inner) = connection else {
+        return Ok(None);
+    };
     let migrations = known((migrations.postgres)(), &applied)?;
     let kept = kept(&migrations, goal)?;
-    let next = migrations.iter().take(kept).find(|(_, applied)| !applied).map(|(migration, _)| migration);
-    let Some(migration) = next.filter(|migration| !migration.metadata().run_in_transaction()) else { return Ok(None) };
+    let next = migrations
+        .iter()
+        .take(kept)
+        .find(|(_, applied)| !applied)
+        .map(|(migration, _)| migration);
+    let Some(migration) = next.filter(|migration| !migration.metadata().run_in_transaction())
+    else {
+        return Ok(None);
+    };
     let name = migration.name().to_string();
-    log::info!("migration {name} runs beside requests, which may take long; when it is interrupted, it is begun again");
+    log::info!(
+        "migration {name} runs beside requests, which may take long; when it is interrupted, it is begun again"
+    );
     // It waits for transactions that began before it, and nobody waits for it.
     let timeouts = ["lock_timeout", "statement_timeout"];
-    let before = timeouts.iter().map(|name| setting(inner, name)).collect::<Result<Vec<_>, _>>()?;
-    set(inner, timeouts, [&policy.total.as_millis().to_string(), "0"])?;
+    let before = timeouts
+        .iter()
+        .map(|name| setting(inner, name))
+        .collect::<Result<Vec<_>, _>>()?;
+    set(
+        inner,
+        timeouts,
+        [&policy.total.as_millis().to_string(), "0"],
+    )?;
     let outcome = run(inner, migration.as_ref(), &name);
     if let [lock, statement] = before.as_slice() {
         set(inner, timeouts, [lock, statement])?;
@@ -81,7 +103,9 @@ fn run(
     name: &str,
 ) -> Result<(), StorageError> {
     let index = name.split_once('_').map_or(name, |(_, index)| index);
-    let invalid = diesel::sql_query(INVALID_INDEXES_SQL).bind::<Text, _>(index).get_result::<Indexes>(connection)?;
+    let invalid = diesel::sql_query(INVALID_INDEXES_SQL)
+        .bind::<Text, _>(index)
+        .get_result::<Indexes>(connection)?;
     if invalid.indexes > 0 {
         log::info!("index {index} was not built to its end: it is dropped and built again");
         connection.batch_execute(&format!("DROP INDEX CONCURRENTLY IF EXISTS \"{index}\""))?;
@@ -96,7 +120,14 @@ fn setting(connection: &mut PostgresConnection, name: &str) -> Result<String, St
 }
 
 /// Sets what stays so for the connection.
-fn set(connection: &mut PostgresConnection, names: [&str; 2], values: [&str; 2]) -> Result<(), StorageError> {
-    let settings = names.iter().zip(values).map(|(name, value)| format!("SET {name} = '{value}'"));
+fn set(
+    connection: &mut PostgresConnection,
+    names: [&str; 2],
+    values: [&str; 2],
+) -> Result<(), StorageError> {
+    let settings = names
+        .iter()
+        .zip(values)
+        .map(|(name, value)| format!("SET {name} = '{value}'"));
     Ok(connection.batch_execute(&settings.collect::<Vec<_>>().join("; "))?)
 }

@@ -14,10 +14,11 @@ use crate::records::change_generation;
 /// What bringing a database up to date would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// The migrations that are not applied, oldest first. While there are any, nothing else is looked for.
+    /// The migrations that are not applied, oldest first. While there are any, nothing else is
+    /// looked for.
     pub migrations: Vec<String>,
-    /// Whether a setting of the register is yet to be recorded: the environment, which fields records have, the generation of
-    /// changes.
+    /// Whether a setting of the register is yet to be recorded: the environment, which fields
+    /// records have, the generation of changes.
     pub settings: bool,
 }
 
@@ -48,12 +49,18 @@ pub(super) fn find(
     environment::require_same(environment::recorded(connection)?, requested)?;
     let migrations = self::migrations(connection, migrations, Goal::Newest)?;
     if !migrations.is_empty() {
-        return Ok(Pending { migrations, ..Pending::default() });
+        return Ok(Pending {
+            migrations,
+            ..Pending::default()
+        });
     }
     let settings = environment::is_due(connection)?
         || environment::schema_is_due(connection)?
         || change_generation::is_due(connection)?;
-    Ok(Pending { migrations, settings })
+    Ok(Pending {
+        migrations,
+        settings,
+    })
 }
 
 /// The migrations that are applied or taken back on the way to the goal, oldest first.
@@ -62,10 +69,18 @@ pub(super) fn migrations(
     migrations: &Migrations,
     goal: Goal<'_>,
 ) -> Result<Vec<String>, StorageError> {
-    fn to<DB: diesel::backend::Backend>(migrations: &Known<DB>, goal: Goal<'_>) -> Result<Vec<String>, StorageError> {
+    fn to<DB: diesel::backend::Backend>(
+        migrations: &Known<DB>,
+        goal: Goal<'_>,
+    ) -> Result<Vec<String>, StorageError> {
         let kept = kept(migrations, goal)?;
-        let changed = migrations.iter().enumerate().filter(|(at, (_, applied))| (*at < kept) != *applied);
-        Ok(changed.map(|(_, (migration, _))| migration.name().to_string()).collect())
+        let changed = migrations
+            .iter()
+            .enumerate()
+            .filter(|(at, (_, applied))| (*at < kept) != *applied);
+        Ok(changed
+            .map(|(_, (migration, _))| migration.name().to_string())
+            .collect())
     }
     let applied = applied(connection)?;
     match connection {

@@ -1,4 +1,5 @@
-//! A table that is rebuilt on SQLite, as docs/changing-the-schema.md says, by a migration that is made for the test.
+//! A table that is rebuilt on SQLite, as docs/changing-the-schema.md says, by a migration that is
+//! made for the test.
 
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
@@ -32,13 +33,21 @@ fn lines(connection: &mut DatabaseConnection, sql: &str) -> Vec<String> {
 /// The indexes and triggers of the table, which go with it and must be created again.
 const OBJECTS: &str = "SELECT sql AS text FROM sqlite_master WHERE tbl_name = 'trainees' AND type <> 'table' AND sql IS NOT NULL ORDER BY name";
 /// The last key that the table has given.
-const LAST_KEY: &str = "SELECT CAST(seq AS TEXT) AS text FROM sqlite_sequence WHERE name = 'trainees'";
+const LAST_KEY: &str =
+    "SELECT CAST(seq AS TEXT) AS text FROM sqlite_sequence WHERE name = 'trainees'";
 
 /// Rebuilds the table to which most others refer, with one constraint more.
 fn rebuild_trainees(connection: &mut DatabaseConnection) -> String {
-    let table = lines(connection, "SELECT sql AS text FROM sqlite_master WHERE name = 'trainees'").remove(0);
+    let table = lines(
+        connection,
+        "SELECT sql AS text FROM sqlite_master WHERE name = 'trainees'",
+    )
+    .remove(0);
     let table = table.replacen("CREATE TABLE trainees", "CREATE TABLE new_trainees", 1);
-    let table = format!("{}, CHECK (revision > 0))", table.strip_suffix(')').unwrap());
+    let table = format!(
+        "{}, CHECK (revision > 0))",
+        table.strip_suffix(')').unwrap()
+    );
     format!(
         "{table};
          INSERT INTO new_trainees SELECT * FROM trainees;
@@ -56,24 +65,54 @@ fn rebuilding_a_table_keeps_the_rows_that_refer_to_it() {
     let database = filled(Kind::Sqlite, 3);
     let mut connection = connect(database.url());
     // The last trainee was removed, and the key must not come again.
-    connection.batch_execute("DELETE FROM trainees WHERE id = 6").unwrap();
+    connection
+        .batch_execute("DELETE FROM trainees WHERE id = 6")
+        .unwrap();
     let rebuild = rebuild_trainees(&mut connection);
     let state = |connection: &mut DatabaseConnection| {
         let references = catalog::references(connection).unwrap();
-        (counts(connection), references, lines(connection, OBJECTS), lines(connection, LAST_KEY))
+        (
+            counts(connection),
+            references,
+            lines(connection, OBJECTS),
+            lines(connection, LAST_KEY),
+        )
     };
     let before = state(&mut connection);
-    assert!(before.0.iter().all(|(_, rows)| *rows > 0) && before.3 == ["6"], "{before:?}");
+    assert!(
+        before.0.iter().all(|(_, rows)| *rows > 0) && before.3 == ["6"],
+        "{before:?}"
+    );
 
     let change = apply(&mut connection, &rebuild).unwrap();
-    assert_eq!(change, SchemaChange { applied: vec![NAME.to_owned()], taken_back: vec![] });
+    assert_eq!(
+        change,
+        SchemaChange {
+            applied: vec![NAME.to_owned()],
+            taken_back: vec![]
+        }
+    );
     assert_eq!(state(&mut connection), before);
-    assert!(connection.batch_execute("UPDATE trainees SET revision = 0").is_err(), "the table is the old one");
+    assert!(
+        connection
+            .batch_execute("UPDATE trainees SET revision = 0")
+            .is_err(),
+        "the table is the old one"
+    );
 
     // Afterwards foreign keys are enforced again, on this connection too.
-    assert!(connection.batch_execute("UPDATE placement_schools SET trainee_key = 99").is_err());
-    connection.batch_execute("DELETE FROM trainees WHERE id = 2").unwrap();
-    assert_eq!(catalog::count(&mut connection, "placement_schools").unwrap(), 1);
+    assert!(
+        connection
+            .batch_execute("UPDATE placement_schools SET trainee_key = 99")
+            .is_err()
+    );
+    connection
+        .batch_execute("DELETE FROM trainees WHERE id = 2")
+        .unwrap();
+    assert_eq!(
+        catalog::count(&mut connection, "placement_schools").unwrap(),
+        1
+    );
 }
 
 #[test]
@@ -82,8 +121,17 @@ fn a_migration_that_leaves_broken_references_is_undone() {
     let mut connection = connect(database.url());
     let before = counts(&mut connection);
     let refused = apply(&mut connection, "DELETE FROM schools").unwrap_err();
-    let StorageError::BrokenReferences { table, owner, rows } = &refused else { panic!("{refused:?}") };
-    assert_eq!((table.as_str(), owner.as_str(), *rows), ("placement_schools", "schools", 3));
+    let StorageError::BrokenReferences { table, owner, rows } = &refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(
+        (table.as_str(), owner.as_str(), *rows),
+        ("placement_schools", "schools", 3)
+    );
     assert_eq!(counts(&mut connection), before);
-    assert!(connection.batch_execute("UPDATE placement_schools SET trainee_key = 99").is_err());
+    assert!(
+        connection
+            .batch_execute("UPDATE placement_schools SET trainee_key = 99")
+            .is_err()
+    );
 }

@@ -17,14 +17,24 @@ use crate::testing::filled::{connect, counts, empty, filled};
 
 /// The names of the migrations that are applied, oldest first.
 fn names(connection: &mut DatabaseConnection) -> Vec<String> {
-    fn of<DB: Backend>(migrations: diesel::migration::Result<Vec<Box<dyn Migration<DB>>>>) -> Vec<String> {
-        let mut names: Vec<_> = migrations.unwrap().iter().map(|migration| migration.name().to_string()).collect();
+    fn of<DB: Backend>(
+        migrations: diesel::migration::Result<Vec<Box<dyn Migration<DB>>>>,
+    ) -> Vec<String> {
+        let mut names: Vec<_> = migrations
+            .unwrap()
+            .iter()
+            .map(|migration| migration.name().to_string())
+            .collect();
         names.sort_unstable();
         names
     }
     match connection {
-        DatabaseConnection::Postgres(_) => of(MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES)),
-        DatabaseConnection::Sqlite(_) => of(MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE)),
+        DatabaseConnection::Postgres(_) => {
+            of(MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES))
+        }
+        DatabaseConnection::Sqlite(_) => of(MigrationSource::<diesel::sqlite::Sqlite>::migrations(
+            &SQLITE,
+        )),
     }
 }
 
@@ -35,13 +45,22 @@ fn to_newest(connection: &mut DatabaseConnection) -> SchemaChange {
 /// Makes believe that a newer program has been here.
 fn apply_unknown(connection: &mut DatabaseConnection, sql: &str) {
     connection.batch_execute(sql).unwrap();
-    connection.batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000001')").unwrap();
+    connection
+        .batch_execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('99991231000001')")
+        .unwrap();
 }
 
 #[test]
 fn both_databases_have_the_same_migrations() {
     let of = |kind| names(&mut connect(empty(kind).url()));
-    assert!(all_kinds().into_iter().map(of).collect::<Vec<_>>().windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(
+        all_kinds()
+            .into_iter()
+            .map(of)
+            .collect::<Vec<_>>()
+            .windows(2)
+            .all(|pair| pair[0] == pair[1])
+    );
 }
 
 #[test]
@@ -53,14 +72,22 @@ fn every_migration_can_be_taken_back_over_rows_and_applied_again() {
         let names = names(&mut connection);
         for (earlier, later) in names.iter().zip(names.iter().skip(1)).rev() {
             let change = bring_to(&mut connection, Goal::Migration(earlier)).unwrap();
-            assert_eq!(change, SchemaChange { applied: vec![], taken_back: vec![later.clone()] });
+            assert_eq!(
+                change,
+                SchemaChange {
+                    applied: vec![],
+                    taken_back: vec![later.clone()]
+                }
+            );
             // What is there without the migration is there with all its rows.
             let left = counts(&mut connection);
             before.retain(|(table, _)| left.iter().any(|(name, _)| name == table));
             assert_eq!(left, before, "{kind:?} without {later}");
         }
         match &mut connection {
-            DatabaseConnection::Postgres(inner) => inner.revert_all_migrations(POSTGRES).unwrap().len(),
+            DatabaseConnection::Postgres(inner) => {
+                inner.revert_all_migrations(POSTGRES).unwrap().len()
+            }
             DatabaseConnection::Sqlite(inner) => inner.revert_all_migrations(SQLITE).unwrap().len(),
         };
         assert_eq!(counts(&mut connection), []);
@@ -73,15 +100,38 @@ fn next_migration_goes_forth_and_back_over_rows() {
     for kind in kinds() {
         let (database, folder) = (filled(kind, 3), shoes());
         let mut connection = connect(database.url());
-        let (before, newest) = (counts(&mut connection), names(&mut connection).pop().unwrap());
+        let (before, newest) = (
+            counts(&mut connection),
+            names(&mut connection).pop().unwrap(),
+        );
         let forth = bring_to_with(&mut connection, folder.path(), Goal::Newest).unwrap();
-        assert_eq!(forth, SchemaChange { applied: vec![SHOES.to_owned()], taken_back: vec![] });
-        connection.batch_execute("INSERT INTO shoes (trainee_key) VALUES (2)").unwrap();
-        let refused = bring_to_with(&mut connection, folder.path(), Goal::MigrationKeepingTables(&newest));
-        let Err(StorageError::RecordsWouldBeLost { tables }) = refused else { panic!("{refused:?}") };
+        assert_eq!(
+            forth,
+            SchemaChange {
+                applied: vec![SHOES.to_owned()],
+                taken_back: vec![]
+            }
+        );
+        connection
+            .batch_execute("INSERT INTO shoes (trainee_key) VALUES (2)")
+            .unwrap();
+        let refused = bring_to_with(
+            &mut connection,
+            folder.path(),
+            Goal::MigrationKeepingTables(&newest),
+        );
+        let Err(StorageError::RecordsWouldBeLost { tables }) = refused else {
+            panic!("{refused:?}")
+        };
         assert_eq!(tables, "shoes");
         let back = bring_to_with(&mut connection, folder.path(), Goal::Migration(&newest)).unwrap();
-        assert_eq!(back, SchemaChange { applied: vec![], taken_back: vec![SHOES.to_owned()] });
+        assert_eq!(
+            back,
+            SchemaChange {
+                applied: vec![],
+                taken_back: vec![SHOES.to_owned()]
+            }
+        );
         assert_eq!(counts(&mut connection), before);
     }
 }
@@ -92,16 +142,32 @@ fn history_keeps_entries_of_every_date() {
         let database = filled(kind, 3);
         let mut connection = connect(database.url());
         let keys = |connection: &mut DatabaseConnection| {
-            changes::table.select(changes::id).order(changes::id).load::<i64>(connection).unwrap()
+            changes::table
+                .select(changes::id)
+                .order(changes::id)
+                .load::<i64>(connection)
+                .unwrap()
         };
         let before = keys(&mut connection);
-        for date in ["1999-12-31 23:59:59.999", "2024-02-01 00:00:00", "2999-01-01 00:00:00"] {
+        for date in [
+            "1999-12-31 23:59:59.999",
+            "2024-02-01 00:00:00",
+            "2999-01-01 00:00:00",
+        ] {
             let insert = "INSERT INTO changes (trainee_key, changed_at, operation, fields) VALUES";
-            connection.batch_execute(&format!("{insert} (2, '{date}', 'update', '{{}}')")).unwrap();
+            connection
+                .batch_execute(&format!("{insert} (2, '{date}', 'update', '{{}}')"))
+                .unwrap();
         }
         let next = before.last().unwrap() + 1;
-        assert_eq!(keys(&mut connection), [before, vec![next, next + 1, next + 2]].concat(), "{kind:?}");
-        connection.batch_execute("DELETE FROM trainees WHERE id = 2").unwrap();
+        assert_eq!(
+            keys(&mut connection),
+            [before, vec![next, next + 1, next + 2]].concat(),
+            "{kind:?}"
+        );
+        connection
+            .batch_execute("DELETE FROM trainees WHERE id = 2")
+            .unwrap();
         assert_eq!(keys(&mut connection), [0; 0], "{kind:?}");
     }
 }
@@ -113,11 +179,23 @@ fn a_migration_is_named_by_its_number_or_in_full() {
     let newest = names(&mut connection).pop().unwrap();
     let number = newest.split('_').next().unwrap();
     for name in [newest.as_str(), number, &number.replace('-', "")] {
-        assert_eq!(bring_to(&mut connection, Goal::Migration(name)).unwrap(), SchemaChange::default(), "{name}");
+        assert_eq!(
+            bring_to(&mut connection, Goal::Migration(name)).unwrap(),
+            SchemaChange::default(),
+            "{name}"
+        );
     }
-    for name in ["", "2026", "1999-01-01-000001", "2026-11-26-000001_placements"] {
+    for name in [
+        "",
+        "2026",
+        "1999-01-01-000001",
+        "2026-11-26-000001_placements",
+    ] {
         let refused = bring_to(&mut connection, Goal::Migration(name)).unwrap_err();
-        assert!(matches!(&refused, StorageError::UnknownMigration { known, .. } if known.contains(&newest)), "{name}");
+        assert!(
+            matches!(&refused, StorageError::UnknownMigration { known, .. } if known.contains(&newest)),
+            "{name}"
+        );
     }
 }
 
@@ -130,11 +208,19 @@ fn a_schema_that_is_newer_than_the_program_is_refused_and_left_alone() {
         let names = names(&mut connection);
         for goal in [Goal::Newest, Goal::Migration(&names[0])] {
             let refused = bring_to(&mut connection, goal).unwrap_err();
-            let StorageError::SchemaNewer { version, newest } = &refused else { panic!("{refused:?}") };
+            let StorageError::SchemaNewer { version, newest } = &refused else {
+                panic!("{refused:?}")
+            };
             assert_eq!(version, "99991231000001");
-            assert!(names.last().unwrap().replace('-', "").starts_with(newest), "{newest}");
+            assert!(
+                names.last().unwrap().replace('-', "").starts_with(newest),
+                "{newest}"
+            );
         }
-        assert_eq!(counts(&mut connection).len(), crate::maintenance::copy::tables::copied().count());
+        assert_eq!(
+            counts(&mut connection).len(),
+            crate::maintenance::copy::tables::copied().count()
+        );
     }
 }
 
@@ -143,15 +229,23 @@ fn a_schema_that_is_newer_than_the_program_is_refused_and_left_alone() {
 fn layout_from_before_the_release_is_refused_and_left_alone() {
     let version = "'20260105000001'";
     let older = format!("UPDATE __diesel_schema_migrations SET version = {version}");
-    let newer = format!("{older}; INSERT INTO __diesel_schema_migrations (version) VALUES ('20261128000023')");
-    for layout in
-        [older.as_str(), &newer, "DELETE FROM __diesel_schema_migrations", "DROP TABLE __diesel_schema_migrations"]
-    {
+    let newer = format!(
+        "{older}; INSERT INTO __diesel_schema_migrations (version) VALUES ('20261128000023')"
+    );
+    for layout in [
+        older.as_str(),
+        &newer,
+        "DELETE FROM __diesel_schema_migrations",
+        "DROP TABLE __diesel_schema_migrations",
+    ] {
         for kind in kinds() {
             let database = filled(kind, 3);
             let mut connection = connect(database.url());
             connection.batch_execute(layout).unwrap();
-            let before = (catalog::tables(&mut connection).unwrap(), counts(&mut connection));
+            let before = (
+                catalog::tables(&mut connection).unwrap(),
+                counts(&mut connection),
+            );
             let refusals = [
                 bring_to(&mut connection, Goal::Newest).map(drop),
                 bring_to(&mut connection, Goal::Migration("2026-11-26-000001")).map(drop),
@@ -159,10 +253,19 @@ fn layout_from_before_the_release_is_refused_and_left_alone() {
                 Store::pending(database.url(), None).map(drop),
             ];
             for refusal in refusals {
-                let Err(StorageError::LayoutBeforeRelease { database: name }) = &refusal else { panic!("{refusal:?}") };
+                let Err(StorageError::LayoutBeforeRelease { database: name }) = &refusal else {
+                    panic!("{refusal:?}")
+                };
                 assert!(database.url().contains(name.as_str()), "{name}");
             }
-            assert_eq!((catalog::tables(&mut connection).unwrap(), counts(&mut connection)), before, "{layout}");
+            assert_eq!(
+                (
+                    catalog::tables(&mut connection).unwrap(),
+                    counts(&mut connection)
+                ),
+                before,
+                "{layout}"
+            );
         }
     }
 }
@@ -173,7 +276,9 @@ fn write_and_read(store: &Store, trainee_id: &str) {
     store
         .write_blocking(move |session: &mut Session<'_>| {
             let now = session.now();
-            let mut provider = session.open_provider("10000001", Cause::of("test"))?.unwrap();
+            let mut provider = session
+                .open_provider("10000001", Cause::of("test"))?
+                .unwrap();
             let trainee = Trainee {
                 trainee_id: Some(id.clone()),
                 last_name: Some("Example".to_owned()),
@@ -184,14 +289,23 @@ fn write_and_read(store: &Store, trainee_id: &str) {
             };
             provider.insert_trainee(&trainee)?;
             let stored = provider.find_trainee(&id)?.unwrap();
-            let changed = Trainee { email: Some("a@example.com".to_owned()), ..stored.record.clone() };
+            let changed = Trainee {
+                email: Some("a@example.com".to_owned()),
+                ..stored.record.clone()
+            };
             provider.update_trainee(&stored, &changed)
         })
         .unwrap();
     let read = store.read_blocking::<_, StorageError>(|session| {
-        session.open_provider("10000001", Cause::of("test"))?.unwrap().find_trainee(trainee_id)
+        session
+            .open_provider("10000001", Cause::of("test"))?
+            .unwrap()
+            .find_trainee(trainee_id)
     });
-    assert_eq!(read.unwrap().unwrap().record.email.as_deref(), Some("a@example.com"));
+    assert_eq!(
+        read.unwrap().unwrap().record.email.as_deref(),
+        Some("a@example.com")
+    );
 }
 
 #[test]
@@ -201,7 +315,8 @@ fn a_server_goes_on_after_an_expanding_migration_of_a_newer_program() {
         let server = Store::open(database.url(), StoreOptions::default()).unwrap();
         server.migrate().unwrap();
         write_and_read(&server, "before");
-        // A column that may be empty, a column with a default, a table of its own and an index: what the rules allow.
+        // A column that may be empty, a column with a default, a table of its own and an index:
+        // what the rules allow.
         apply_unknown(
             &mut connect(database.url()),
             "ALTER TABLE trainees ADD COLUMN shoe_size TEXT;
@@ -210,7 +325,13 @@ fn a_server_goes_on_after_an_expanding_migration_of_a_newer_program() {
              CREATE INDEX trainees_by_shoe_size ON trainees (shoe_size);",
         );
         write_and_read(&server, "after");
-        let refused = Store::open(database.url(), StoreOptions::default()).unwrap().migrate().unwrap_err();
-        assert!(matches!(refused, StorageError::SchemaNewer { .. }), "{refused:?}");
+        let refused = Store::open(database.url(), StoreOptions::default())
+            .unwrap()
+            .migrate()
+            .unwrap_err();
+        assert!(
+            matches!(refused, StorageError::SchemaNewer { .. }),
+            "{refused:?}"
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Pages of a provider's requests, newest first.
 //!
-//! A page begins behind the position of the last request of the page before, so it costs the same wherever it is. A filter is
-//! evaluated along the index of the provider, which is as long as the log at most.
+//! A page begins behind the position of the last request of the page before, so it costs the same
+//! wherever it is. A filter is evaluated along the index of the provider, which is as long as the
+//! log at most.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -59,7 +60,12 @@ pub struct UnreadablePosition;
 
 impl fmt::Display for LogPosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.answered_at.timestamp_millis(), self.id)
+        write!(
+            formatter,
+            "{}-{}",
+            self.answered_at.timestamp_millis(),
+            self.id
+        )
     }
 }
 
@@ -70,7 +76,10 @@ impl FromStr for LogPosition {
         let (millis, id) = text.split_once('-').ok_or(UnreadablePosition)?;
         let millis = millis.parse().map_err(|_| UnreadablePosition)?;
         let answered_at = DateTime::from_timestamp_millis(millis).ok_or(UnreadablePosition)?;
-        Ok(Self { answered_at, id: id.parse().map_err(|_| UnreadablePosition)? })
+        Ok(Self {
+            answered_at,
+            id: id.parse().map_err(|_| UnreadablePosition)?,
+        })
     }
 }
 
@@ -100,7 +109,10 @@ struct Row {
 
 impl Row {
     fn position(&self) -> LogPosition {
-        LogPosition { answered_at: self.answered_at.and_utc(), id: self.id }
+        LogPosition {
+            answered_at: self.answered_at.and_utc(),
+            id: self.id,
+        }
     }
 }
 
@@ -142,10 +154,14 @@ impl ProviderSession<'_> {
         let is_last = rows.len() <= PAGE;
         rows.truncate(PAGE);
         let next = rows.last().filter(|_| !is_last).map(Row::position);
-        Ok(RequestPage { requests: rows.into_iter().map(LoggedRequest::from).collect(), next })
+        Ok(RequestPage {
+            requests: rows.into_iter().map(LoggedRequest::from).collect(),
+            next,
+        })
     }
 
-    /// One request more than a page has. Whatever the filter, it is the same statement, so that a connection keeps one.
+    /// One request more than a page has. Whatever the filter, it is the same statement, so that a
+    /// connection keeps one.
     fn page(
         &mut self,
         filter: &RequestFilter,
@@ -156,11 +172,16 @@ impl ProviderSession<'_> {
             ($column:ident, $wanted:expr) => {{
                 let wanted = $wanted;
                 let is_any = wanted.is_none().into_sql::<Bool>();
-                request_log::$column.eq(wanted.unwrap_or_default()).or(is_any)
+                request_log::$column
+                    .eq(wanted.unwrap_or_default())
+                    .or(is_any)
             }};
         }
         let from = filter.from.unwrap_or(DateTime::UNIX_EPOCH).naive_utc();
-        let until = filter.until.unwrap_or_else(|| self.now() + chrono::TimeDelta::days(1)).naive_utc();
+        let until = filter
+            .until
+            .unwrap_or_else(|| self.now() + chrono::TimeDelta::days(1))
+            .naive_utc();
         // Without a page before, everything is behind: no number is greater than the greatest.
         let behind = after.map_or(until, |position| position.answered_at.naive_utc());
         let number = after.map_or(i64::MAX, |position| position.id);
@@ -171,13 +192,21 @@ impl ProviderSession<'_> {
             .filter(request_log::answered_at.ge(from))
             .filter(request_log::answered_at.lt(until))
             .filter(request_log::answered_at.le(behind))
-            .filter(request_log::answered_at.lt(behind).or(request_log::id.lt(number)))
+            .filter(
+                request_log::answered_at
+                    .lt(behind)
+                    .or(request_log::id.lt(number)),
+            )
             .filter(request_log::status.between(i32::from(lowest), i32::from(highest)))
             .filter(is_wanted!(endpoint, filter.endpoint.as_deref()))
             .filter(is_wanted!(version, filter.version.as_deref()))
             .filter(is_wanted!(token_id, filter.token_id))
             .filter(is_wanted!(request_id, filter.request_id.as_deref()))
-            .filter(request_log::problems.like(pattern(filter.code.as_deref())).escape(ESCAPE))
+            .filter(
+                request_log::problems
+                    .like(pattern(filter.code.as_deref()))
+                    .escape(ESCAPE),
+            )
             .order((request_log::answered_at.desc(), request_log::id.desc()))
             .limit(i64::try_from(PAGE + 1).unwrap_or(i64::MAX))
             .select((
@@ -199,7 +228,9 @@ impl ProviderSession<'_> {
 
 /// What stored problems look like, among which is one with the code.
 fn pattern(code: Option<&str>) -> String {
-    let Some(code) = code else { return "%".to_owned() };
+    let Some(code) = code else {
+        return "%".to_owned();
+    };
     let mut pattern = "%[\"".to_owned();
     for character in code.chars() {
         if ['%', '_', ESCAPE].contains(&character) {

@@ -30,7 +30,8 @@ pub struct Refusal {
     pub status: u16,
     /// The code of the problem; empty where there is none.
     pub code: String,
-    /// The field, as the version spells it, without positions in lists: `placements[].urn`. Empty where there is none.
+    /// The field, as the version spells it, without positions in lists: `placements[].urn`. Empty
+    /// where there is none.
     pub field: String,
     /// How many requests have it.
     pub requests: u64,
@@ -69,7 +70,10 @@ impl ProviderSession<'_> {
     pub fn refused_most(&mut self, since: DateTime<Utc>) -> Result<Refusals, StorageError> {
         let mut kinds: HashMap<Kind, (u64, Seen)> = HashMap::new();
         let mut counted = 0;
-        let mut after = (self.now().naive_utc() + chrono::TimeDelta::days(1), i64::MAX);
+        let mut after = (
+            self.now().naive_utc() + chrono::TimeDelta::days(1),
+            i64::MAX,
+        );
         loop {
             let rows = self.refused_before(since, after)?;
             let count = rows.len();
@@ -83,15 +87,28 @@ impl ProviderSession<'_> {
                     found.insert((String::new(), String::new()));
                 }
                 for (code, field) in found {
-                    let kind = Kind { version: version.clone(), endpoint: endpoint.clone(), status, code, field };
+                    let kind = Kind {
+                        version: version.clone(),
+                        endpoint: endpoint.clone(),
+                        status,
+                        code,
+                        field,
+                    };
                     // The newest come first.
-                    let newest = || Seen { at: at.and_utc(), request_id: request_id.as_str().into() };
+                    let newest = || Seen {
+                        at: at.and_utc(),
+                        request_id: request_id.as_str().into(),
+                    };
                     kinds.entry(kind).or_insert_with(|| (0, newest())).0 += 1;
                 }
             }
             counted += count;
             if count < CHUNK || counted >= MAX_COUNTED {
-                return Ok(Refusals { kinds: most(kinds), counted, is_complete: count < CHUNK });
+                return Ok(Refusals {
+                    kinds: most(kinds),
+                    counted,
+                    is_complete: count < CHUNK,
+                });
             }
         }
     }
@@ -125,17 +142,38 @@ impl ProviderSession<'_> {
 /// The kinds with most requests; of those with as many, the newest first.
 fn most(kinds: HashMap<Kind, (u64, Seen)>) -> Vec<Refusal> {
     let refusal = |(kind, (requests, newest))| {
-        let Kind { version, endpoint, status, code, field } = kind;
+        let Kind {
+            version,
+            endpoint,
+            status,
+            code,
+            field,
+        } = kind;
         let status = u16::try_from(status).unwrap_or_default();
-        Refusal { version, endpoint, status, code, field, requests, newest }
+        Refusal {
+            version,
+            endpoint,
+            status,
+            code,
+            field,
+            requests,
+            newest,
+        }
     };
     let mut refusals: Vec<Refusal> = kinds.into_iter().map(refusal).collect();
     refusals.sort_by(|one, other| {
         let place = |refusal: &Refusal| (Reverse(refusal.requests), Reverse(refusal.newest.at));
         let rest = |refusal: &Refusal| {
-            (refusal.endpoint.clone(), refusal.code.clone(), refusal.field.clone(), refusal.version.clone())
+            (
+                refusal.endpoint.clone(),
+                refusal.code.clone(),
+                refusal.field.clone(),
+                refusal.version.clone(),
+            )
         };
-        place(one).cmp(&place(other)).then_with(|| rest(one).cmp(&rest(other)))
+        place(one)
+            .cmp(&place(other))
+            .then_with(|| rest(one).cmp(&rest(other)))
     });
     refusals.truncate(MAX_REFUSALS);
     refusals

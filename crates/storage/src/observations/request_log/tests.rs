@@ -11,9 +11,16 @@ const OTHER_UKPRN: &str = "10000002";
 /// Two providers with a token each; their numbers are 1 and 2.
 fn two_providers() -> Register {
     let register = Register::with_provider();
-    register.write(|session| session.add_provider(OTHER_UKPRN, "Brackwater College")).unwrap();
+    register
+        .write(|session| session.add_provider(OTHER_UKPRN, "Brackwater College"))
+        .unwrap();
     register.issue_token(NEW_TOKEN).unwrap();
-    register.issue_token(NewToken { provider_ukprn: OTHER_UKPRN, ..NEW_TOKEN }).unwrap();
+    register
+        .issue_token(NewToken {
+            provider_ukprn: OTHER_UKPRN,
+            ..NEW_TOKEN
+        })
+        .unwrap();
     register
 }
 
@@ -35,11 +42,17 @@ fn request(second: i64, status: u16) -> NewLoggedRequest {
         problems: Vec::new(),
         problems_left_out: 0,
     };
-    NewLoggedRequest { provider_id: 1, request }
+    NewLoggedRequest {
+        provider_id: 1,
+        request,
+    }
 }
 
 fn with_problems(second: i64, problems: &[(&str, &str)]) -> NewLoggedRequest {
-    let problem = |(code, field): &(&str, &str)| LoggedProblem { code: (*code).to_owned(), field: (*field).to_owned() };
+    let problem = |(code, field): &(&str, &str)| LoggedProblem {
+        code: (*code).to_owned(),
+        field: (*field).to_owned(),
+    };
     let mut new = request(second, 422);
     new.request.problems = problems.iter().map(problem).collect();
     new
@@ -53,29 +66,53 @@ fn of_other(second: i64) -> NewLoggedRequest {
 }
 
 fn add(register: &Register, requests: Vec<NewLoggedRequest>) {
-    register.write(move |session| session.add_requests(&requests)).unwrap();
+    register
+        .write(move |session| session.add_requests(&requests))
+        .unwrap();
 }
 
 fn page(register: &Register, filter: &RequestFilter, after: Option<LogPosition>) -> RequestPage {
     let filter = filter.clone();
     register
-        .read(move |session| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().requests(&filter, after))
+        .read(move |session| {
+            session
+                .open_provider(UKPRN, Cause::of("test"))?
+                .unwrap()
+                .requests(&filter, after)
+        })
         .unwrap()
 }
 
 fn ids(register: &Register, filter: &RequestFilter) -> Vec<String> {
-    page(register, filter, None).requests.into_iter().map(|request| request.request_id).collect()
+    page(register, filter, None)
+        .requests
+        .into_iter()
+        .map(|request| request.request_id)
+        .collect()
 }
 
 #[test]
 fn a_request_is_read_as_it_was_added() {
     let register = two_providers();
-    let mut item = with_problems(1, &[("blank", "email"), ("unknown_code", "placements[1].\"urn\""), ("", "status")]);
+    let mut item = with_problems(
+        1,
+        &[
+            ("blank", "email"),
+            ("unknown_code", "placements[1].\"urn\""),
+            ("", "status"),
+        ],
+    );
     item.request.item = Some(3);
     item.request.problems_left_out = 7;
     add(&register, vec![item.clone(), request(0, 200)]);
     let found = page(&register, &RequestFilter::default(), None);
-    assert_eq!(found, RequestPage { requests: vec![item.request, request(0, 200).request], next: None });
+    assert_eq!(
+        found,
+        RequestPage {
+            requests: vec![item.request, request(0, 200).request],
+            next: None
+        }
+    );
 }
 
 #[test]
@@ -91,7 +128,10 @@ fn pages_lead_through_all_requests_once_newest_first() {
     });
     add(&register, all.chain([of_other(0)]).collect());
     for outcome in [None, Some(Outcome::Refused), Some(Outcome::Accepted)] {
-        let filter = RequestFilter { outcome, ..RequestFilter::default() };
+        let filter = RequestFilter {
+            outcome,
+            ..RequestFilter::default()
+        };
         let mut seen = Vec::new();
         let mut after = None;
         loop {
@@ -103,10 +143,14 @@ fn pages_lead_through_all_requests_once_newest_first() {
             after = Some(sent);
         }
         assert!(seen.is_sorted_by(|one, other| one.answered_at >= other.answered_at));
-        let mut numbers: Vec<i64> = seen.iter().map(|request| request.request_id.parse().unwrap()).collect();
+        let mut numbers: Vec<i64> = seen
+            .iter()
+            .map(|request| request.request_id.parse().unwrap())
+            .collect();
         numbers.sort_unstable();
-        let expected =
-            (0..count).filter(|number| outcome.is_none_or(|outcome| outcome == Outcome::of_status(status(*number))));
+        let expected = (0..count).filter(|number| {
+            outcome.is_none_or(|outcome| outcome == Outcome::of_status(status(*number)))
+        });
         assert_eq!(numbers, expected.collect::<Vec<_>>());
     }
 }
@@ -122,26 +166,116 @@ fn every_filter_narrows_the_list() {
     other_token.request.token_id = 3;
     add(
         &register,
-        vec![request(1, 200), with_problems(2, &[("blank", "email")]), other_version, other_token, of_other(5)],
+        vec![
+            request(1, 200),
+            with_problems(2, &[("blank", "email")]),
+            other_version,
+            other_token,
+            of_other(5),
+        ],
     );
     let all = RequestFilter::default;
     let text = |text: &str| Some(text.to_owned());
     for (filter, expected) in [
         (all(), vec!["r4", "r3", "r2", "r1"]),
-        (RequestFilter { from: Some(at(3)), ..all() }, vec!["r4", "r3"]),
-        (RequestFilter { until: Some(at(3)), ..all() }, vec!["r2", "r1"]),
-        (RequestFilter { outcome: Some(Outcome::Accepted), ..all() }, vec!["r1"]),
-        (RequestFilter { statuses: Some(422..=422), ..all() }, vec!["r3", "r2"]),
-        (RequestFilter { statuses: Some(400..=499), ..all() }, vec!["r4", "r3", "r2"]),
-        (RequestFilter { endpoint: text("GET /info"), ..all() }, vec!["r3"]),
-        (RequestFilter { version: text("v1"), ..all() }, vec!["r4", "r2", "r1"]),
-        (RequestFilter { token_id: Some(3), ..all() }, vec!["r4"]),
-        (RequestFilter { token_id: Some(2), ..all() }, vec![]),
-        (RequestFilter { code: text("blank"), ..all() }, vec!["r2"]),
-        (RequestFilter { code: text("blank_"), ..all() }, vec!["r3"]),
-        (RequestFilter { code: text("email"), ..all() }, vec![]),
-        (RequestFilter { code: text("%"), ..all() }, vec![]),
-        (RequestFilter { request_id: text("r2"), ..all() }, vec!["r2"]),
+        (
+            RequestFilter {
+                from: Some(at(3)),
+                ..all()
+            },
+            vec!["r4", "r3"],
+        ),
+        (
+            RequestFilter {
+                until: Some(at(3)),
+                ..all()
+            },
+            vec!["r2", "r1"],
+        ),
+        (
+            RequestFilter {
+                outcome: Some(Outcome::Accepted),
+                ..all()
+            },
+            vec!["r1"],
+        ),
+        (
+            RequestFilter {
+                statuses: Some(422..=422),
+                ..all()
+            },
+            vec!["r3", "r2"],
+        ),
+        (
+            RequestFilter {
+                statuses: Some(400..=499),
+                ..all()
+            },
+            vec!["r4", "r3", "r2"],
+        ),
+        (
+            RequestFilter {
+                endpoint: text("GET /info"),
+                ..all()
+            },
+            vec!["r3"],
+        ),
+        (
+            RequestFilter {
+                version: text("v1"),
+                ..all()
+            },
+            vec!["r4", "r2", "r1"],
+        ),
+        (
+            RequestFilter {
+                token_id: Some(3),
+                ..all()
+            },
+            vec!["r4"],
+        ),
+        (
+            RequestFilter {
+                token_id: Some(2),
+                ..all()
+            },
+            vec![],
+        ),
+        (
+            RequestFilter {
+                code: text("blank"),
+                ..all()
+            },
+            vec!["r2"],
+        ),
+        (
+            RequestFilter {
+                code: text("blank_"),
+                ..all()
+            },
+            vec!["r3"],
+        ),
+        (
+            RequestFilter {
+                code: text("email"),
+                ..all()
+            },
+            vec![],
+        ),
+        (
+            RequestFilter {
+                code: text("%"),
+                ..all()
+            },
+            vec![],
+        ),
+        (
+            RequestFilter {
+                request_id: text("r2"),
+                ..all()
+            },
+            vec!["r2"],
+        ),
     ] {
         assert_eq!(ids(&register, &filter), expected, "{filter:?}");
     }
@@ -150,20 +284,46 @@ fn every_filter_narrows_the_list() {
 #[test]
 fn what_is_refused_most_is_counted_once_a_request_and_by_field_without_positions() {
     let register = two_providers();
-    let positions = [("blank", "placements[0].urn"), ("blank", "placements[12].urn"), ("blank", "email")];
-    let mut requests = vec![with_problems(-1, &[("blank", "email")]), request(5, 404), request(6, 404), of_other(7)];
+    let positions = [
+        ("blank", "placements[0].urn"),
+        ("blank", "placements[12].urn"),
+        ("blank", "email"),
+    ];
+    let mut requests = vec![
+        with_problems(-1, &[("blank", "email")]),
+        request(5, 404),
+        request(6, 404),
+        of_other(7),
+    ];
     requests.extend((0..3).map(|second| with_problems(second, &positions)));
     requests.push(request(8, 200));
     add(&register, requests);
-    let found =
-        register.read(|session| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().refused_most(at(0))).unwrap();
+    let found = register
+        .read(|session| {
+            session
+                .open_provider(UKPRN, Cause::of("test"))?
+                .unwrap()
+                .refused_most(at(0))
+        })
+        .unwrap();
     assert_eq!((found.counted, found.is_complete), (5, true));
     let kinds: Vec<_> = found
         .kinds
         .iter()
-        .map(|kind| (kind.status, kind.code.as_str(), kind.field.as_str(), kind.requests, kind.newest.clone()))
+        .map(|kind| {
+            (
+                kind.status,
+                kind.code.as_str(),
+                kind.field.as_str(),
+                kind.requests,
+                kind.newest.clone(),
+            )
+        })
         .collect();
-    let newest = |second: i64| Seen { at: at(second), request_id: format!("r{second}").into() };
+    let newest = |second: i64| Seen {
+        at: at(second),
+        request_id: format!("r{second}").into(),
+    };
     assert_eq!(
         kinds,
         [
@@ -181,31 +341,67 @@ fn requests_over_the_limits_are_removed_a_few_at_a_time_oldest_first() {
     requests.extend((10..14).map(|second| request(second, 200)));
     requests.extend((0..4).map(of_other));
     add(&register, requests);
-    let newest =
-        |outcome, limit| register.read(move |session| session.newest_surplus_request(1, outcome, limit)).unwrap();
-    let remove = |outcome, newest| {
-        register.write(move |session| session.remove_surplus_requests(1, outcome, newest, 2)).unwrap()
+    let newest = |outcome, limit| {
+        register
+            .read(move |session| session.newest_surplus_request(1, outcome, limit))
+            .unwrap()
     };
-    let (refused, accepted) = (newest(Outcome::Refused, 3).unwrap(), newest(Outcome::Accepted, 2).unwrap());
+    let remove = |outcome, newest| {
+        register
+            .write(move |session| session.remove_surplus_requests(1, outcome, newest, 2))
+            .unwrap()
+    };
+    let (refused, accepted) = (
+        newest(Outcome::Refused, 3).unwrap(),
+        newest(Outcome::Accepted, 2).unwrap(),
+    );
     add(&register, vec![request(4, 422)]);
-    assert_eq!([0; 4].map(|_| remove(Outcome::Refused, refused)), [2, 2, 1, 0], "what came later is no part of it");
+    assert_eq!(
+        [0; 4].map(|_| remove(Outcome::Refused, refused)),
+        [2, 2, 1, 0],
+        "what came later is no part of it"
+    );
     assert_eq!([0; 2].map(|_| remove(Outcome::Accepted, accepted)), [2, 0]);
-    assert_eq!((newest(Outcome::Refused, 4), newest(Outcome::Accepted, 2)), (None, None));
-    assert_eq!(ids(&register, &RequestFilter::default()), ["r13", "r12", "r4", "r3", "r3", "r2"]);
+    assert_eq!(
+        (newest(Outcome::Refused, 4), newest(Outcome::Accepted, 2)),
+        (None, None)
+    );
+    assert_eq!(
+        ids(&register, &RequestFilter::default()),
+        ["r13", "r12", "r4", "r3", "r3", "r2"]
+    );
     let others = register
         .read(|session| {
-            let mut other = session.open_provider(OTHER_UKPRN, Cause::of("test"))?.unwrap();
+            let mut other = session
+                .open_provider(OTHER_UKPRN, Cause::of("test"))?
+                .unwrap();
             other.requests(&RequestFilter::default(), None)
         })
         .unwrap();
-    assert_eq!(others.requests.len(), 4, "of another provider nothing is removed");
+    assert_eq!(
+        others.requests.len(),
+        4,
+        "of another provider nothing is removed"
+    );
 }
 
 #[test]
 fn old_requests_of_all_providers_are_removed_a_few_at_a_time() {
     let register = two_providers();
-    add(&register, vec![request(0, 422), request(0, 200), of_other(0), request(60, 422)]);
-    let remove = |most| register.write(move |session| session.remove_old_requests(most)).unwrap();
+    add(
+        &register,
+        vec![
+            request(0, 422),
+            request(0, 200),
+            of_other(0),
+            request(60, 422),
+        ],
+    );
+    let remove = |most| {
+        register
+            .write(move |session| session.remove_old_requests(most))
+            .unwrap()
+    };
     register.clock.advance(TimeDelta::days(KEPT_DAYS));
     assert_eq!(remove(10), 0);
     register.clock.advance(TimeDelta::seconds(1));
@@ -216,15 +412,31 @@ fn old_requests_of_all_providers_are_removed_a_few_at_a_time() {
 #[test]
 fn removal_of_old_requests_keeps_newer_ones_of_the_same_providers() {
     let register = two_providers();
-    add(&register, (0..5).flat_map(|second| [request(second, 422), request(second, 200), of_other(second)]).collect());
-    add(&register, vec![request(60, 422), request(61, 200), of_other(60)]);
-    register.clock.advance(TimeDelta::days(KEPT_DAYS) + TimeDelta::seconds(5));
-    let remove = |most| register.write(move |session| session.remove_old_requests(most)).unwrap();
+    add(
+        &register,
+        (0..5)
+            .flat_map(|second| [request(second, 422), request(second, 200), of_other(second)])
+            .collect(),
+    );
+    add(
+        &register,
+        vec![request(60, 422), request(61, 200), of_other(60)],
+    );
+    register
+        .clock
+        .advance(TimeDelta::days(KEPT_DAYS) + TimeDelta::seconds(5));
+    let remove = |most| {
+        register
+            .write(move |session| session.remove_old_requests(most))
+            .unwrap()
+    };
     assert_eq!([4, 4, 4, 4, 4].map(remove), [4, 4, 4, 3, 0]);
     assert_eq!(ids(&register, &RequestFilter::default()), ["r61", "r60"]);
     let others = register
         .read(|session| {
-            let mut other = session.open_provider(OTHER_UKPRN, Cause::of("test"))?.unwrap();
+            let mut other = session
+                .open_provider(OTHER_UKPRN, Cause::of("test"))?
+                .unwrap();
             other.requests(&RequestFilter::default(), None)
         })
         .unwrap();
@@ -233,7 +445,21 @@ fn removal_of_old_requests_keeps_newer_ones_of_the_same_providers() {
 
 #[test]
 fn what_is_no_position_is_refused() {
-    for text in ["", "-", "1", "1-", "-1", "x-1", "1-x", "99999999999999999999-1", "9223372036854775807-1"] {
-        assert_eq!(text.parse::<LogPosition>(), Err(UnreadablePosition), "{text}");
+    for text in [
+        "",
+        "-",
+        "1",
+        "1-",
+        "-1",
+        "x-1",
+        "1-x",
+        "99999999999999999999-1",
+        "9223372036854775807-1",
+    ] {
+        assert_eq!(
+            text.parse::<LogPosition>(),
+            Err(UnreadablePosition),
+            "{text}"
+        );
     }
 }

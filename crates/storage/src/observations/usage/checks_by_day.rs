@@ -26,16 +26,25 @@ type Row = (NaiveDate, i64, i64, i64);
 /// All checks as [`Row`]s, oldest first.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn rows() -> _ {
-    shadow_checks::table.order((shadow_checks::day, shadow_checks::token_id)).select((
-        shadow_checks::day,
-        shadow_checks::token_id,
-        shadow_checks::checked,
-        shadow_checks::valid,
-    ))
+    shadow_checks::table
+        .order((shadow_checks::day, shadow_checks::token_id))
+        .select((
+            shadow_checks::day,
+            shadow_checks::token_id,
+            shadow_checks::checked,
+            shadow_checks::valid,
+        ))
 }
 
 fn check_days(rows: Vec<Row>) -> Vec<CheckDay> {
-    rows.into_iter().map(|(day, token_id, checked, valid)| CheckDay { day, token_id, checked, valid }).collect()
+    rows.into_iter()
+        .map(|(day, token_id, checked, valid)| CheckDay {
+            day,
+            token_id,
+            checked,
+            valid,
+        })
+        .collect()
 }
 
 impl Session<'_> {

@@ -1,6 +1,7 @@
-//! Since when requests are counted, and the last one to a version. Both are looked up along the unique index, which begins with the
-//! day, and no row between is read: the first day is at its beginning, and the last use is searched for from its end. Of a
-//! version that nobody uses, that is the whole index.
+//! Since when requests are counted, and the last one to a version. Both are looked up along the
+//! unique index, which begins with the day, and no row between is read: the first day is at its
+//! beginning, and the last use is searched for from its end. Of a version that nobody uses, that is
+//! the whole index.
 
 use chrono::{NaiveDate, NaiveDateTime};
 use database::connection::{Backend, DatabaseConnection};
@@ -15,13 +16,17 @@ use crate::session::{ProviderSession, Session};
 
 /// The counts since a day of all tokens, or of these alone. For these, days are enumerated, as in
 /// [`ProviderSession::own_usage_since`].
-fn counts<'a>(since: NaiveDate, today: NaiveDate, tokens: Option<&'a [i64]>) -> usage_by_day::BoxedQuery<'a, Backend> {
+fn counts<'a>(
+    since: NaiveDate,
+    today: NaiveDate,
+    tokens: Option<&'a [i64]>,
+) -> usage_by_day::BoxedQuery<'a, Backend> {
     let all = usage_by_day::table.into_boxed();
     match tokens {
         None => all.filter(usage_by_day::day.ge(since)),
-        Some(tokens) => {
-            all.filter(usage_by_day::day.eq_any(days(since, today))).filter(usage_by_day::token_id.eq_any(tokens))
-        }
+        Some(tokens) => all
+            .filter(usage_by_day::day.eq_any(days(since, today)))
+            .filter(usage_by_day::token_id.eq_any(tokens)),
     }
 }
 
@@ -31,11 +36,14 @@ fn first_day(
     today: NaiveDate,
     tokens: Option<&[i64]>,
 ) -> Result<Option<NaiveDate>, StorageError> {
-    Ok(counts(since, today, tokens).select(min(usage_by_day::day)).get_result(connection)?)
+    Ok(counts(since, today, tokens)
+        .select(min(usage_by_day::day))
+        .get_result(connection)?)
 }
 
 impl Session<'_> {
-    /// The first day since then on which requests were counted, with all tokens or with these alone; nothing where none were.
+    /// The first day since then on which requests were counted, with all tokens or with these
+    /// alone; nothing where none were.
     ///
     /// # Errors
     ///
@@ -49,8 +57,8 @@ impl Session<'_> {
         first_day(self.connection, since, today, tokens)
     }
 
-    /// The last request to a version since a day, with all tokens or with these alone, and the number of its token; nothing where
-    /// there was none.
+    /// The last request to a version since a day, with all tokens or with these alone, and the
+    /// number of its token; nothing where there was none.
     ///
     /// # Errors
     ///
@@ -65,15 +73,31 @@ impl Session<'_> {
             let counts = counts(since, today, tokens).filter(usage_by_day::name.eq(ALL_REQUESTS));
             counts.filter(usage_by_day::version.eq(version))
         };
-        let last_day: Option<NaiveDate> =
-            of_version(since, self.today()).select(max(usage_by_day::day)).get_result(self.connection)?;
+        let last_day: Option<NaiveDate> = of_version(since, self.today())
+            .select(max(usage_by_day::day))
+            .get_result(self.connection)?;
         let Some(day) = last_day else { return Ok(None) };
         let last = of_version(day, day)
-            .order((usage_by_day::last_at.desc(), usage_by_day::last_request_id.desc()))
-            .select((usage_by_day::token_id, usage_by_day::last_at, usage_by_day::last_request_id))
+            .order((
+                usage_by_day::last_at.desc(),
+                usage_by_day::last_request_id.desc(),
+            ))
+            .select((
+                usage_by_day::token_id,
+                usage_by_day::last_at,
+                usage_by_day::last_request_id,
+            ))
             .first::<(i64, NaiveDateTime, String)>(self.connection)
             .optional()?;
-        Ok(last.map(|(token, at, request_id)| (token, Seen { at: at.and_utc(), request_id: request_id.into() })))
+        Ok(last.map(|(token, at, request_id)| {
+            (
+                token,
+                Seen {
+                    at: at.and_utc(),
+                    request_id: request_id.into(),
+                },
+            )
+        }))
     }
 }
 
@@ -83,7 +107,10 @@ impl ProviderSession<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn own_first_counted_day(&mut self, since: NaiveDate) -> Result<Option<NaiveDate>, StorageError> {
+    pub fn own_first_counted_day(
+        &mut self,
+        since: NaiveDate,
+    ) -> Result<Option<NaiveDate>, StorageError> {
         let (today, tokens) = (self.today(), self.own_token_ids()?);
         first_day(self.connection, since, today, Some(&tokens))
     }

@@ -15,8 +15,15 @@ const OTHER: &str = "10000002";
 /// A register in which two providers have a token each.
 fn with_tokens_of_two() -> Register {
     let register = with_token();
-    register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
-    register.issue_token(crate::accounts::tokens::NewToken { provider_ukprn: OTHER, ..NEW_TOKEN }).unwrap();
+    register
+        .write(|session| session.add_provider(OTHER, "Brackwater College"))
+        .unwrap();
+    register
+        .issue_token(crate::accounts::tokens::NewToken {
+            provider_ukprn: OTHER,
+            ..NEW_TOKEN
+        })
+        .unwrap();
     register
 }
 
@@ -25,7 +32,10 @@ fn at(moment: &str) -> DateTime<Utc> {
 }
 
 fn seen(moment: &str, request_id: &str) -> Seen {
-    Seen { at: at(moment), request_id: request_id.into() }
+    Seen {
+        at: at(moment),
+        request_id: request_id.into(),
+    }
 }
 
 fn count(requests: i64, first: (&str, &str), last: (&str, &str)) -> UsageCount {
@@ -33,7 +43,15 @@ fn count(requests: i64, first: (&str, &str), last: (&str, &str)) -> UsageCount {
     let (version, endpoint) = ("v1".to_owned(), "GET /info".to_owned());
     UsageCount {
         day: first.at.date_naive(),
-        total: UsageTotal { token_id: 1, version, endpoint, name: String::new(), requests, first, last },
+        total: UsageTotal {
+            token_id: 1,
+            version,
+            endpoint,
+            name: String::new(),
+            requests,
+            first,
+            last,
+        },
     }
 }
 
@@ -48,11 +66,16 @@ fn named(name: &str, mut count: UsageCount) -> UsageCount {
 }
 
 fn requests(requests: Vec<UsageCount>) -> UsageBatch {
-    UsageBatch { requests, ..UsageBatch::default() }
+    UsageBatch {
+        requests,
+        ..UsageBatch::default()
+    }
 }
 
 fn add(register: &Register, batch: UsageBatch) {
-    register.write(move |session| session.add_usage(&batch)).unwrap();
+    register
+        .write(move |session| session.add_usage(&batch))
+        .unwrap();
 }
 
 fn day(text: &str) -> NaiveDate {
@@ -60,7 +83,9 @@ fn day(text: &str) -> NaiveDate {
 }
 
 fn totals(register: &Register, since: &str) -> Vec<UsageTotal> {
-    register.read(|session| session.usage_since(day(since))).unwrap()
+    register
+        .read(|session| session.usage_since(day(since)))
+        .unwrap()
 }
 
 #[test]
@@ -69,11 +94,25 @@ fn counts_are_added_and_the_first_and_the_last_request_move_in_any_order() {
     let noon = "2026-03-02T12:00:00Z";
     let later = "2026-03-02T12:00:00.001Z";
     let latest = "2026-03-02T12:00:05.5Z";
-    add(&register, requests(vec![count(2, (later, "b"), (later, "b2"))]));
-    add(&register, requests(vec![count(3, (latest, "c"), (latest, "c2"))]));
-    add(&register, requests(vec![count(1, (noon, "a"), (noon, "a"))]));
-    let [total] = &totals(&register, "2026-03-02")[..] else { panic!("one row a day") };
-    assert_eq!((total.requests, &total.first, &total.last), (6, &seen(noon, "a"), &seen(latest, "c2")));
+    add(
+        &register,
+        requests(vec![count(2, (later, "b"), (later, "b2"))]),
+    );
+    add(
+        &register,
+        requests(vec![count(3, (latest, "c"), (latest, "c2"))]),
+    );
+    add(
+        &register,
+        requests(vec![count(1, (noon, "a"), (noon, "a"))]),
+    );
+    let [total] = &totals(&register, "2026-03-02")[..] else {
+        panic!("one row a day")
+    };
+    assert_eq!(
+        (total.requests, &total.first, &total.last),
+        (6, &seen(noon, "a"), &seen(latest, "c2"))
+    );
 }
 
 #[test]
@@ -81,13 +120,25 @@ fn days_are_reported_together_and_from_a_day_on() {
     let register = with_token();
     let (first, second) = ("2026-03-01T23:59:59.999Z", "2026-03-02T00:00:00Z");
     let named = named("a_name", count(1, (second, "n"), (second, "n")));
-    add(&register, requests(vec![named, count(1, (first, "a"), (first, "a")), count(4, (second, "b"), (second, "c"))]));
+    add(
+        &register,
+        requests(vec![
+            named,
+            count(1, (first, "a"), (first, "a")),
+            count(4, (second, "b"), (second, "c")),
+        ]),
+    );
     let both = totals(&register, "2026-03-01");
     assert_eq!(
-        both.iter().map(|total| (total.name.as_str(), total.requests)).collect::<Vec<_>>(),
+        both.iter()
+            .map(|total| (total.name.as_str(), total.requests))
+            .collect::<Vec<_>>(),
         [("", 5), ("a_name", 1)]
     );
-    assert_eq!((&both[0].first, &both[0].last), (&seen(first, "a"), &seen(second, "c")));
+    assert_eq!(
+        (&both[0].first, &both[0].last),
+        (&seen(first, "a"), &seen(second, "c"))
+    );
     assert_eq!(totals(&register, "2026-03-02")[0].requests, 4);
     assert_eq!(totals(&register, "2026-03-03"), []);
 }
@@ -99,7 +150,9 @@ fn counts_of_a_token_that_there_is_not_are_refused_whole() {
     let mut stray = count(1, noon, noon);
     stray.total.token_id = 99;
     let batch = requests(vec![count(1, noon, noon), stray]);
-    register.write(move |session| session.add_usage(&batch)).unwrap_err();
+    register
+        .write(move |session| session.add_usage(&batch))
+        .unwrap_err();
     assert_eq!(totals(&register, "2026-03-01"), []);
 }
 
@@ -126,20 +179,40 @@ fn checks_and_problems_are_added_by_version() {
     };
     let batch = UsageBatch {
         requests: Vec::new(),
-        checks: vec![check(texts("v1", "v3"), 3, 1), check(texts("v1", "v2"), 5, 5), check(texts("v2", "v3"), 7, 7)],
+        checks: vec![
+            check(texts("v1", "v3"), 3, 1),
+            check(texts("v1", "v2"), 5, 5),
+            check(texts("v2", "v3"), 7, 7),
+        ],
         problems: vec![problem("sex", 1), problem("email", 2)],
     };
     add(&register, batch.clone());
     add(&register, batch);
     let since = day("2026-03-02");
     let (checks, problems) = register
-        .read(|session| Ok((session.checks_since(since, "v1", "v3")?, session.problems_since(since, "v1", "v3")?)))
+        .read(|session| {
+            Ok((
+                session.checks_since(since, "v1", "v3")?,
+                session.problems_since(since, "v1", "v3")?,
+            ))
+        })
         .unwrap();
-    assert_eq!(checks, [CheckTotal { token_id: 1, checked: 6, valid: 2 }]);
-    let problems: Vec<_> =
-        problems.iter().map(|total| (total.field.as_str(), total.code.as_str(), total.writes)).collect();
+    assert_eq!(
+        checks,
+        [CheckTotal {
+            token_id: 1,
+            checked: 6,
+            valid: 2
+        }]
+    );
+    let problems: Vec<_> = problems
+        .iter()
+        .map(|total| (total.field.as_str(), total.code.as_str(), total.writes))
+        .collect();
     assert_eq!(problems, [("email", "blank", 4), ("sex", "blank", 2)]);
-    let later = register.read(|session| session.checks_since(day("2026-03-03"), "v1", "v3")).unwrap();
+    let later = register
+        .read(|session| session.checks_since(day("2026-03-03"), "v1", "v3"))
+        .unwrap();
     assert_eq!(later, []);
 }
 
@@ -153,20 +226,30 @@ fn several_servers_add_to_the_same_counts_and_none_is_lost() {
     std::thread::scope(|scope| {
         for server in 0..SERVERS {
             // Each has the same counts in another order.
-            let mut counts: Vec<_> = names.iter().map(|name| named(name, count(1, noon, noon))).collect();
+            let mut counts: Vec<_> = names
+                .iter()
+                .map(|name| named(name, count(1, noon, noon)))
+                .collect();
             counts.rotate_left(server);
             let store = &register.store;
             scope.spawn(move || {
                 for _ in 0..ROUNDS {
                     let batch = requests(counts.clone());
-                    store.write_blocking(move |session| session.add_usage(&batch)).unwrap();
+                    store
+                        .write_blocking(move |session| session.add_usage(&batch))
+                        .unwrap();
                 }
             });
         }
     });
     let found = totals(&register, "2026-03-02");
     assert_eq!(found.len(), names.len());
-    assert!(found.iter().all(|total| total.requests == SERVERS as i64 * ROUNDS), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|total| total.requests == SERVERS as i64 * ROUNDS),
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -184,17 +267,40 @@ fn days_that_are_no_longer_kept_are_removed_a_few_at_a_time() {
             valid: 1,
         };
         let counts = vec![count(1, (&moment, "a"), (&moment, "a"))];
-        add(&register, UsageBatch { requests: counts, checks: vec![check], problems: Vec::new() });
+        add(
+            &register,
+            UsageBatch {
+                requests: counts,
+                checks: vec![check],
+                problems: Vec::new(),
+            },
+        );
     }
-    let remove = |most| register.write(move |session| session.remove_old_usage(most)).unwrap();
+    let remove = |most| {
+        register
+            .write(move |session| session.remove_old_usage(most))
+            .unwrap()
+    };
     register.clock.advance(TimeDelta::days(KEPT_DAYS));
     assert_eq!(remove(10), 0);
     register.clock.advance(TimeDelta::days(2));
     assert_eq!((remove(1), remove(1), remove(1)), (1, 1, 0));
     let left = totals(&register, "2026-03-01");
-    assert_eq!(left.iter().map(|total| total.first.at).collect::<Vec<_>>(), [first + TimeDelta::days(2)]);
-    let checks = register.read(|session| session.checks_since(day("2026-03-01"), "v1", "v2")).unwrap();
-    assert_eq!(checks, [CheckTotal { token_id: 1, checked: 1, valid: 1 }]);
+    assert_eq!(
+        left.iter().map(|total| total.first.at).collect::<Vec<_>>(),
+        [first + TimeDelta::days(2)]
+    );
+    let checks = register
+        .read(|session| session.checks_since(day("2026-03-01"), "v1", "v2"))
+        .unwrap();
+    assert_eq!(
+        checks,
+        [CheckTotal {
+            token_id: 1,
+            checked: 1,
+            valid: 1
+        }]
+    );
 }
 
 #[test]
@@ -219,9 +325,11 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
         code: "blank".to_owned(),
         writes,
     };
-    let requests = [(1, 1), (2, 20), (3, 300)].into_iter().flat_map(|(token, requests)| {
-        [early, late].map(|at| of_token(token, count(requests, (at, "first"), (at, "last"))))
-    });
+    let requests = [(1, 1), (2, 20), (3, 300)]
+        .into_iter()
+        .flat_map(|(token, requests)| {
+            [early, late].map(|at| of_token(token, count(requests, (at, "first"), (at, "last"))))
+        });
     let batch = UsageBatch {
         requests: requests.collect(),
         checks: vec![check(1, 2), check(2, 30), check(3, 400)],
@@ -232,13 +340,19 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
         for since in ["2025-01-27", "2025-06-02"].map(day) {
             let (own, all) = register
                 .read(|session| {
-                    let mut provider = session.open_provider(ukprn, crate::base::cause::Cause::of("test"))?.unwrap();
+                    let mut provider = session
+                        .open_provider(ukprn, crate::base::cause::Cause::of("test"))?
+                        .unwrap();
                     let own = (
                         provider.own_usage_since(since)?,
                         provider.own_checks_since(since, "v1", "v3")?,
                         provider.own_problems_since(since, "v1", "v3")?,
                     );
-                    let listed: Vec<i64> = provider.own_tokens()?.iter().map(|token| token.id).collect();
+                    let listed: Vec<i64> = provider
+                        .own_tokens()?
+                        .iter()
+                        .map(|token| token.id)
+                        .collect();
                     assert_eq!(listed, tokens);
                     let all = (
                         session.usage_since(since)?,
@@ -252,7 +366,11 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
             usage.retain(|total| tokens.contains(&total.token_id));
             checks.retain(|total| tokens.contains(&total.token_id));
             problems.retain(|total| tokens.contains(&total.token_id));
-            assert!(usage.len() == tokens.len() && checks.len() == tokens.len() && problems.len() == tokens.len());
+            assert!(
+                usage.len() == tokens.len()
+                    && checks.len() == tokens.len()
+                    && problems.len() == tokens.len()
+            );
             assert_eq!(own, (usage, checks, problems), "{ukprn} since {since}");
         }
     }
@@ -279,13 +397,26 @@ fn the_first_counted_day_and_the_last_use_of_a_version_are_those_of_all_tokens_o
             .read(move |session| {
                 let first = session.first_counted_day(since, tokens)?;
                 let last = session.last_use(since, &version, tokens)?;
-                Ok((first.map(|day| day.to_string()), last.map(|(token, seen)| (token, seen.request_id))))
+                Ok((
+                    first.map(|day| day.to_string()),
+                    last.map(|(token, seen)| (token, seen.request_id)),
+                ))
             })
             .unwrap()
     };
-    let expected = |first: &str, token, id: &str| (Some(first.to_owned()), Some((token, id.into())));
-    assert_eq!(found("2025-01-01", "v1", None), expected("2025-03-02", 2, "c"));
-    assert_eq!(found("2025-03-03", "v1", Some(&[1])), expected("2025-03-04", 1, "d"));
-    assert_eq!(found("2025-01-01", "v2", Some(&[2])), (Some("2025-03-04".to_owned()), None));
+    let expected =
+        |first: &str, token, id: &str| (Some(first.to_owned()), Some((token, id.into())));
+    assert_eq!(
+        found("2025-01-01", "v1", None),
+        expected("2025-03-02", 2, "c")
+    );
+    assert_eq!(
+        found("2025-03-03", "v1", Some(&[1])),
+        expected("2025-03-04", 1, "d")
+    );
+    assert_eq!(
+        found("2025-01-01", "v2", Some(&[2])),
+        (Some("2025-03-04".to_owned()), None)
+    );
     assert_eq!(found("2025-03-06", "v1", None), (None, None));
 }

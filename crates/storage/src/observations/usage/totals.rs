@@ -66,7 +66,17 @@ pub struct MonthTotal {
     pub requests: i64,
 }
 
-type UsageRow = (i64, String, String, String, i64, NaiveDateTime, String, NaiveDateTime, String);
+type UsageRow = (
+    i64,
+    String,
+    String,
+    String,
+    i64,
+    NaiveDateTime,
+    String,
+    NaiveDateTime,
+    String,
+);
 
 /// The name of the rows in which all requests are counted.
 pub(super) const ALL_REQUESTS: &str = "";
@@ -93,19 +103,30 @@ macro_rules! usage_row {
 /// Token, version, endpoint and name.
 type UsageKey = (i64, String, String, String);
 
-/// Adds up the rows of days, which come in their order: the requests, the first and the last of them.
+/// Adds up the rows of days, which come in their order: the requests, the first and the last of
+/// them.
 #[derive(Default)]
 struct UsageSums(BTreeMap<UsageKey, (i64, Seen, Seen)>);
 
 impl UsageSums {
     fn add(&mut self, rows: Vec<UsageRow>) {
-        for (token_id, version, endpoint, name, requests, first_at, first_id, last_at, last_id) in rows {
-            let first = Seen { at: first_at.and_utc(), request_id: first_id.into() };
-            let last = Seen { at: last_at.and_utc(), request_id: last_id.into() };
+        for (token_id, version, endpoint, name, requests, first_at, first_id, last_at, last_id) in
+            rows
+        {
+            let first = Seen {
+                at: first_at.and_utc(),
+                request_id: first_id.into(),
+            };
+            let last = Seen {
+                at: last_at.and_utc(),
+                request_id: last_id.into(),
+            };
             self.0
                 .entry((token_id, version, endpoint, name))
                 // Days come in their order, so the first request stays and the last one moves.
-                .and_modify(|(known, _, latest)| (*known, *latest) = (*known + requests, last.clone()))
+                .and_modify(|(known, _, latest)| {
+                    (*known, *latest) = (*known + requests, last.clone())
+                })
                 .or_insert((requests, first, last));
         }
     }
@@ -130,7 +151,14 @@ fn check_totals(rows: Vec<(i64, i64, i64)>) -> Vec<CheckTotal> {
         let total = totals.entry(token_id).or_default();
         *total = (total.0 + checked, total.1 + valid);
     }
-    totals.into_iter().map(|(token_id, (checked, valid))| CheckTotal { token_id, checked, valid }).collect()
+    totals
+        .into_iter()
+        .map(|(token_id, (checked, valid))| CheckTotal {
+            token_id,
+            checked,
+            valid,
+        })
+        .collect()
 }
 
 fn problem_totals(rows: Vec<(i64, String, String, i64)>) -> Vec<ProblemTotal> {
@@ -138,12 +166,18 @@ fn problem_totals(rows: Vec<(i64, String, String, i64)>) -> Vec<ProblemTotal> {
     for (token_id, field, code, writes) in rows {
         *totals.entry((token_id, field, code)).or_default() += writes;
     }
-    let total = |((token_id, field, code), writes)| ProblemTotal { token_id, field, code, writes };
+    let total = |((token_id, field, code), writes)| ProblemTotal {
+        token_id,
+        field,
+        code,
+        writes,
+    };
     totals.into_iter().map(total).collect()
 }
 
 impl Session<'_> {
-    /// What tokens requested since a day, in the order of their numbers, of the versions, the endpoints and the names.
+    /// What tokens requested since a day, in the order of their numbers, of the versions, the
+    /// endpoints and the names.
     ///
     /// One day is read at a time, so that only what is returned is kept in memory.
     ///
@@ -151,17 +185,25 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn usage_since(&mut self, day: NaiveDate) -> Result<Vec<UsageTotal>, StorageError> {
-        let days = usage_by_day::table.filter(usage_by_day::day.ge(day)).select(usage_by_day::day).distinct();
-        let days = days.order(usage_by_day::day).load::<NaiveDate>(self.connection)?;
+        let days = usage_by_day::table
+            .filter(usage_by_day::day.ge(day))
+            .select(usage_by_day::day)
+            .distinct();
+        let days = days
+            .order(usage_by_day::day)
+            .load::<NaiveDate>(self.connection)?;
         let mut sums = UsageSums::default();
         for day in days {
-            let rows = usage_by_day::table.filter(usage_by_day::day.eq(day)).select(usage_row!());
+            let rows = usage_by_day::table
+                .filter(usage_by_day::day.eq(day))
+                .select(usage_row!());
             sums.add(rows.load::<UsageRow>(self.connection)?);
         }
         Ok(sums.totals())
     }
 
-    /// How the writes of a version fared in another one since a day, in the order of the tokens' numbers.
+    /// How the writes of a version fared in another one since a day, in the order of the tokens'
+    /// numbers.
     ///
     /// # Errors
     ///
@@ -176,13 +218,17 @@ impl Session<'_> {
             .filter(shadow_checks::day.ge(day))
             .filter(shadow_checks::version.eq(version))
             .filter(shadow_checks::against.eq(against))
-            .select((shadow_checks::token_id, shadow_checks::checked, shadow_checks::valid))
+            .select((
+                shadow_checks::token_id,
+                shadow_checks::checked,
+                shadow_checks::valid,
+            ))
             .load::<(i64, i64, i64)>(self.connection)?;
         Ok(check_totals(rows))
     }
 
-    /// What stood against the writes of a version in another one since a day, in the order of the tokens' numbers and of
-    /// the fields.
+    /// What stood against the writes of a version in another one since a day, in the order of the
+    /// tokens' numbers and of the fields.
     ///
     /// # Errors
     ///
@@ -197,14 +243,19 @@ impl Session<'_> {
             .filter(shadow_problems::day.ge(day))
             .filter(shadow_problems::version.eq(version))
             .filter(shadow_problems::against.eq(against))
-            .select((shadow_problems::token_id, shadow_problems::field, shadow_problems::code, shadow_problems::writes))
+            .select((
+                shadow_problems::token_id,
+                shadow_problems::field,
+                shadow_problems::code,
+                shadow_problems::writes,
+            ))
             .load::<(i64, String, String, i64)>(self.connection)?;
         Ok(problem_totals(rows))
     }
 }
 
-/// What a provider reads is what its own tokens requested. Days and tokens are enumerated, so that the unique indexes, which
-/// begin with both, lead to its rows and to no others.
+/// What a provider reads is what its own tokens requested. Days and tokens are enumerated, so that
+/// the unique indexes, which begin with both, lead to its rows and to no others.
 impl ProviderSession<'_> {
     /// As [`Session::usage_since`], of the provider's tokens alone.
     ///
@@ -225,7 +276,8 @@ impl ProviderSession<'_> {
         Ok(sums.totals())
     }
 
-    /// What the provider's tokens requested since a day, in the order of the months, the versions and the endpoints.
+    /// What the provider's tokens requested since a day, in the order of the months, the versions
+    /// and the endpoints.
     ///
     /// # Errors
     ///
@@ -235,13 +287,25 @@ impl ProviderSession<'_> {
             .filter(usage_by_day::day.eq_any(days(day, self.today())))
             .filter(usage_by_day::token_id.eq_any(self.own_token_ids()?))
             .filter(usage_by_day::name.eq(ALL_REQUESTS))
-            .select((usage_by_day::day, usage_by_day::version, usage_by_day::endpoint, usage_by_day::requests))
+            .select((
+                usage_by_day::day,
+                usage_by_day::version,
+                usage_by_day::endpoint,
+                usage_by_day::requests,
+            ))
             .load::<(NaiveDate, String, String, i64)>(self.connection)?;
         let mut totals: BTreeMap<_, i64> = BTreeMap::new();
         for (day, version, endpoint, requests) in rows {
-            *totals.entry((day.with_day(1).unwrap_or(day), version, endpoint)).or_default() += requests;
+            *totals
+                .entry((day.with_day(1).unwrap_or(day), version, endpoint))
+                .or_default() += requests;
         }
-        let total = |((month, version, endpoint), requests)| MonthTotal { month, version, endpoint, requests };
+        let total = |((month, version, endpoint), requests)| MonthTotal {
+            month,
+            version,
+            endpoint,
+            requests,
+        };
         Ok(totals.into_iter().map(total).collect())
     }
 
@@ -262,7 +326,11 @@ impl ProviderSession<'_> {
             .filter(shadow_checks::token_id.eq_any(tokens))
             .filter(shadow_checks::version.eq(version))
             .filter(shadow_checks::against.eq(against))
-            .select((shadow_checks::token_id, shadow_checks::checked, shadow_checks::valid))
+            .select((
+                shadow_checks::token_id,
+                shadow_checks::checked,
+                shadow_checks::valid,
+            ))
             .load::<(i64, i64, i64)>(self.connection)?;
         Ok(check_totals(rows))
     }
@@ -284,13 +352,20 @@ impl ProviderSession<'_> {
             .filter(shadow_problems::token_id.eq_any(tokens))
             .filter(shadow_problems::version.eq(version))
             .filter(shadow_problems::against.eq(against))
-            .select((shadow_problems::token_id, shadow_problems::field, shadow_problems::code, shadow_problems::writes))
+            .select((
+                shadow_problems::token_id,
+                shadow_problems::field,
+                shadow_problems::code,
+                shadow_problems::writes,
+            ))
             .load::<(i64, String, String, i64)>(self.connection)?;
         Ok(problem_totals(rows))
     }
 
     pub(super) fn own_token_ids(&mut self) -> Result<Vec<i64>, StorageError> {
-        let own = tokens::table.filter(tokens::provider_id.eq(self.provider().id)).select(tokens::id);
+        let own = tokens::table
+            .filter(tokens::provider_id.eq(self.provider().id))
+            .select(tokens::id);
         Ok(own.load(self.connection)?)
     }
 }

@@ -14,14 +14,15 @@ pub struct TraineeHistory {
     pub trainee_id: String,
     /// The UKPRN of the provider.
     pub ukprn: String,
-    /// One entry for each request that changed something. Of an erased trainee there is the one of the erasure, without
-    /// fields.
+    /// One entry for each request that changed something. Of an erased trainee there is the one of
+    /// the erasure, without fields.
     pub entries: Vec<Entry>,
     /// How many older entries the database has, where only the latest were asked for.
     pub left_out: i64,
     /// The erasure of the trainee, if there was one.
     pub erasure: Option<Erasure>,
-    /// The day before which entries were removed; `None` when the trainee is registered since that day, or was erased.
+    /// The day before which entries were removed; `None` when the trainee is registered since that
+    /// day, or was erased.
     pub removed_before: Option<NaiveDate>,
     /// What the trainee was before the first of the entries.
     pub(super) base: Trainee,
@@ -38,9 +39,11 @@ pub struct Entry {
     pub id: i64,
     /// When.
     pub changed_at: DateTime<Utc>,
-    /// Number and name of the token with which it was requested; nothing where a command or the server did it.
+    /// Number and name of the token with which it was requested; nothing where a command or the
+    /// server did it.
     pub token: Option<(i64, String)>,
-    /// Who ran the command; nothing where a token or the server did it, and where this was not recorded yet.
+    /// Who ran the command; nothing where a token or the server did it, and where this was not
+    /// recorded yet.
     pub by: Option<String>,
     /// The identifier of the request.
     pub request_id: Option<String>,
@@ -55,8 +58,8 @@ pub struct Entry {
 /// A field that changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldEntry {
-    /// The canonical name of the field; that of a placement or a degree stands behind its list and its identifier, as in
-    /// `placements.<placement_id>.urn`.
+    /// The canonical name of the field; that of a placement or a degree stands behind its list and
+    /// its identifier, as in `placements.<placement_id>.urn`.
     pub path: String,
     pub(super) before: Json,
     pub(super) after: Json,
@@ -77,14 +80,23 @@ impl FieldEntry {
 }
 
 impl TraineeHistory {
-    /// The values that may identify the person: those of the record, and former ones of the entries that the database has. In
-    /// lower case; of names, each part.
+    /// The values that may identify the person: those of the record, and former ones of the entries
+    /// that the database has. In lower case; of names, each part.
     #[must_use]
     pub fn identifying_values(&self) -> Vec<String> {
         let fields = self.stored.iter().flat_map(|entry| &entry.fields);
-        let former = fields.filter(|field| IDENTIFYING_FIELDS.iter().any(|one| one.info().name == field.path));
-        let texts = former.flat_map(|field| [&field.before, &field.after]).filter_map(Json::as_str);
-        identifying_values(&self.record).into_iter().chain(texts.flat_map(identifying_parts)).collect()
+        let former = fields.filter(|field| {
+            IDENTIFYING_FIELDS
+                .iter()
+                .any(|one| one.info().name == field.path)
+        });
+        let texts = former
+            .flat_map(|field| [&field.before, &field.after])
+            .filter_map(Json::as_str);
+        identifying_values(&self.record)
+            .into_iter()
+            .chain(texts.flat_map(identifying_parts))
+            .collect()
     }
 }
 
@@ -94,8 +106,13 @@ pub(super) fn read_fields(text: &str) -> Option<Vec<FieldEntry>> {
     fields
         .into_iter()
         .map(|(path, values)| {
-            let [before, after] = <[Json; 2]>::try_from(serde_json::from_value::<Vec<Json>>(values).ok()?).ok()?;
-            Some(FieldEntry { path, before, after })
+            let [before, after] =
+                <[Json; 2]>::try_from(serde_json::from_value::<Vec<Json>>(values).ok()?).ok()?;
+            Some(FieldEntry {
+                path,
+                before,
+                after,
+            })
         })
         .collect()
 }

@@ -16,11 +16,20 @@ use crate::records::erasure::{self, Erasure};
 use crate::schema::{changes, providers, tokens, trainees};
 use crate::session::{ProviderSession, Session};
 
-type Row = (i64, NaiveDateTime, Option<(i64, String)>, Option<String>, Option<String>, Option<String>, String, String);
+type Row = (
+    i64,
+    NaiveDateTime,
+    Option<(i64, String)>,
+    Option<String>,
+    Option<String>,
+    Option<String>,
+    String,
+    String,
+);
 
 impl ProviderSession<'_> {
-    /// The history of a trainee of the provider, also of one that no request shows any more; `None` when there is no such
-    /// trainee.
+    /// The history of a trainee of the provider, also of one that no request shows any more; `None`
+    /// when there is no such trainee.
     ///
     /// # Errors
     ///
@@ -32,8 +41,8 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
-    /// The history of a trainee of whatever provider, also of one that no request shows any more; `None` when there is no
-    /// such trainee.
+    /// The history of a trainee of whatever provider, also of one that no request shows any more;
+    /// `None` when there is no such trainee.
     ///
     /// # Errors
     ///
@@ -64,12 +73,13 @@ fn history_of(
     if !can_be_identifier(trainee_id) {
         return Ok(None);
     }
-    let found = trainees::table.inner_join(providers::table).filter(trainees::trainee_id.eq(trainee_id)).select((
-        trainees::id,
-        providers::ukprn,
-        trainees::record,
-    ));
-    let found = with_inner!(connection, |inner| found.get_result::<(i64, String, JsonText)>(inner)).optional()?;
+    let found = trainees::table
+        .inner_join(providers::table)
+        .filter(trainees::trainee_id.eq(trainee_id))
+        .select((trainees::id, providers::ukprn, trainees::record));
+    let found = with_inner!(connection, |inner| found
+        .get_result::<(i64, String, JsonText)>(inner))
+    .optional()?;
     let erasure = erasure::of(connection, trainee_id)?;
     let Some((key, ukprn, record)) = found else {
         // A restored backup may be older than a trainee who was erased.
@@ -83,8 +93,8 @@ fn history_of(
     let entries = changes::table
         .left_join(tokens::table)
         .filter(changes::trainee_key.eq(key))
-        // Each change of a trainee is later than the last one. Keys may be given out in blocks; they only distinguish
-        // what older programs dated alike.
+        // Each change of a trainee is later than the last one. Keys may be given out in blocks;
+        // they only distinguish what older programs dated alike.
         .order((changes::changed_at.desc(), changes::id.desc()))
         .select((
             changes::id,
@@ -101,16 +111,32 @@ fn history_of(
         Some(most) => entries.limit(most).load::<Row>(connection)?,
         None => entries.load::<Row>(connection)?,
     };
-    let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow { table: "trainees", id: key })?;
-    let stored = latest_first.into_iter().rev().map(entry).collect::<Result<Vec<_>, _>>()?;
+    let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow {
+        table: "trainees",
+        id: key,
+    })?;
+    let stored = latest_first
+        .into_iter()
+        .rev()
+        .map(entry)
+        .collect::<Result<Vec<_>, _>>()?;
     let history = if let Some(erasure) = erasure {
         TraineeHistory::of_erased(erasure, stored)
     } else {
-        let removed_before = removed_before(connection)?
-            .filter(|day| trainee.created_at.is_none_or(|created_at| created_at.date_naive() < *day));
-        TraineeHistory { removed_before, ..TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored)? }
+        let removed_before = removed_before(connection)?.filter(|day| {
+            trainee
+                .created_at
+                .is_none_or(|created_at| created_at.date_naive() < *day)
+        });
+        TraineeHistory {
+            removed_before,
+            ..TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored)?
+        }
     };
-    Ok(Some(TraineeHistory { left_out, ..history }))
+    Ok(Some(TraineeHistory {
+        left_out,
+        ..history
+    }))
 }
 
 impl TraineeHistory {
@@ -130,12 +156,20 @@ impl TraineeHistory {
     }
 
     /// The history of a record by its entries, oldest first.
-    fn of(trainee_id: String, ukprn: String, record: Trainee, stored: Vec<Entry>) -> Result<Self, StorageError> {
+    fn of(
+        trainee_id: String,
+        ukprn: String,
+        record: Trainee,
+        stored: Vec<Entry>,
+    ) -> Result<Self, StorageError> {
         let mut entries = stored.clone();
         let fields: Vec<_> = stored.iter().map(|entry| entry.fields.clone()).collect();
         let mut base = record.clone();
         if let Some((first, later)) = entries.split_first_mut() {
-            let corrupt = StorageError::CorruptRow { table: "changes", id: first.id };
+            let corrupt = StorageError::CorruptRow {
+                table: "changes",
+                id: first.id,
+            };
             if first.fields.is_empty() {
                 let later: Vec<_> = later.iter().map(|entry| entry.fields.clone()).collect();
                 complete_creation(&mut first.fields, &later, &record).ok_or(corrupt)?;
@@ -149,11 +183,35 @@ impl TraineeHistory {
             entry.fields.retain(|field| !is_nested_list(&field.path));
         }
         let (left_out, erasure, removed_before) = (0, None, None);
-        Ok(Self { trainee_id, ukprn, entries, left_out, erasure, removed_before, base, record, stored })
+        Ok(Self {
+            trainee_id,
+            ukprn,
+            entries,
+            left_out,
+            erasure,
+            removed_before,
+            base,
+            record,
+            stored,
+        })
     }
 }
 
-fn entry((id, changed_at, token, by, request_id, version, operation, fields): Row) -> Result<Entry, StorageError> {
-    let fields = read_fields(&fields).ok_or(StorageError::CorruptRow { table: "changes", id })?;
-    Ok(Entry { id, changed_at: changed_at.and_utc(), token, by, request_id, version, operation, fields })
+fn entry(
+    (id, changed_at, token, by, request_id, version, operation, fields): Row,
+) -> Result<Entry, StorageError> {
+    let fields = read_fields(&fields).ok_or(StorageError::CorruptRow {
+        table: "changes",
+        id,
+    })?;
+    Ok(Entry {
+        id,
+        changed_at: changed_at.and_utc(),
+        token,
+        by,
+        request_id,
+        version,
+        operation,
+        fields,
+    })
 }

@@ -25,7 +25,9 @@ impl Month {
     /// The month of a day.
     #[must_use]
     pub fn of(day: NaiveDate) -> Self {
-        Self { first_day: day.with_day(1).unwrap_or(day) }
+        Self {
+            first_day: day.with_day(1).unwrap_or(day),
+        }
     }
 
     /// Its first day.
@@ -48,7 +50,12 @@ impl Month {
     /// The month this number of months later, or the last month of the calendar.
     #[must_use]
     pub fn later(self, months: u32) -> Self {
-        Self { first_day: self.first_day.checked_add_months(Months::new(months)).unwrap_or(NaiveDate::MAX) }
+        Self {
+            first_day: self
+                .first_day
+                .checked_add_months(Months::new(months))
+                .unwrap_or(NaiveDate::MAX),
+        }
     }
 }
 
@@ -62,9 +69,15 @@ impl FromStr for Month {
     type Err = NoMonth;
 
     fn from_str(text: &str) -> Result<Self, NoMonth> {
-        let day = format!("{text}-01").parse::<NaiveDate>().map_err(|_| NoMonth)?;
+        let day = format!("{text}-01")
+            .parse::<NaiveDate>()
+            .map_err(|_| NoMonth)?;
         let month = Self::of(day);
-        if month.to_string() == text { Ok(month) } else { Err(NoMonth) }
+        if month.to_string() == text {
+            Ok(month)
+        } else {
+            Err(NoMonth)
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Removes the history of past months.
 //!
-//! On PostgreSQL the partitions that end before the date are dropped. Other entries, and all entries on SQLite, are deleted in
-//! portions. Each transaction that removes entries also records the date, so a gap in the history is never without its reason.
-//! After an interruption the same call continues.
+//! On PostgreSQL the partitions that end before the date are dropped. Other entries, and all
+//! entries on SQLite, are deleted in portions. Each transaction that removes entries also records
+//! the date, so a gap in the history is never without its reason. After an interruption the same
+//! call continues.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,7 +24,8 @@ use crate::store::Store;
 /// The setting with the day before which history was removed, such as `2026-01-01`.
 const REMOVED_BEFORE: &str = "history_removed_before";
 
-/// How long ago a month must have ended: the clocks of servers differ a little, and a server may wait before it writes.
+/// How long ago a month must have ended: the clocks of servers differ a little, and a server may
+/// wait before it writes.
 const MARGIN: TimeDelta = TimeDelta::hours(1);
 /// How many keys of entries one transaction covers.
 const PORTION: i64 = 500;
@@ -48,7 +50,11 @@ impl PastMonths {
     /// When one of them is not over, or has been over for less than an hour.
     pub fn before(end: Month, now: DateTime<Utc>) -> Result<Self, MonthNotOver> {
         let present = Month::of((now - MARGIN).date_naive());
-        if end > present { Err(MonthNotOver(present)) } else { Ok(Self { end }) }
+        if end > present {
+            Err(MonthNotOver(present))
+        } else {
+            Ok(Self { end })
+        }
     }
 
     /// The first day after these months.
@@ -81,11 +87,13 @@ pub fn remove(store: &Store, months: PastMonths) -> Result<Removed, StorageError
         drop_when_free(store, &partition.name, end)?;
         removed.partitions += 1;
     }
-    let last = store.read_blocking::<_, StorageError>(move |session| last_key(session.connection, end))?;
+    let last =
+        store.read_blocking::<_, StorageError>(move |session| last_key(session.connection, end))?;
     let Some(last) = last else { return Ok(removed) };
     let mut first = Some(i64::MIN);
     while let Some(from) = first {
-        let portion = store.write_blocking(move |session| session.remove_portion(from, last, end))?;
+        let portion =
+            store.write_blocking(move |session| session.remove_portion(from, last, end))?;
         removed.entries += portion.entries;
         first = portion.next;
         thread::sleep(PORTION_PAUSE);
@@ -103,9 +111,10 @@ fn drop_when_free(store: &Store, name: &str, end: Month) -> Result<(), StorageEr
             session.record_removal(end)
         });
         match outcome {
-            Err(StorageError::Database(DatabaseError::Busy) | StorageError::Database(DatabaseError::Collided))
-                if Instant::now() < deadline =>
-            {
+            Err(
+                StorageError::Database(DatabaseError::Busy)
+                | StorageError::Database(DatabaseError::Collided),
+            ) if Instant::now() < deadline => {
                 thread::sleep(PARTITION_PAUSE);
             }
             outcome => return outcome,
@@ -116,7 +125,9 @@ fn drop_when_free(store: &Store, name: &str, end: Month) -> Result<(), StorageEr
 /// The greatest key of the entries from before a month.
 fn last_key(connection: &mut DatabaseConnection, end: Month) -> Result<Option<i64>, StorageError> {
     let entries = changes::table.filter(changes::changed_at.lt(end.begin()));
-    Ok(entries.select(max(changes::id)).first::<Option<i64>>(connection)?)
+    Ok(entries
+        .select(max(changes::id))
+        .first::<Option<i64>>(connection)?)
 }
 
 /// What one transaction has deleted.
@@ -127,9 +138,15 @@ struct Portion {
 }
 
 /// The day before which history was removed; `None` when none was removed.
-pub(super) fn removed_before(connection: &mut DatabaseConnection) -> Result<Option<NaiveDate>, StorageError> {
-    let Some(text) = register_setting::read(connection, REMOVED_BEFORE)? else { return Ok(None) };
-    let day = text.parse().map_err(|_| StorageError::CorruptSetting { name: REMOVED_BEFORE })?;
+pub(super) fn removed_before(
+    connection: &mut DatabaseConnection,
+) -> Result<Option<NaiveDate>, StorageError> {
+    let Some(text) = register_setting::read(connection, REMOVED_BEFORE)? else {
+        return Ok(None);
+    };
+    let day = text.parse().map_err(|_| StorageError::CorruptSetting {
+        name: REMOVED_BEFORE,
+    })?;
     Ok(Some(day))
 }
 
@@ -144,10 +161,21 @@ impl Session<'_> {
     }
 
     /// Deletes entries from before a month, of the first keys from `from` to `last`.
-    fn remove_portion(&mut self, from: i64, last: i64, end: Month) -> Result<Portion, StorageError> {
+    fn remove_portion(
+        &mut self,
+        from: i64,
+        last: i64,
+        end: Month,
+    ) -> Result<Portion, StorageError> {
         let keys = changes::table.filter(changes::id.between(from, last));
-        let Some(first) = keys.select(min(changes::id)).first::<Option<i64>>(self.connection)? else {
-            return Ok(Portion { entries: 0, next: None });
+        let Some(first) = keys
+            .select(min(changes::id))
+            .first::<Option<i64>>(self.connection)?
+        else {
+            return Ok(Portion {
+                entries: 0,
+                next: None,
+            });
         };
         let next = first + PORTION;
         let portion = changes::id.ge(first).and(changes::id.lt(next));
@@ -156,7 +184,10 @@ impl Session<'_> {
         if entries > 0 {
             self.record_removal(end)?;
         }
-        Ok(Portion { entries, next: Some(next).filter(|next| *next <= last) })
+        Ok(Portion {
+            entries,
+            next: Some(next).filter(|next| *next <= last),
+        })
     }
 
     /// Records that the history before a month was removed, unless that of a later month was.

@@ -1,7 +1,7 @@
 //! Brings a register of organisations in step with a list of them, next to a running server.
 //!
-//! What is stored is read once. What differs is written in short transactions, and between two of them the database is
-//! left to others. Nothing is ever removed. Knows nothing of files.
+//! What is stored is read once. What differs is written in short transactions, and between two of
+//! them the database is left to others. Nothing is ever removed. Knows nothing of files.
 
 use std::collections::{HashMap, HashSet};
 use std::thread;
@@ -22,13 +22,14 @@ use crate::store::Store;
 const BATCH: usize = 500;
 /// How often a batch is tried that found the database busy.
 const ATTEMPTS: usize = 5;
-/// How long transactions that have read the organisations are waited for: none of a server takes longer.
+/// How long transactions that have read the organisations are waited for: none of a server takes
+/// longer.
 const TRANSACTION_WAIT: Duration = Duration::from_secs(10);
 /// How long a merge waits before it looks again for those transactions.
 const TRANSACTION_PAUSE: Duration = Duration::from_millis(10);
 
-/// The transactions that have read schools and have not ended: each holds the table's lock of readers until then. That also finds
-/// one that has written nothing yet, and has no number.
+/// The transactions that have read schools and have not ended: each holds the table's lock of
+/// readers until then. That also finds one that has written nothing yet, and has no number.
 const READERS_OF_SCHOOLS_SQL: &str = "SELECT DISTINCT virtualtransaction AS transaction FROM pg_locks \
      WHERE locktype = 'relation' AND relation = to_regclass('schools')::oid \
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
@@ -53,7 +54,8 @@ pub struct SchoolDetails {
     pub open: bool,
 }
 
-/// What is stored of a training partner, except its number in this service. It has a URN, a UKPRN or both.
+/// What is stored of a training partner, except its number in this service. It has a URN, a UKPRN
+/// or both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartnerDetails {
     /// URN, when the partner is a school.
@@ -95,8 +97,8 @@ pub trait Organisation: Clone + PartialEq + Send + 'static {
     /// When the database does not answer, or another process was faster.
     fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError>;
 
-    /// Changes the records that hold what is said of the one with this number: the next of them behind a key. Returns the
-    /// last key while there may be more.
+    /// Changes the records that hold what is said of the one with this number: the next of them
+    /// behind a key. Returns the last key while there may be more.
     ///
     /// # Errors
     ///
@@ -127,8 +129,20 @@ impl Organisation for SchoolDetails {
     }
 
     fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError> {
-        let rows = schools::table.order(schools::id).load::<SchoolRow>(session.connection)?;
-        let school = |(id, urn, name, postcode, open)| (id, Self { urn, name, postcode, open });
+        let rows = schools::table
+            .order(schools::id)
+            .load::<SchoolRow>(session.connection)?;
+        let school = |(id, urn, name, postcode, open)| {
+            (
+                id,
+                Self {
+                    urn,
+                    name,
+                    postcode,
+                    open,
+                },
+            )
+        };
         Ok(rows.into_iter().map(school).collect())
     }
 
@@ -146,7 +160,11 @@ impl Organisation for SchoolDetails {
 
     fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError> {
         diesel::update(schools::table.find(id))
-            .set((schools::name.eq(&self.name), schools::postcode.eq(&self.postcode), schools::open.eq(self.open)))
+            .set((
+                schools::name.eq(&self.name),
+                schools::postcode.eq(&self.postcode),
+                schools::open.eq(self.open),
+            ))
             .execute(session.connection)?;
         Ok(())
     }
@@ -159,13 +177,22 @@ impl Organisation for SchoolDetails {
         after: Option<i64>,
         by: Option<&str>,
     ) -> Result<Option<i64>, StorageError> {
-        let cause = Cause { by, ..Cause::of("school import") };
-        session.update_placements_of_school((id, &self.name, self.postcode.as_deref()), after, cause)
+        let cause = Cause {
+            by,
+            ..Cause::of("school import")
+        };
+        session.update_placements_of_school(
+            (id, &self.name, self.postcode.as_deref()),
+            after,
+            cause,
+        )
     }
 
     /// On SQLite there are none: who reads a school to write a placement has the write lock.
     fn readers(session: &mut Session<'_>) -> Result<Vec<String>, StorageError> {
-        let DatabaseConnection::Postgres(inner) = &mut *session.connection else { return Ok(Vec::new()) };
+        let DatabaseConnection::Postgres(inner) = &mut *session.connection else {
+            return Ok(Vec::new());
+        };
         let found = diesel::sql_query(READERS_OF_SCHOOLS_SQL).load::<TransactionRow>(inner)?;
         Ok(found.into_iter().map(|row| row.transaction).collect())
     }
@@ -174,12 +201,19 @@ impl Organisation for SchoolDetails {
 impl Organisation for PartnerDetails {
     /// The URN and the UKPRN. One has 6 digits and the other 8, so they cannot be confused.
     fn numbers(&self) -> impl Iterator<Item = &str> {
-        [self.urn.as_deref(), self.ukprn.as_deref()].into_iter().flatten()
+        [self.urn.as_deref(), self.ukprn.as_deref()]
+            .into_iter()
+            .flatten()
     }
 
     fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError> {
-        let rows = training_partners::table.order(training_partners::id).load::<PartnerRow>(session.connection)?;
-        Ok(rows.into_iter().map(|(id, urn, ukprn, name)| (id, Self { urn, ukprn, name })).collect())
+        let rows = training_partners::table
+            .order(training_partners::id)
+            .load::<PartnerRow>(session.connection)?;
+        Ok(rows
+            .into_iter()
+            .map(|(id, urn, ukprn, name)| (id, Self { urn, ukprn, name }))
+            .collect())
     }
 
     fn add(&self, session: &mut Session<'_>) -> Result<(), StorageError> {
@@ -195,7 +229,10 @@ impl Organisation for PartnerDetails {
 
     fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError> {
         diesel::update(training_partners::table.find(id))
-            .set((training_partners::ukprn.eq(&self.ukprn), training_partners::name.eq(&self.name)))
+            .set((
+                training_partners::ukprn.eq(&self.ukprn),
+                training_partners::name.eq(&self.name),
+            ))
             .execute(session.connection)?;
         Ok(())
     }
@@ -223,7 +260,8 @@ pub struct Merge<'a, O> {
     merged: Merged,
     /// Who imports, for the history of the records that change.
     by: Option<String>,
-    /// Transactions that were waited for in vain, such as that of a `pg_dump`: they are not waited for again.
+    /// Transactions that were waited for in vain, such as that of a `pg_dump`: they are not waited
+    /// for again.
     long_readers: HashSet<String>,
 }
 
@@ -239,7 +277,9 @@ impl<'a, O: Organisation> Merge<'a, O> {
         for (id, organisation) in store.read_blocking(O::stored)? {
             hold_numbers(&mut holders, &organisation);
             // Of several with one key the oldest counts, as it does where one is looked for.
-            stored.entry(organisation.key().to_owned()).or_insert((id, organisation));
+            stored
+                .entry(organisation.key().to_owned())
+                .or_insert((id, organisation));
         }
         Ok(Self {
             store,
@@ -255,16 +295,24 @@ impl<'a, O: Organisation> Merge<'a, O> {
     /// The same, with who imports.
     #[must_use]
     pub fn by(self, by: &str) -> Self {
-        Self { by: Some(by.to_owned()), ..self }
+        Self {
+            by: Some(by.to_owned()),
+            ..self
+        }
     }
 
-    /// The number of the organisation that another one has: one that is stored, or that was taken before.
+    /// The number of the organisation that another one has: one that is stored, or that was taken
+    /// before.
     #[must_use]
     pub fn number_in_use<'o>(&self, organisation: &'o O) -> Option<&'o str> {
         let key = organisation.key();
         organisation.numbers().find(|number| {
             let is_key_of_other = *number != key && self.stored.contains_key(*number);
-            is_key_of_other || self.holders.get(*number).is_some_and(|keys| keys.iter().any(|holder| holder != key))
+            is_key_of_other
+                || self
+                    .holders
+                    .get(*number)
+                    .is_some_and(|keys| keys.iter().any(|holder| holder != key))
         })
     }
 
@@ -296,7 +344,8 @@ impl<'a, O: Organisation> Merge<'a, O> {
         }
         let began = Instant::now();
         self.write()?;
-        // The database is left alone for as long as it was taken, so that a running server is not blocked.
+        // The database is left alone for as long as it was taken, so that a running server is not
+        // blocked.
         thread::sleep(began.elapsed());
         Ok(())
     }
@@ -323,15 +372,19 @@ impl<'a, O: Organisation> Merge<'a, O> {
         !self.waiting.is_empty()
     }
 
-    /// Writes those that wait. Records are changed before the organisation, so that what was interrupted is found to differ
-    /// the next time, and again behind it, for those that were written meanwhile. A record that is written with what was stored
-    /// before is not there to be found until its transaction has ended, so that is waited for in between.
+    /// Writes those that wait. Records are changed before the organisation, so that what was
+    /// interrupted is found to differ the next time, and again behind it, for those that were
+    /// written meanwhile. A record that is written with what was stored before is not there to be
+    /// found until its transaction has ended, so that is waited for in between.
     fn write(&mut self) -> Result<(), StorageError> {
         let batch = std::mem::take(&mut self.waiting);
         if batch.is_empty() {
             return Ok(());
         }
-        let changed: Vec<(i64, O)> = batch.iter().filter_map(|(id, one)| Some(((*id)?, one.clone()))).collect();
+        let changed: Vec<(i64, O)> = batch
+            .iter()
+            .filter_map(|(id, one)| Some(((*id)?, one.clone())))
+            .collect();
         self.update_records(&changed)?;
         let added = batch.len() - changed.len();
         self.attempt(move |session| {
@@ -348,7 +401,8 @@ impl<'a, O: Organisation> Merge<'a, O> {
         self.update_records(&changed)
     }
 
-    /// Waits until the transactions have ended that may have read the organisations as they were stored before.
+    /// Waits until the transactions have ended that may have read the organisations as they were
+    /// stored before.
     fn wait_for_readers(&mut self) -> Result<(), StorageError> {
         let began = Instant::now();
         let mut readers: HashSet<_> = self.store.read_blocking(O::readers)?.into_iter().collect();
@@ -372,7 +426,9 @@ impl<'a, O: Organisation> Merge<'a, O> {
             loop {
                 let (id, organisation, by) = (*id, organisation.clone(), self.by.clone());
                 let began = Instant::now();
-                after = self.attempt(move |session| organisation.update_records(id, session, after, by.as_deref()))?;
+                after = self.attempt(move |session| {
+                    organisation.update_records(id, session, after, by.as_deref())
+                })?;
                 if after.is_none() {
                     break;
                 }
@@ -382,8 +438,8 @@ impl<'a, O: Organisation> Merge<'a, O> {
         Ok(())
     }
 
-    /// Runs a job, and again where the database was busy: nothing was kept then, and the server that was at work may well be
-    /// done the next time.
+    /// Runs a job, and again where the database was busy: nothing was kept then, and the server
+    /// that was at work may well be done the next time.
     fn attempt<T: Send + 'static>(
         &self,
         job: impl Fn(&mut Session<'_>) -> Result<T, StorageError> + Clone + Send + 'static,
@@ -391,7 +447,9 @@ impl<'a, O: Organisation> Merge<'a, O> {
         let mut attempts = 1;
         loop {
             match self.store.write_blocking(job.clone()) {
-                Err(StorageError::Database(DatabaseError::Busy)) if attempts < ATTEMPTS => attempts += 1,
+                Err(StorageError::Database(DatabaseError::Busy)) if attempts < ATTEMPTS => {
+                    attempts += 1
+                }
                 outcome => return outcome,
             }
         }
@@ -400,7 +458,10 @@ impl<'a, O: Organisation> Merge<'a, O> {
 
 fn hold_numbers<O: Organisation>(holders: &mut HashMap<String, HashSet<String>>, organisation: &O) {
     for number in organisation.numbers().skip(1) {
-        holders.entry(number.to_owned()).or_default().insert(organisation.key().to_owned());
+        holders
+            .entry(number.to_owned())
+            .or_default()
+            .insert(organisation.key().to_owned());
     }
 }
 

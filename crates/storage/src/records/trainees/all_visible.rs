@@ -24,11 +24,13 @@ pub struct VisibleTrainees {
 }
 
 impl ProviderSession<'_> {
-    /// So many trainees at most of those that the provider can see. In a job that may write, no other job changes them until
-    /// this one has ended. Before each of them is changed, [`ProviderSession::come_after_change`] is due.
+    /// So many trainees at most of those that the provider can see. In a job that may write, no
+    /// other job changes them until this one has ended. Before each of them is changed,
+    /// [`ProviderSession::come_after_change`] is due.
     ///
-    /// Discarded trainees stand in the same index as others. The counts say how many others there are in each cycle, and
-    /// those that changed last come first, so that few of the discarded ones are passed.
+    /// Discarded trainees stand in the same index as others. The counts say how many others there
+    /// are in each cycle, and those that changed last come first, so that few of the discarded ones
+    /// are passed.
     ///
     /// # Errors
     ///
@@ -41,7 +43,9 @@ impl ProviderSession<'_> {
             .select((trainee_counts::academic_cycle, trainee_counts::trainees));
         let counts = with_inner!(self.connection, |inner| counts.load::<(i32, i64)>(inner))?;
         let mut cycles = BTreeMap::<i32, i64>::new();
-        counts.into_iter().for_each(|(cycle, trainees)| *cycles.entry(cycle).or_default() += trainees);
+        counts
+            .into_iter()
+            .for_each(|(cycle, trainees)| *cycles.entry(cycle).or_default() += trainees);
         let total: i64 = cycles.values().sum();
         let mut found = Vec::new();
         let mut room = most;
@@ -50,14 +54,25 @@ impl ProviderSession<'_> {
             if limit > 0 {
                 let rows = self.visible_in_cycle(cycle, limit)?;
                 room -= limit;
-                found.extend(rows.into_iter().map(stored).collect::<Result<Vec<_>, _>>()?);
+                found.extend(
+                    rows.into_iter()
+                        .map(stored)
+                        .collect::<Result<Vec<_>, _>>()?,
+                );
             }
         }
         let others = total - i64::try_from(found.len()).unwrap_or(total);
-        Ok(VisibleTrainees { trainees: found, others: others.max(0) })
+        Ok(VisibleTrainees {
+            trainees: found,
+            others: others.max(0),
+        })
     }
 
-    fn visible_in_cycle(&mut self, cycle: i32, limit: i64) -> Result<Vec<TraineeRow>, StorageError> {
+    fn visible_in_cycle(
+        &mut self,
+        cycle: i32,
+        limit: i64,
+    ) -> Result<Vec<TraineeRow>, StorageError> {
         let query = trainees::table
             .filter(visible(self.provider().id))
             .filter(trainees::academic_cycle.eq(cycle))
@@ -66,14 +81,17 @@ impl ProviderSession<'_> {
             .select(TRAINEE_ROW);
         let writes = self.writes();
         Ok(match &mut *self.connection {
-            DatabaseConnection::Postgres(inner) if writes => query.for_no_key_update().load::<TraineeRow>(inner)?,
+            DatabaseConnection::Postgres(inner) if writes => {
+                query.for_no_key_update().load::<TraineeRow>(inner)?
+            }
             DatabaseConnection::Postgres(inner) => query.load::<TraineeRow>(inner)?,
             // Writes come one after the other, so nothing needs to be locked.
             DatabaseConnection::Sqlite(inner) => query.load::<TraineeRow>(inner)?,
         })
     }
 
-    /// Moves the date of the next change behind the last change of a trainee that is about to be changed.
+    /// Moves the date of the next change behind the last change of a trainee that is about to be
+    /// changed.
     pub fn come_after_change(&mut self, trainee: &StoredTrainee) {
         self.come_after(trainee.key, trainee.record.updated_at);
     }
@@ -91,7 +109,13 @@ mod tests {
 
     const OTHER: &str = "10000002";
 
-    fn add(session: &mut Session<'_>, ukprn: &str, id: &str, year: i32, state: State) -> Result<(), StorageError> {
+    fn add(
+        session: &mut Session<'_>,
+        ukprn: &str,
+        id: &str,
+        year: i32,
+        state: State,
+    ) -> Result<(), StorageError> {
         let now = session.now();
         let trainee = Trainee {
             trainee_id: Some(id.to_owned()),
@@ -102,13 +126,18 @@ mod tests {
             discarded_at: (id == "discarded").then_some(now - TimeDelta::days(1)),
             ..Trainee::default()
         };
-        session.open_provider(ukprn, Cause::of("test"))?.unwrap().insert_trainee(&trainee)
+        session
+            .open_provider(ukprn, Cause::of("test"))?
+            .unwrap()
+            .insert_trainee(&trainee)
     }
 
     #[test]
     fn the_visible_trainees_of_all_cycles_are_found_and_the_others_counted() {
         let register = Register::with_provider();
-        register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
+        register
+            .write(|session| session.add_provider(OTHER, "Brackwater College"))
+            .unwrap();
         for (ukprn, id, year, state) in [
             (UKPRN, "one", 2024, State::Awarded),
             (UKPRN, "two", 2025, State::SubmittedForTrn),
@@ -117,12 +146,21 @@ mod tests {
             (UKPRN, "three", 2025, State::Withdrawn),
             (OTHER, "theirs", 2025, State::TrnReceived),
         ] {
-            register.write(move |session| add(session, ukprn, id, year, state)).unwrap();
+            register
+                .write(move |session| add(session, ukprn, id, year, state))
+                .unwrap();
         }
         let found = |most| {
             let read = move |session: &mut Session<'_>| {
-                let found = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().visible_trainees(most)?;
-                let ids = found.trainees.into_iter().filter_map(|one| one.record.trainee_id).collect::<Vec<_>>();
+                let found = session
+                    .open_provider(UKPRN, Cause::of("test"))?
+                    .unwrap()
+                    .visible_trainees(most)?;
+                let ids = found
+                    .trainees
+                    .into_iter()
+                    .filter_map(|one| one.record.trainee_id)
+                    .collect::<Vec<_>>();
                 Ok((ids.join(" "), found.others))
             };
             let locked = register.write(read).unwrap();

@@ -30,8 +30,8 @@ pub struct BatchEntry {
     pub trainee_id: String,
     /// The record, or why its rows cannot be read.
     pub record: Result<Trainee, StorageError>,
-    /// Whether the columns and the schools of placements are those that follow from the record, so that lists, the duplicate
-    /// rule and an import of schools find it.
+    /// Whether the columns and the schools of placements are those that follow from the record, so
+    /// that lists, the duplicate rule and an import of schools find it.
     pub is_findable: bool,
     /// Whether the record is what its history leads to; also where it has none.
     pub follows_from_history: bool,
@@ -51,7 +51,9 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn last_trainee_key(&mut self) -> Result<Option<i64>, StorageError> {
-        Ok(trainees::table.select(max(trainees::id)).first(self.connection)?)
+        Ok(trainees::table
+            .select(max(trainees::id))
+            .first(self.connection)?)
     }
 
     /// How many trainees there are from one key to another.
@@ -69,22 +71,36 @@ impl Session<'_> {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn trainees_after(&mut self, after: Option<i64>, limit: i64) -> Result<Vec<BatchEntry>, StorageError> {
-        let ukprns: HashMap<i64, String> =
-            providers::table.select((providers::id, providers::ukprn)).load(self.connection)?.into_iter().collect();
+    pub fn trainees_after(
+        &mut self,
+        after: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<BatchEntry>, StorageError> {
+        let ukprns: HashMap<i64, String> = providers::table
+            .select((providers::id, providers::ukprn))
+            .load(self.connection)?
+            .into_iter()
+            .collect();
         let after = after.unwrap_or(i64::MIN);
         let mut entries = match self.rows_behind(after, limit) {
-            Ok(rows) => rows.into_iter().map(|row| self.entry(row, &ukprns)).collect(),
+            Ok(rows) => rows
+                .into_iter()
+                .map(|row| self.entry(row, &ukprns))
+                .collect(),
             Err(error) if is_in_a_row(&error) => self.one_by_one(after, limit, &ukprns)?,
             Err(error) => return Err(error),
         };
-        let read = entries.iter().filter_map(|one: &BatchEntry| Some((one.key, one.record.as_ref().ok()?))).collect();
+        let read = entries
+            .iter()
+            .filter_map(|one: &BatchEntry| Some((one.key, one.record.as_ref().ok()?)))
+            .collect();
         let agreements = history::agreements(self.connection, &read)?;
         let keys: Vec<i64> = entries.iter().map(|one| one.key).collect();
         let linked = linked_schools(self.connection, &keys)?;
         for one in &mut entries {
             if let Ok(record) = &one.record {
-                one.is_findable &= schools_of(record) == linked.get(&one.key).cloned().unwrap_or_default();
+                one.is_findable &=
+                    schools_of(record) == linked.get(&one.key).cloned().unwrap_or_default();
             }
             one.follows_from_history = agreements.get(&one.key).is_none_or(|agrees| *agrees);
         }
@@ -96,8 +112,14 @@ impl Session<'_> {
     fn compare_with_erasures(&mut self, entries: &mut [BatchEntry]) -> Result<(), StorageError> {
         let ids: Vec<&str> = entries.iter().map(|one| one.trainee_id.as_str()).collect();
         let erased = erasure::among(self.connection, &ids)?;
-        entries.iter_mut().for_each(|one| one.is_erased = erased.contains(&one.trainee_id));
-        let keys: Vec<i64> = entries.iter().filter(|one| one.is_erased).map(|one| one.key).collect();
+        entries
+            .iter_mut()
+            .for_each(|one| one.is_erased = erased.contains(&one.trainee_id));
+        let keys: Vec<i64> = entries
+            .iter()
+            .filter(|one| one.is_erased)
+            .map(|one| one.key)
+            .collect();
         if keys.is_empty() {
             return Ok(());
         }
@@ -106,18 +128,24 @@ impl Session<'_> {
             .filter(changes::fields.ne(NO_FIELDS))
             .select(changes::trainee_key)
             .load::<i64>(self.connection)?;
-        entries.iter_mut().for_each(|one| one.is_blank &= !with_values.contains(&one.key));
+        entries
+            .iter_mut()
+            .for_each(|one| one.is_blank &= !with_values.contains(&one.key));
         Ok(())
     }
 
     fn rows_behind(&mut self, after: i64, limit: i64) -> Result<Vec<Row>, StorageError> {
-        let query = trainees::table.filter(trainees::id.gt(after)).order(trainees::id).limit(limit).select((
-            trainees::id,
-            trainees::trainee_id,
-            trainees::provider_id,
-            trainees::record,
-            derived(),
-        ));
+        let query = trainees::table
+            .filter(trainees::id.gt(after))
+            .order(trainees::id)
+            .limit(limit)
+            .select((
+                trainees::id,
+                trainees::trainee_id,
+                trainees::provider_id,
+                trainees::record,
+                derived(),
+            ));
         Ok(with_inner!(self.connection, |inner| query.load::<Row>(inner))?)
     }
 
@@ -155,7 +183,10 @@ impl Session<'_> {
 
     fn entry(&self, row: Row, ukprns: &HashMap<i64, String>) -> BatchEntry {
         let (key, trainee_id, provider, document, derived) = row;
-        let record = document.parsed().map(|parsed| parsed.trainee).ok_or(corrupt(key));
+        let record = document
+            .parsed()
+            .map(|parsed| parsed.trainee)
+            .ok_or(corrupt(key));
         let is_findable = record.as_ref().is_ok_and(|record| {
             derived.agree_with(record, self.today())
                 && record.trainee_id.as_ref() == Some(&trainee_id)
@@ -163,13 +194,25 @@ impl Session<'_> {
         });
         let is_findable = is_findable || record.is_err();
         let is_blank = record.as_ref().is_ok_and(|record| {
-            is_tombstone(record) && JsonText::of(record, &Extra::default()).is_ok_and(|blank| blank == document)
+            is_tombstone(record)
+                && JsonText::of(record, &Extra::default()).is_ok_and(|blank| blank == document)
         });
-        BatchEntry { key, trainee_id, record, is_findable, follows_from_history: true, is_erased: false, is_blank }
+        BatchEntry {
+            key,
+            trainee_id,
+            record,
+            is_findable,
+            follows_from_history: true,
+            is_erased: false,
+            is_blank,
+        }
     }
 }
 
 /// Whether the error is in what a row holds, so that other rows can yet be read.
 fn is_in_a_row(error: &StorageError) -> bool {
-    matches!(error, StorageError::Database(DatabaseError::Query(DieselError::DeserializationError(_))))
+    matches!(
+        error,
+        StorageError::Database(DatabaseError::Query(DieselError::DeserializationError(_)))
+    )
 }

@@ -1,7 +1,9 @@
-//! The changes of a provider's trainees, of all cycles, in an order that agrees with that of their commits.
+//! The changes of a provider's trainees, of all cycles, in an order that agrees with that of their
+//! commits.
 //!
-//! A trainee is in the feed once, with its last change. Whoever begins without a place is shown every trainee; what changes
-//! meanwhile comes behind those that were there. A discarded trainee stays in the feed, so that others learn of it.
+//! A trainee is in the feed once, with its last change. Whoever begins without a place is shown
+//! every trainee; what changes meanwhile comes behind those that were there. A discarded trainee
+//! stays in the feed, so that others learn of it.
 
 use std::collections::HashMap;
 
@@ -27,7 +29,8 @@ pub struct ChangePlace {
     generation: Generation,
     position: i64,
     key: i64,
-    /// What the first reply saw. Trainees that had been discarded then were never shown, so nobody needs to hear of them.
+    /// What the first reply saw. Trainees that had been discarded then were never shown, so nobody
+    /// needs to hear of them.
     began: Snapshot,
 }
 
@@ -60,7 +63,14 @@ impl ChangePage {
         match last.filter(|_| count < self.changes.len()) {
             Some(last) => {
                 let (position, key) = (last.position, last.trainee.key);
-                (ChangePlace { position, key, ..self.place.clone() }, true)
+                (
+                    ChangePlace {
+                        position,
+                        key,
+                        ..self.place.clone()
+                    },
+                    true,
+                )
             }
             None => (self.place.clone(), self.has_more),
         }
@@ -82,19 +92,25 @@ pub struct ChangeQuery<'a> {
 type Row = (i64, i64, String, Option<NaiveDateTime>);
 
 impl ProviderSession<'_> {
-    /// The changes behind a place; `None` when the place is one of an older generation, or of none that this register has
-    /// come to.
+    /// The changes behind a place; `None` when the place is one of an older generation, or of none
+    /// that this register has come to.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn changes(&mut self, query: ChangeQuery<'_>) -> Result<Option<ChangePage>, StorageError> {
         let provider = self.provider().id;
-        let (position, key) = query.after.map_or((0, i64::MIN), |place| (place.position, place.key));
-        let discarded_from = query.after.map_or(i64::MAX, |place| place.began.oldest_open);
+        let (position, key) = query
+            .after
+            .map_or((0, i64::MIN), |place| (place.position, place.key));
+        let discarded_from = query
+            .after
+            .map_or(i64::MAX, |place| place.began.oldest_open);
         let standing = queue_standing(self.connection)?;
         let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
-        let is_reported = trainees::discarded_at.is_null().or(trainees::changed_in.ge(discarded_from));
+        let is_reported = trainees::discarded_at
+            .is_null()
+            .or(trainees::changed_in.ge(discarded_from));
         let page = trainees::table
             .into_boxed()
             .filter(trainees::provider_id.eq(provider))
@@ -106,7 +122,11 @@ impl ProviderSession<'_> {
             .limit(query.limit + 1);
         let mut found = rows_of(self.connection, provider, page, query.settled)?;
         let standing = standing(self.connection)?;
-        let Standing { snapshot, next, generation } = standing;
+        let Standing {
+            snapshot,
+            next,
+            generation,
+        } = standing;
         if let Some(place) = query.after
             && (!place.generation.is_current(&generation)? || place.position >= next)
         {
@@ -115,17 +135,34 @@ impl ProviderSession<'_> {
         let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
         let has_more = found.len() > most;
         found.truncate(most);
-        let (position, key) = found.last().map_or((position, key), |((position, key, ..), _)| (*position, *key));
+        let (position, key) = found
+            .last()
+            .map_or((position, key), |((position, key, ..), _)| {
+                (*position, *key)
+            });
         let began = query.after.map_or(snapshot, |place| place.began.clone());
-        found.retain(|((position, _, _, discarded_at), _)| discarded_at.is_none() || !began.sees(*position));
-        let changes = found.into_iter().map(|((position, key, trainee_id, discarded_at), record)| Change {
-            position,
-            trainee_id,
-            discarded_at: discarded_at.map(|time| time.and_utc()),
-            trainee: TraineeDocument { key, record },
+        found.retain(|((position, _, _, discarded_at), _)| {
+            discarded_at.is_none() || !began.sees(*position)
         });
-        let place = ChangePlace { generation, position, key, began };
-        Ok(Some(ChangePage { changes: changes.collect(), place, has_more }))
+        let changes = found.into_iter().map(
+            |((position, key, trainee_id, discarded_at), record)| Change {
+                position,
+                trainee_id,
+                discarded_at: discarded_at.map(|time| time.and_utc()),
+                trainee: TraineeDocument { key, record },
+            },
+        );
+        let place = ChangePlace {
+            generation,
+            position,
+            key,
+            began,
+        };
+        Ok(Some(ChangePage {
+            changes: changes.collect(),
+            place,
+            has_more,
+        }))
     }
 }
 
@@ -136,17 +173,32 @@ fn rows_of(
     page: trainees::BoxedQuery<'static, Backend>,
     settled: Settled,
 ) -> Result<Vec<(Row, JsonText)>, StorageError> {
-    let columns = (trainees::changed_in, trainees::id, trainees::trainee_id, trainees::discarded_at);
+    let columns = (
+        trainees::changed_in,
+        trainees::id,
+        trainees::trainee_id,
+        trainees::discarded_at,
+    );
     if connection.is_remote() {
-        let page = page.filter(IsFinal { settled }).select((columns, RecordText));
+        let page = page
+            .filter(IsFinal { settled })
+            .select((columns, RecordText));
         let found: Vec<(Row, String)> = page.load(connection)?;
-        return Ok(found.into_iter().map(|(row, record)| (row, JsonText(record))).collect());
+        return Ok(found
+            .into_iter()
+            .map(|(row, record)| (row, JsonText(record)))
+            .collect());
     }
     let rows: Vec<Row> = page.select(columns).load(connection)?;
     let keys: Vec<i64> = rows.iter().map(|(_, key, ..)| *key).collect();
-    let read = documents::of_keys(connection, provider, &keys)?.into_iter().map(|(key, .., record)| (key, record));
+    let read = documents::of_keys(connection, provider, &keys)?
+        .into_iter()
+        .map(|(key, .., record)| (key, record));
     let mut records: HashMap<i64, JsonText> = read.collect();
-    Ok(rows.into_iter().filter_map(|row| records.remove(&row.1).map(|record| (row, record))).collect())
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| records.remove(&row.1).map(|record| (row, record)))
+        .collect())
 }
 
 #[cfg(test)]
@@ -168,25 +220,46 @@ mod tests {
         }
         let register = Register::with_provider();
         let mut open = register.second_connection();
-        open.batch_execute("BEGIN; SELECT pg_current_xact_id()").unwrap();
+        open.batch_execute("BEGIN; SELECT pg_current_xact_id()")
+            .unwrap();
         register.add_trainee("trainee");
-        let seen = register.read(|session| session.open_transactions()).unwrap().unwrap();
+        let seen = register
+            .read(|session| session.open_transactions())
+            .unwrap()
+            .unwrap();
         let (position, timeline) = (seen.next, seen.timeline.unwrap());
         let shown = |settled| {
             let changes = |session: &mut crate::session::Session<'_>| {
                 let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-                Ok(provider.changes(ChangeQuery { after: None, limit: 10, settled })?.unwrap().changes.len())
+                Ok(provider
+                    .changes(ChangeQuery {
+                        after: None,
+                        limit: 10,
+                        settled,
+                    })?
+                    .unwrap()
+                    .changes
+                    .len())
             };
             register.read(changes).unwrap()
         };
         assert_eq!(shown(Settled::default()), 0);
-        assert_eq!(shown(Settled { position, timeline: timeline + 1 }), 0);
+        assert_eq!(
+            shown(Settled {
+                position,
+                timeline: timeline + 1
+            }),
+            0
+        );
         assert_eq!(shown(Settled { position, timeline }), 1);
         open.batch_execute("COMMIT").unwrap();
         // Transactions of other tests are open on the same server for moments.
         let deadline = Instant::now() + Duration::from_secs(20);
         while shown(Settled::default()) == 0 {
-            assert!(Instant::now() < deadline, "the change is not shown although the transaction has ended");
+            assert!(
+                Instant::now() < deadline,
+                "the change is not shown although the transaction has ended"
+            );
             thread::sleep(Duration::from_millis(10));
         }
     }

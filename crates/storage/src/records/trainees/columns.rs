@@ -1,4 +1,5 @@
-//! The columns of a trainee that follow from its document: what is searched, ordered, counted or unique in it.
+//! The columns of a trainee that follow from its document: what is searched, ordered, counted or
+//! unique in it.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
@@ -55,7 +56,9 @@ impl Derived {
     /// The columns of a record that is written on that day.
     pub(super) fn of(trainee: &Trainee, today: NaiveDate) -> Self {
         let duplicate_key = DuplicateKey::of(trainee, today);
-        let timestamp = |timestamp: Option<DateTime<Utc>>| timestamp.map(|timestamp| Timestamp(timestamp.naive_utc()));
+        let timestamp = |timestamp: Option<DateTime<Utc>>| {
+            timestamp.map(|timestamp| Timestamp(timestamp.naive_utc()))
+        };
         Self {
             academic_cycle: duplicate_key.academic_cycle,
             last_name_folded: duplicate_key.last_name,
@@ -75,8 +78,8 @@ impl Derived {
         }
     }
 
-    /// Whether these are the columns of the record. One without a start counts for the academic year in which it was
-    /// written.
+    /// Whether these are the columns of the record. One without a start counts for the academic
+    /// year in which it was written.
     pub(super) fn agree_with(&self, trainee: &Trainee, today: NaiveDate) -> bool {
         let mut expected = Self::of(trainee, today);
         if domain::records::trainee::start_date(trainee).is_none() {

@@ -17,26 +17,32 @@ use crate::schema::trainees;
 /// What is read of a trainee: key, the date of its last change, its position, and the document.
 type Row = (i64, Option<NaiveDateTime>, i64, JsonText);
 
-/// The provider's trainees with these keys, in any order. On SQLite only the one with the last key has a date: dates are
-/// text there and take long to parse.
+/// The provider's trainees with these keys, in any order. On SQLite only the one with the last key
+/// has a date: dates are text there and take long to parse.
 pub(super) fn of_keys(
     connection: &mut DatabaseConnection,
     provider: i64,
     keys: &[i64],
 ) -> Result<Vec<Row>, StorageError> {
-    // On SQLite by key alone: the keys are the provider's, and next to another condition it might rather go through all that
-    // the provider has.
+    // On SQLite by key alone: the keys are the provider's, and next to another condition it might
+    // rather go through all that the provider has.
     Ok(match connection {
         DatabaseConnection::Postgres(inner) => trainees::table
             .filter(trainees::id.eq_any(keys))
             .filter(trainees::provider_id.eq(provider))
-            .select((trainees::id, trainees::updated_at, trainees::changed_in, trainees::record))
+            .select((
+                trainees::id,
+                trainees::updated_at,
+                trainees::changed_in,
+                trainees::record,
+            ))
             .load(inner)?,
         DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,
     })
 }
 
-/// The column `record` on PostgreSQL, whose `json` is sent as its text. The enum of both connections knows no JSON.
+/// The column `record` on PostgreSQL, whose `json` is sent as its text. The enum of both
+/// connections knows no JSON.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub(super) struct RecordText;
 
@@ -58,7 +64,8 @@ impl QueryFragment<Backend> for RecordText {
     }
 }
 
-/// Selects rows on SQLite, where `IN` with a list of values is a statement of its own for each number of them.
+/// Selects rows on SQLite, where `IN` with a list of values is a statement of its own for each
+/// number of them.
 #[derive(Debug, QueryId)]
 struct DocumentsByKey {
     /// The keys, as a JSON array.
@@ -76,7 +83,10 @@ impl DocumentsByKey {
             let _ = write!(list, "{key}");
         }
         list.push_str(if list.is_empty() { "[]" } else { "]" });
-        Self { keys: list, last: keys.last().copied() }
+        Self {
+            keys: list,
+            last: keys.last().copied(),
+        }
     }
 }
 
@@ -90,7 +100,9 @@ impl QueryFragment<Sqlite> for DocumentsByKey {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Sqlite>) -> QueryResult<()> {
         out.push_sql("SELECT trainees.id, CASE WHEN trainees.id = ");
         out.push_bind_param::<Nullable<BigInt>, _>(&self.last)?;
-        out.push_sql(" THEN trainees.updated_at END, trainees.changed_in, trainees.record FROM json_each(");
+        out.push_sql(
+            " THEN trainees.updated_at END, trainees.changed_in, trainees.record FROM json_each(",
+        );
         out.push_bind_param::<Text, _>(&self.keys)?;
         out.push_sql(") AS wanted CROSS JOIN trainees ON trainees.id = wanted.value");
         Ok(())

@@ -1,6 +1,8 @@
-//! Adds a trainee together with what refers to it: the schools of its placements and the first entry of its history.
+//! Adds a trainee together with what refers to it: the schools of its placements and the first
+//! entry of its history.
 //!
-//! On PostgreSQL that is one statement, so that nobody waits for the key of the new row, and the server answers once.
+//! On PostgreSQL that is one statement, so that nobody waits for the key of the new row, and the
+//! server answers once.
 
 use database::connection::fixed_expression::fixed_expressions;
 use database::connection::{DatabaseConnection, static_query};
@@ -29,8 +31,15 @@ impl ProviderSession<'_> {
     pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
         self.take_date(trainee.updated_at)?;
         // A record that comes in withdrawn was in training before.
-        let in_training = if trainee.trn.is_some() { State::TrnReceived } else { State::SubmittedForTrn };
-        let before = Trainee { state: Some(in_training), ..Trainee::default() };
+        let in_training = if trainee.trn.is_some() {
+            State::TrnReceived
+        } else {
+            State::SubmittedForTrn
+        };
+        let before = Trainee {
+            state: Some(in_training),
+            ..Trainee::default()
+        };
         let extra = Extra::default().after(&before, trainee, self.change_date());
         let row = diesel::insert_into(trainees::table)
             .values((
@@ -46,8 +55,13 @@ impl ProviderSession<'_> {
         match &mut *self.connection {
             DatabaseConnection::Postgres(inner) => {
                 let schools = schools_of(trainee).into_iter().collect();
-                let entry = diesel::insert_into(changes::table).values((changes::trainee_key.eq(InsertedKey), entry));
-                let all = static_query(InsertWithRelated { row, schools, entry });
+                let entry = diesel::insert_into(changes::table)
+                    .values((changes::trainee_key.eq(InsertedKey), entry));
+                let all = static_query(InsertWithRelated {
+                    row,
+                    schools,
+                    entry,
+                });
                 inner.deferring(|inner| all.execute(inner))?;
                 Ok(())
             }
@@ -76,7 +90,9 @@ struct InsertWithRelated<Row, Entry> {
     entry: Entry,
 }
 
-impl<Row: QueryFragment<Pg>, Entry: QueryFragment<Pg>> QueryFragment<Pg> for InsertWithRelated<Row, Entry> {
+impl<Row: QueryFragment<Pg>, Entry: QueryFragment<Pg>> QueryFragment<Pg>
+    for InsertWithRelated<Row, Entry>
+{
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
         out.push_sql("WITH inserted AS (");
         self.row.walk_ast(out.reborrow())?;

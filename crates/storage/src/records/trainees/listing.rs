@@ -1,11 +1,13 @@
 //! Lists of trainees: one page, and how many there are in all.
 //!
-//! What a page costs hangs on the page, hardly on the list. How many trainees a list shows is read from counts that the
-//! database keeps (`counting`). From them it is decided how the page is reached (`plan`). What a page skips is skipped inside
-//! an index (`finding`), and only the trainees of the page are read.
+//! What a page costs hangs on the page, hardly on the list. How many trainees a list shows is read
+//! from counts that the database keeps (`counting`). From them it is decided how the page is
+//! reached (`plan`). What a page skips is skipped inside an index (`finding`), and only the
+//! trainees of the page are read.
 //!
-//! On PostgreSQL each query that waits for the one before it costs a round trip. Near its beginning a list is walked
-//! along from there, whatever its length, so that the count and the page are queried together.
+//! On PostgreSQL each query that waits for the one before it costs a round trip. Near its beginning
+//! a list is walked along from there, whatever its length, so that the count and the page are
+//! queried together.
 
 use domain::listing::Listing;
 
@@ -41,8 +43,15 @@ pub struct Page {
 impl Page {
     fn of(listed: Vec<Listed>, total: i64, listing: &Listing, standing: Standing) -> Self {
         let is_last = listing.offset().saturating_add(listing.per_page) >= total;
-        let next = listed.last().filter(|_| !is_last).and_then(|last| ListCursor::behind(last, standing));
-        Self { trainees: listed.into_iter().map(|one| one.document).collect(), total, next }
+        let next = listed
+            .last()
+            .filter(|_| !is_last)
+            .and_then(|last| ListCursor::behind(last, standing));
+        Self {
+            trainees: listed.into_iter().map(|one| one.document).collect(),
+            total,
+            next,
+        }
     }
 }
 
@@ -55,7 +64,11 @@ impl ProviderSession<'_> {
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
         let (provider, today) = (self.provider().id, self.today());
         let connection = &mut *self.connection;
-        let list = ProviderListing { provider, listing, today };
+        let list = ProviderListing {
+            provider,
+            listing,
+            today,
+        };
         let standing = queue_standing(connection)?;
         let count = counting::queue_count(connection, list)?;
         if let Some(walk) = ListWalk::near_beginning(listing).filter(|_| connection.is_remote()) {
@@ -64,13 +77,22 @@ impl ProviderSession<'_> {
             return Ok(Page::of(listed, total, listing, standing(connection)?));
         }
         let queries_days = connection.is_remote() && plan::is_far(listing);
-        let days = if queries_days { Some(counting::queue_days(connection, list)?) } else { None };
+        let days = if queries_days {
+            Some(counting::queue_days(connection, list)?)
+        } else {
+            None
+        };
         let count = count(connection)?;
         let listed = match PagePlan::new(listing, &count) {
             PagePlan::Nothing => Vec::new(),
             PagePlan::Keys { states } => finding::few(connection, list, states)?,
             PagePlan::Walk(walk) => finding::walk(connection, list, walk, days)?,
         };
-        Ok(Page::of(listed, count.total, listing, standing(connection)?))
+        Ok(Page::of(
+            listed,
+            count.total,
+            listing,
+            standing(connection)?,
+        ))
     }
 }

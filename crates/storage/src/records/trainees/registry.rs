@@ -1,4 +1,5 @@
-//! What the registry asks for: who waits for it, who has a number, and trainees whom no request shows any more.
+//! What the registry asks for: who waits for it, who has a number, and trainees whom no request
+//! shows any more.
 //!
 //! Who waits is found by indexes that hold nobody else. What becomes of them is not decided here.
 
@@ -33,23 +34,35 @@ pub struct Waiting {
 
 /// The states in which an action can be done.
 fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
-    State::ALL.iter().copied().filter(move |state| next_state(*state, action, has_trn).is_ok()).map(State::name)
+    State::ALL
+        .iter()
+        .copied()
+        .filter(move |state| next_state(*state, action, has_trn).is_ok())
+        .map(State::name)
 }
 
 fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {
     let one = |(trainee_id, since, key): (String, Option<NaiveDateTime>, i64)| {
-        since.map(|since| Waiting { trainee_id, since: since.and_utc(), key })
+        since.map(|since| Waiting {
+            trainee_id,
+            since: since.and_utc(),
+            key,
+        })
     };
     rows.into_iter().filter_map(one).collect()
 }
 
-/// The query for those who have waited since the time in one column for what another one will hold. The two columns differ
-/// in their types, so this is no function.
+/// The query for those who have waited since the time in one column for what another one will hold.
+/// The two columns differ in their types, so this is no function.
 macro_rules! longest_waiting {
     ($since:ident, without $awaited:ident, $until:expr, $place:expr, $most:expr) => {{
         let (time, key) = $place;
         trainees::table
-            .filter(trainees::$awaited.is_null().and(trainees::discarded_at.is_null()))
+            .filter(
+                trainees::$awaited
+                    .is_null()
+                    .and(trainees::discarded_at.is_null()),
+            )
             .filter(trainees::$since.le($until.naive_utc()))
             .filter(trainees::$since.ge(time))
             .filter(trainees::$since.gt(time).or(trainees::id.gt(key)))
@@ -61,8 +74,8 @@ macro_rules! longest_waiting {
 use longest_waiting;
 
 impl Session<'_> {
-    /// The trainees of all providers who were submitted for a number by that time and have none, longest first, so many
-    /// at most; those behind the one that is given.
+    /// The trainees of all providers who were submitted for a number by that time and have none,
+    /// longest first, so many at most; those behind the one that is given.
     ///
     /// # Errors
     ///
@@ -75,11 +88,15 @@ impl Session<'_> {
     ) -> Result<Vec<Waiting>, StorageError> {
         let query = longest_waiting!(submitted_for_trn_at, without trn, until, place(behind), most);
         let states = states(Action::IssueTrn, false);
-        Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))
+        Ok(waiting(
+            query
+                .filter(trainees::state.eq_any(states))
+                .load(self.connection)?,
+        ))
     }
 
-    /// The trainees of all providers who were recommended by that time and have no award, longest first, so many at
-    /// most; those behind the one that is given.
+    /// The trainees of all providers who were recommended by that time and have no award, longest
+    /// first, so many at most; those behind the one that is given.
     ///
     /// # Errors
     ///
@@ -94,11 +111,16 @@ impl Session<'_> {
         let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, place(behind), most);
         let query = query.filter(trainees::recommended_for_award_at.is_not_null());
         let states = states(Action::Award, true);
-        Ok(waiting(query.filter(trainees::state.eq_any(states)).load(self.connection)?))
+        Ok(waiting(
+            query
+                .filter(trainees::state.eq_any(states))
+                .load(self.connection)?,
+        ))
     }
 
-    /// The trainees of all providers who have a number, without discarded ones and without the one whose identifier is
-    /// `except`. In a job that may write, nobody else gets the number until the job has ended.
+    /// The trainees of all providers who have a number, without discarded ones and without the one
+    /// whose identifier is `except`. In a job that may write, nobody else gets the number until the
+    /// job has ended.
     ///
     /// # Errors
     ///
@@ -109,7 +131,11 @@ impl Session<'_> {
         }
         let rows = trainees::table
             .filter(trainees::trn.eq(trn.as_str()))
-            .filter(trainees::trainee_id.ne(except).and(trainees::discarded_at.is_null()))
+            .filter(
+                trainees::trainee_id
+                    .ne(except)
+                    .and(trainees::discarded_at.is_null()),
+            )
             .order(trainees::id)
             .select((
                 trainees::trainee_id,
@@ -129,7 +155,8 @@ impl Session<'_> {
 }
 
 impl ProviderSession<'_> {
-    /// An invented number that nobody has or had. In a job that may write, nobody else gets it until the job has ended.
+    /// An invented number that nobody has or had. In a job that may write, nobody else gets it
+    /// until the job has ended.
     ///
     /// # Errors
     ///
@@ -140,7 +167,9 @@ impl ProviderSession<'_> {
             getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
             let numbers = Trn::GENERATED;
             let number = numbers.start + u32::from_be_bytes(bytes) % (numbers.end - numbers.start);
-            let Ok(trn) = number.to_string().parse::<Trn>() else { continue };
+            let Ok(trn) = number.to_string().parse::<Trn>() else {
+                continue;
+            };
             if self.writes() && !locks::try_lock_trn(self.connection, &trn)? {
                 continue;
             }
@@ -158,7 +187,9 @@ impl ProviderSession<'_> {
 
 /// Behind which time and key to go on.
 fn place(behind: Option<&Waiting>) -> (NaiveDateTime, i64) {
-    behind.map_or_else(Default::default, |waiting| (waiting.since.naive_utc(), waiting.key))
+    behind.map_or_else(Default::default, |waiting| {
+        (waiting.since.naive_utc(), waiting.key)
+    })
 }
 
 impl StoredTrainee {
@@ -168,9 +199,17 @@ impl StoredTrainee {
     ///
     /// When the row is corrupt.
     pub fn last_withdrawal(&self) -> Result<Option<LastWithdrawal>, StorageError> {
-        let Some(last) = self.extra.withdrawals.last() else { return Ok(None) };
-        let previous = last.previous_state.parse().map_err(|_| super::corrupt(self.key))?;
-        Ok(Some(LastWithdrawal { previous, undone: last.is_undone() }))
+        let Some(last) = self.extra.withdrawals.last() else {
+            return Ok(None);
+        };
+        let previous = last
+            .previous_state
+            .parse()
+            .map_err(|_| super::corrupt(self.key))?;
+        Ok(Some(LastWithdrawal {
+            previous,
+            undone: last.is_undone(),
+        }))
     }
 }
 

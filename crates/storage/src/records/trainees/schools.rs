@@ -1,5 +1,5 @@
-//! The schools of placements: by a table of its own the trainees with a placement in a school are found, to be changed when
-//! the school gets another name or postcode.
+//! The schools of placements: by a table of its own the trainees with a placement in a school are
+//! found, to be changed when the school gets another name or postcode.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -16,8 +16,9 @@ use crate::session::{ProviderSession, Session};
 const BATCH: i64 = 50;
 
 impl Session<'_> {
-    /// Gives the name and the postcode of a school to its placements: those of the next trainees behind a key. Each of them is
-    /// changed now, with an entry in its history. Returns the last key while there may be more.
+    /// Gives the name and the postcode of a school to its placements: those of the next trainees
+    /// behind a key. Each of them is changed now, with an entry in its history. Returns the last
+    /// key while there may be more.
     ///
     /// # Errors
     ///
@@ -37,13 +38,22 @@ impl Session<'_> {
             .select((placement_schools::trainee_key, trainees::trainee_id))
             .load::<(i64, String)>(self.connection)?;
         for (_, trainee_id) in &found {
-            let Some(mut provider) = self.open_trainee(trainee_id, cause)? else { continue };
-            let Some(stored) = provider.find_hidden_trainee(trainee_id)? else { continue };
+            let Some(mut provider) = self.open_trainee(trainee_id, cause)? else {
+                continue;
+            };
+            let Some(stored) = provider.find_hidden_trainee(trainee_id)? else {
+                continue;
+            };
             let now = Some(provider.change_date());
             let mut changed = stored.record.clone();
-            let of_school = changed.placements.iter_mut().filter(|placement| placement.school_id == Some(school_id));
+            let of_school = changed
+                .placements
+                .iter_mut()
+                .filter(|placement| placement.school_id == Some(school_id));
             for placement in of_school {
-                if placement.name.as_deref() != Some(name) || placement.postcode.as_deref() != postcode {
+                if placement.name.as_deref() != Some(name)
+                    || placement.postcode.as_deref() != postcode
+                {
                     placement.name = Some(name.to_owned());
                     placement.postcode = postcode.map(str::to_owned);
                     placement.updated_at = now;
@@ -60,10 +70,18 @@ impl Session<'_> {
 
 impl ProviderSession<'_> {
     /// Keeps the schools of the placements of a trainee that changes.
-    pub(super) fn link_schools(&mut self, key: i64, before: &Trainee, after: &Trainee) -> Result<(), StorageError> {
+    pub(super) fn link_schools(
+        &mut self,
+        key: i64,
+        before: &Trainee,
+        after: &Trainee,
+    ) -> Result<(), StorageError> {
         let (before, after) = (schools_of(before), schools_of(after));
         for school in after.difference(&before) {
-            let row = (placement_schools::trainee_key.eq(key), placement_schools::school_id.eq(*school));
+            let row = (
+                placement_schools::trainee_key.eq(key),
+                placement_schools::school_id.eq(*school),
+            );
             let query = static_query(diesel::insert_into(placement_schools::table).values(row));
             execute_deferred!(self.connection, |inner| query.execute(inner))?;
         }
@@ -77,7 +95,11 @@ impl ProviderSession<'_> {
 
 /// The schools of the placements.
 pub(super) fn schools_of(trainee: &Trainee) -> BTreeSet<i64> {
-    trainee.placements.iter().filter_map(|placement| placement.school_id).collect()
+    trainee
+        .placements
+        .iter()
+        .filter_map(|placement| placement.school_id)
+        .collect()
 }
 
 /// By what schools some trainees are found: for each of the keys that has any.

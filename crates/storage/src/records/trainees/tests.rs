@@ -33,14 +33,25 @@ fn degrees_are_shown_by_year_and_those_without_one_first() {
         provider.insert_trainee(&trainee)?;
         Ok(provider.find_trainee("trainee")?.unwrap())
     });
-    let shown: Vec<_> = found.unwrap().record.degrees.into_iter().map(|degree| degree.degree_id.unwrap()).collect();
+    let shown: Vec<_> = found
+        .unwrap()
+        .record
+        .degrees
+        .into_iter()
+        .map(|degree| degree.degree_id.unwrap())
+        .collect();
     assert_eq!(shown, ["degree 1", "degree 3", "degree 2", "degree 0"]);
 }
 
 #[test]
 fn no_trainee_is_found_by_what_no_identifier_has() {
     let register = Register::with_provider();
-    let found = register.read(|session| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("a\0b"));
+    let found = register.read(|session| {
+        session
+            .open_provider(UKPRN, Cause::of("test"))?
+            .unwrap()
+            .find_trainee("a\0b")
+    });
     assert!(found.unwrap().is_none());
 }
 
@@ -84,7 +95,11 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
         state: Some(State::SubmittedForTrn),
         created_at: moment,
         updated_at: moment,
-        degrees: vec![Degree { degree_id: Some("degree".to_owned()), created_at: moment, ..Degree::default() }],
+        degrees: vec![Degree {
+            degree_id: Some("degree".to_owned()),
+            created_at: moment,
+            ..Degree::default()
+        }],
         ..Trainee::default()
     };
     register
@@ -92,32 +107,68 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
             provider.insert_trainee(&trainee)?;
             let stored = provider.find_trainee("trainee")?.unwrap();
-            provider.update_trainee(&stored, &Trainee { degrees: Vec::new(), ..stored.record.clone() })?;
+            provider.update_trainee(
+                &stored,
+                &Trainee {
+                    degrees: Vec::new(),
+                    ..stored.record.clone()
+                },
+            )?;
             let stored = provider.find_trainee("trainee")?.unwrap();
-            let changed = Trainee { last_name: Some("Other".to_owned()), ..stored.record.clone() };
+            let changed = Trainee {
+                last_name: Some("Other".to_owned()),
+                ..stored.record.clone()
+            };
             provider.update_trainee(&stored, &changed)
         })
         .unwrap();
     let stored: Vec<String> = register
         .read(|session| {
             use crate::schema::changes;
-            Ok(changes::table.order(changes::id).select(changes::fields).load(session.connection)?)
+            Ok(changes::table
+                .order(changes::id)
+                .select(changes::fields)
+                .load(session.connection)?)
         })
         .unwrap();
     assert_eq!(stored[0], "{}");
-    let history = register.read(|session| session.history_of("trainee")).unwrap().unwrap();
-    let created: Vec<_> = history.entries[0].fields.iter().map(|field| (&*field.path, field.after())).collect();
-    assert!(created.contains(&("last_name", "\"Example\"".to_owned())), "{created:?}");
-    assert!(created.contains(&("degrees.degree.degree_id", "\"degree\"".to_owned())), "{created:?}");
-    assert!(history.entries[0].fields.iter().all(|field| field.before() == "null"));
+    let history = register
+        .read(|session| session.history_of("trainee"))
+        .unwrap()
+        .unwrap();
+    let created: Vec<_> = history.entries[0]
+        .fields
+        .iter()
+        .map(|field| (&*field.path, field.after()))
+        .collect();
+    assert!(
+        created.contains(&("last_name", "\"Example\"".to_owned())),
+        "{created:?}"
+    );
+    assert!(
+        created.contains(&("degrees.degree.degree_id", "\"degree\"".to_owned())),
+        "{created:?}"
+    );
+    assert!(
+        history.entries[0]
+            .fields
+            .iter()
+            .all(|field| field.before() == "null")
+    );
     assert_eq!(history.states().unwrap()[0].degrees.len(), 1);
     let history_seen_by = |ukprn: &'static str| {
-        let seen = register
-            .read(move |session| session.open_provider(ukprn, Cause::of("test"))?.unwrap().history_of("trainee"));
+        let seen = register.read(move |session| {
+            session
+                .open_provider(ukprn, Cause::of("test"))?
+                .unwrap()
+                .history_of("trainee")
+        });
         seen.unwrap()
     };
     assert_eq!(history_seen_by(UKPRN), Some(history));
-    register.write(|session| session.add_provider("10000002", "Another University")).unwrap();
+    register
+        .write(|session| session.add_provider("10000002", "Another University"))
+        .unwrap();
     assert_eq!(history_seen_by("10000002"), None);
 }
 
@@ -125,7 +176,8 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
 fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_blocks() {
     let register = Register::with_provider();
     let moment = |day: i64| DateTime::from_timestamp(1_770_000_000 + day * 86_400, 0);
-    // Each server has a block of keys of its own, so the trainee that is written later has the lower one.
+    // Each server has a block of keys of its own, so the trainee that is written later has the
+    // lower one.
     for (id, day) in [("later", 2), ("earlier", 1)] {
         let trainee = Trainee {
             trainee_id: Some(id.to_owned()),
@@ -142,22 +194,37 @@ fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_block
             .write(move |session| {
                 let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
                 provider.insert_trainee(&trainee)?;
-                let stored = provider.find_trainee(trainee.trainee_id.as_deref().unwrap())?.unwrap();
+                let stored = provider
+                    .find_trainee(trainee.trainee_id.as_deref().unwrap())?
+                    .unwrap();
                 let now = provider.change_date();
-                let changed = Trainee { email: Some("a@b".to_owned()), updated_at: Some(now), ..stored.record.clone() };
+                let changed = Trainee {
+                    email: Some("a@b".to_owned()),
+                    updated_at: Some(now),
+                    ..stored.record.clone()
+                };
                 provider.update_trainee(&stored, &changed)?;
-                let stored = provider.find_trainee(trainee.trainee_id.as_deref().unwrap())?.unwrap();
+                let stored = provider
+                    .find_trainee(trainee.trainee_id.as_deref().unwrap())?
+                    .unwrap();
                 let now = provider.change_date();
-                let changed = Trainee { email: Some("c@d".to_owned()), updated_at: Some(now), ..stored.record.clone() };
+                let changed = Trainee {
+                    email: Some("c@d".to_owned()),
+                    updated_at: Some(now),
+                    ..stored.record.clone()
+                };
                 provider.update_trainee(&stored, &changed)
             })
             .unwrap();
     }
     let moved = register.write(|session| {
         use crate::schema::changes;
-        let last =
-            changes::table.select(diesel::dsl::max(changes::id)).get_result::<Option<i64>>(session.connection)?;
-        Ok(diesel::update(changes::table.find(last.unwrap())).set(changes::id.eq(-1)).execute(session.connection)?)
+        let last = changes::table
+            .select(diesel::dsl::max(changes::id))
+            .get_result::<Option<i64>>(session.connection)?;
+        Ok(diesel::update(changes::table.find(last.unwrap()))
+            .set(changes::id.eq(-1))
+            .execute(session.connection)?)
     });
     assert_eq!(moved.unwrap(), 1);
     let found = register
@@ -165,11 +232,25 @@ fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_block
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
             let like = provider.find_trainee("later")?.unwrap().record;
             let found = provider.duplicates_of(&like)?;
-            Ok(found.iter().map(|trainee| trainee.parsed().trainee_id.unwrap()).collect::<Vec<_>>())
+            Ok(found
+                .iter()
+                .map(|trainee| trainee.parsed().trainee_id.unwrap())
+                .collect::<Vec<_>>())
         })
         .unwrap();
     assert_eq!(found, ["earlier", "later"]);
-    let history = register.read(|session| session.history_of("earlier")).unwrap().unwrap();
-    let emails: Vec<_> = history.states().unwrap().into_iter().map(|state| state.email).collect();
-    assert_eq!(emails, [None, Some("a@b".to_owned()), Some("c@d".to_owned())]);
+    let history = register
+        .read(|session| session.history_of("earlier"))
+        .unwrap()
+        .unwrap();
+    let emails: Vec<_> = history
+        .states()
+        .unwrap()
+        .into_iter()
+        .map(|state| state.email)
+        .collect();
+    assert_eq!(
+        emails,
+        [None, Some("a@b".to_owned()), Some("c@d".to_owned())]
+    );
 }

@@ -7,9 +7,18 @@ use serde_json::{Value, json};
 use super::{FieldChange, FieldChangeKind};
 use crate::difference::{Change, ChangeDetail, Effect, at_path};
 
-/// Describes the change; `refuses` says whether the version that is moved to refuses another version's name.
-pub(super) fn describe(change: FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool) -> Change {
-    let of = if change.nested { format!("nested {}", change.record) } else { change.record.to_owned() };
+/// Describes the change; `refuses` says whether the version that is moved to refuses another
+/// version's name.
+pub(super) fn describe(
+    change: FieldChange,
+    to: &ApiVersion,
+    refuses: impl Fn(&str) -> bool,
+) -> Change {
+    let of = if change.nested {
+        format!("nested {}", change.record)
+    } else {
+        change.record.to_owned()
+    };
     let (effect, summary, advice) = match change.direction {
         Direction::Request => request(&change, to, refuses),
         Direction::Reply => response(&change, to),
@@ -30,12 +39,18 @@ fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
         parts.collect::<Vec<_>>().join(separator)
     };
     Some(match kind {
-        FieldChangeKind::Joined { before, after, separator, index } => {
-            (value(before), at_path(after, json!(text(index, separator))))
-        }
-        FieldChangeKind::Split { before, after, separator, index } => {
-            (at_path(before, json!(text(index, separator))), value(after))
-        }
+        FieldChangeKind::Joined {
+            before,
+            after,
+            separator,
+            index,
+        } => (value(before), at_path(after, json!(text(index, separator)))),
+        FieldChangeKind::Split {
+            before,
+            after,
+            separator,
+            index,
+        } => (at_path(before, json!(text(index, separator))), value(after)),
         FieldChangeKind::Added { .. }
         | FieldChangeKind::Removed { .. }
         | FieldChangeKind::Renamed { .. }
@@ -47,15 +62,26 @@ fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
 
 /// The place of a value in a text that joins several.
 fn place(index: usize, separator: &str, text: &str) -> String {
-    format!("value {} of the text `{text}`, whose values have `{separator}` between them", index + 1)
+    format!(
+        "value {} of the text `{text}`, whose values have `{separator}` between them",
+        index + 1
+    )
 }
 
 /// The beginning of a sentence about a text that joins several values.
 fn joins(before: &str, after: &str) -> String {
-    if before == after { format!("`{after}` joins") } else { format!("`{before}` is called `{after}` and joins") }
+    if before == after {
+        format!("`{after}` joins")
+    } else {
+        format!("`{before}` is called `{after}` and joins")
+    }
 }
 
-fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool) -> (Effect, String, String) {
+fn request(
+    change: &FieldChange,
+    to: &ApiVersion,
+    refuses: impl Fn(&str) -> bool,
+) -> (Effect, String, String) {
     let meaning = to.vocabulary.apply(change.meaning);
     let to = to.label;
     match change.kind {
@@ -67,14 +93,22 @@ fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool
         FieldChangeKind::Renamed { before, after } => (
             Effect::RecordedDifferently,
             format!("In requests, `{before}` is called `{after}`."),
-            format!("Send `{after}` instead of `{before}`; the name `{before}` no longer stands for it."),
+            format!(
+                "Send `{after}` instead of `{before}`; the name `{before}` no longer stands for it."
+            ),
         ),
-        FieldChangeKind::Removed { name, same_value: Some(other) } => (
+        FieldChangeKind::Removed {
+            name,
+            same_value: Some(other),
+        } => (
             Effect::RecordedDifferently,
             format!("Requests no longer have `{name}`."),
             format!("Send `{other}` instead of `{name}`."),
         ),
-        FieldChangeKind::Removed { name, same_value: None } => (
+        FieldChangeKind::Removed {
+            name,
+            same_value: None,
+        } => (
             Effect::RecordedDifferently,
             format!("Requests no longer have `{name}`. {meaning}"),
             format!("Stop sending `{name}`: {to} does not record it."),
@@ -84,25 +118,62 @@ fn request(change: &FieldChange, to: &ApiVersion, refuses: impl Fn(&str) -> bool
             format!("Requests can have `{name}`. {meaning}"),
             format!("Send `{name}` where you have a value for it."),
         ),
-        FieldChangeKind::Joined { before, after, separator, index } => (
-            if refuses(before) { Effect::Refused } else { Effect::RecordedDifferently },
-            format!("In requests, `{before}` is {}.", place(index, separator, after)),
+        FieldChangeKind::Joined {
+            before,
+            after,
+            separator,
+            index,
+        } => (
+            if refuses(before) {
+                Effect::Refused
+            } else {
+                Effect::RecordedDifferently
+            },
+            format!(
+                "In requests, `{before}` is {}.",
+                place(index, separator, after)
+            ),
             format!("Send `{after}` instead of `{before}`."),
         ),
-        FieldChangeKind::Split { before, after, separator, index } => (
-            if refuses(before) { Effect::Refused } else { Effect::RecordedDifferently },
-            format!("In requests, `{after}` was {}.", place(index, separator, before)),
+        FieldChangeKind::Split {
+            before,
+            after,
+            separator,
+            index,
+        } => (
+            if refuses(before) {
+                Effect::Refused
+            } else {
+                Effect::RecordedDifferently
+            },
+            format!(
+                "In requests, `{after}` was {}.",
+                place(index, separator, before)
+            ),
             format!("Send `{after}` instead of `{before}`."),
         ),
-        FieldChangeKind::Rejoined { before, after, refused } => (
-            if refused { Effect::Refused } else { Effect::RecordedDifferently },
-            format!("In requests, {} its values in another way.", joins(before, after)),
+        FieldChangeKind::Rejoined {
+            before,
+            after,
+            refused,
+        } => (
+            if refused {
+                Effect::Refused
+            } else {
+                Effect::RecordedDifferently
+            },
+            format!(
+                "In requests, {} its values in another way.",
+                joins(before, after)
+            ),
             format!("Send `{after}` as its description in the OpenAPI document says."),
         ),
         // A request can always leave out a field.
-        FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => {
-            (Effect::WorthKnowing, format!("Requests can leave out `{name}`."), "Nothing to do.".to_owned())
-        }
+        FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => (
+            Effect::WorthKnowing,
+            format!("Requests can leave out `{name}`."),
+            "Nothing to do.".to_owned(),
+        ),
     }
 }
 
@@ -115,37 +186,68 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
             format!("In responses, `{before}` is called `{after}`."),
             format!("Read `{after}` instead of `{before}`."),
         ),
-        FieldChangeKind::Joined { before, after, separator, index } => (
+        FieldChangeKind::Joined {
+            before,
+            after,
+            separator,
+            index,
+        } => (
             Effect::ReadDifferently,
-            format!("In responses, `{before}` is {}.", place(index, separator, after)),
+            format!(
+                "In responses, `{before}` is {}.",
+                place(index, separator, after)
+            ),
             format!("Read `{after}` instead of `{before}`."),
         ),
-        FieldChangeKind::Split { before, after, separator, index } => (
+        FieldChangeKind::Split {
+            before,
+            after,
+            separator,
+            index,
+        } => (
             Effect::ReadDifferently,
-            format!("In responses, `{after}` was {}.", place(index, separator, before)),
+            format!(
+                "In responses, `{after}` was {}.",
+                place(index, separator, before)
+            ),
             format!("Read `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Rejoined { before, after, .. } => (
             Effect::ReadDifferently,
-            format!("In responses, {} its values in another way.", joins(before, after)),
+            format!(
+                "In responses, {} its values in another way.",
+                joins(before, after)
+            ),
             format!("Read `{after}` as its description in the OpenAPI document says."),
         ),
-        FieldChangeKind::Removed { name, same_value: Some(other) } => (
+        FieldChangeKind::Removed {
+            name,
+            same_value: Some(other),
+        } => (
             Effect::ReadDifferently,
             format!("Responses no longer have `{name}`, which has the value of `{other}`."),
             format!("Stop reading `{name}`; read `{other}` instead."),
         ),
-        FieldChangeKind::Removed { name, same_value: None } => (
+        FieldChangeKind::Removed {
+            name,
+            same_value: None,
+        } => (
             Effect::ReadDifferently,
             format!("Responses no longer have `{name}`. {meaning}"),
             format!("Stop reading `{name}`; no single field of {to} takes its place."),
         ),
-        FieldChangeKind::Added { name, same_value: Some(other) } => (
+        FieldChangeKind::Added {
+            name,
+            same_value: Some(other),
+        } => (
             Effect::NewlyPossible,
             format!("Responses have `{name}`, which has the value of `{other}`."),
             format!("Read `{name}`, or go on reading `{other}` if it is still there."),
         ),
-        FieldChangeKind::Added { name, same_value: None } => (
+        FieldChangeKind::Added {
+            name,
+            same_value: None,
+        } => (
             Effect::NewlyPossible,
             format!("Responses have `{name}`. {meaning}"),
             format!("Read `{name}` if you need it; ignore it otherwise."),

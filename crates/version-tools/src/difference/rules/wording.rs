@@ -22,7 +22,11 @@ pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
 fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
     let (title, demand) = (title(rule), demand(rule));
     match rule.stage {
-        RuleStage::Check => (Effect::Refused, format!("New rule {title}: {demand}."), check(rule)),
+        RuleStage::Check => (
+            Effect::Refused,
+            format!("New rule {title}: {demand}."),
+            check(rule),
+        ),
         RuleStage::Adjust => (
             Effect::RecordedDifferently,
             format!("New adjustment {title}: {demand}."),
@@ -31,7 +35,10 @@ fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
         RuleStage::Gate => (
             Effect::Refused,
             format!("New gate {title}: {to} {}.", rule.description),
-            format!("Look at `{}` before you ask for such a change.", subject(rule)),
+            format!(
+                "Look at `{}` before you ask for such a change.",
+                subject(rule)
+            ),
         ),
     }
 }
@@ -51,30 +58,54 @@ fn dropped(rule: &RuleSummary, from: Label, to: Label) -> (Effect, String, Strin
         ),
         RuleStage::Gate => (
             Effect::NewlyPossible,
-            format!("No longer refused, gate {title}: {from} {}.", rule.description),
+            format!(
+                "No longer refused, gate {title}: {from} {}.",
+                rule.description
+            ),
             format!("You can ask for such a change in {to}."),
         ),
     }
 }
 
-fn replaced(before: &RuleSummary, after: &RuleSummary, from: Label, to: Label) -> (Effect, String, String) {
+fn replaced(
+    before: &RuleSummary,
+    after: &RuleSummary,
+    from: Label,
+    to: Label,
+) -> (Effect, String, String) {
     let (old, new) = (demand(before), demand(after));
     let summary = format!("New rule {}: {new}. In {from}: {old}.", title(after));
     if eases(before, after) {
-        return (Effect::NewlyPossible, summary, "You can leave out what is no longer demanded.".to_owned());
+        return (
+            Effect::NewlyPossible,
+            summary,
+            "You can leave out what is no longer demanded.".to_owned(),
+        );
     }
     match (before.stage, after.stage) {
         (RuleStage::Check, RuleStage::Check) => (Effect::Refused, summary, check(after)),
-        (RuleStage::Adjust, RuleStage::Check) => {
-            (Effect::Refused, summary, format!("{} {to} does not put it right by itself.", check(after)))
-        }
-        (RuleStage::Check | RuleStage::Adjust, RuleStage::Adjust) => {
-            (Effect::RecordedDifferently, summary, "Compare what the reply shows with what you sent.".to_owned())
-        }
+        (RuleStage::Adjust, RuleStage::Check) => (
+            Effect::Refused,
+            summary,
+            format!("{} {to} does not put it right by itself.", check(after)),
+        ),
+        (RuleStage::Check | RuleStage::Adjust, RuleStage::Adjust) => (
+            Effect::RecordedDifferently,
+            summary,
+            "Compare what the reply shows with what you sent.".to_owned(),
+        ),
         (RuleStage::Gate, _) | (_, RuleStage::Gate) => (
             Effect::Refused,
-            format!("New gate {}: {to} {}. {from} {}.", title(after), after.description, before.description),
-            format!("Look at `{}` before you ask for such a change.", subject(after)),
+            format!(
+                "New gate {}: {to} {}. {from} {}.",
+                title(after),
+                after.description,
+                before.description
+            ),
+            format!(
+                "Look at `{}` before you ask for such a change.",
+                subject(after)
+            ),
         ),
     }
 }
@@ -87,12 +118,18 @@ fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
 
 /// What to look at before sending, with the other fields that the rule reads.
 fn check(rule: &RuleSummary) -> String {
-    let mut checked = format!("Check what you send: {}. Anything else is refused.", demand(rule));
+    let mut checked = format!(
+        "Check what you send: {}. Anything else is refused.",
+        demand(rule)
+    );
     if let Some(instead) = value_in_place(rule.name) {
         checked.push_str(&format!(" {instead}"));
     }
     match rule.reads.get(1..) {
-        Some(others) if !others.is_empty() => format!("{checked} It depends on {}.", listed(others.iter().copied())),
+        Some(others) if !others.is_empty() => format!(
+            "{checked} It depends on {}.",
+            listed(others.iter().copied())
+        ),
         Some(_) | None => checked,
     }
 }

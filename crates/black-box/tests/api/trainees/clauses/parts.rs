@@ -12,23 +12,40 @@ use crate::api::support::{Api, Body, every_version, in_version, takes_numbers_al
 fn check<R: WireRecord>(api: &Api<'_>, path: &str, list: F, part: &Value, field: Option<&str>) {
     let part = &in_version::<R>(api.version, part);
     let alone = part.as_object().unwrap().iter();
-    let alone = alone.fold(Body::new(api.version), |body, (key, value)| body.with_key(key, value.clone()));
-    assert_eq!(tried(api, path, alone), field.into_iter().map(str::to_owned).collect(), "{part}");
+    let alone = alone.fold(Body::new(api.version), |body, (key, value)| {
+        body.with_key(key, value.clone())
+    });
+    assert_eq!(
+        tried(api, path, alone),
+        field.into_iter().map(str::to_owned).collect(),
+        "{part}"
+    );
 
     let reply = api
         .request("POST", "/trainees")
         .header("Prefer", "validate-only")
-        .json(api.example().with(F::date_of_birth, "1998-01-01").with(list, json!([part])))
+        .json(
+            api.example()
+                .with(F::date_of_birth, "1998-01-01")
+                .with(list, json!([part])),
+        )
         .send();
     let name = api.version.inputs.trainee.name_of(list).unwrap();
     let messages: Vec<String> = if reply.status < 300 {
         Vec::new()
     } else {
-        reply.errors().iter().map(|(_, message)| (*message).to_owned()).collect()
+        reply
+            .errors()
+            .iter()
+            .map(|(_, message)| (*message).to_owned())
+            .collect()
     };
     assert_eq!(messages.len(), field.iter().len(), "{part}: {messages:?}");
     for (message, field) in messages.iter().zip(field) {
-        assert!(message.starts_with(&format!("{name} 1 {field} ")), "{part}: {message}");
+        assert!(
+            message.starts_with(&format!("{name} 1 {field} ")),
+            "{part}: {message}"
+        );
     }
 }
 
@@ -52,8 +69,14 @@ fn every_clause_about_placements() {
             (json!({ "name": "A school", "urn": "1234567" }), Some("urn")),
             (json!({ "name": "A school", "urn": "12345a" }), Some("urn")),
             (json!({ "name": "A school", "postcode": "ec1a1bb" }), None),
-            (json!({ "name": "A school", "postcode": "EC1A 1B" }), Some("postcode")),
-            (json!({ "name": "A school", "postcode": "EC1A  1BB" }), Some("postcode")),
+            (
+                json!({ "name": "A school", "postcode": "EC1A 1B" }),
+                Some("postcode"),
+            ),
+            (
+                json!({ "name": "A school", "postcode": "EC1A  1BB" }),
+                Some("postcode"),
+            ),
         ] {
             check::<Placement>(api, &path, F::placements, &part, field);
         }
@@ -70,8 +93,7 @@ fn every_clause_about_degrees() {
         degree
     };
     let foreign = |changes: &[(&str, Value)]| {
-        let mut degree =
-            json!({ "subject": "100302", "country": "FR", "non_uk_degree": "083", "graduation_year": "2018" });
+        let mut degree = json!({ "subject": "100302", "country": "FR", "non_uk_degree": "083", "graduation_year": "2018" });
         for (key, value) in changes {
             degree[*key] = value.clone();
         }
@@ -91,25 +113,51 @@ fn every_clause_about_degrees() {
             (uk(&[("institution", json!("nowhere"))]), None),
             (uk(&[("country", json!("XK"))]), None),
             (uk(&[("country", json!("GB"))]), None),
-            (uk(&[("country", json!("QQ")), ("institution", json!("0117"))]), None),
-            (uk(&[("graduation_year", Value::Null)]), Some("graduation_year")),
+            (
+                uk(&[("country", json!("QQ")), ("institution", json!("0117"))]),
+                None,
+            ),
+            (
+                uk(&[("graduation_year", Value::Null)]),
+                Some("graduation_year"),
+            ),
             (uk(&[("graduation_year", json!(2018))]), None),
             (uk(&[("graduation_year", json!("2018-07-01"))]), None),
             (uk(&[("graduation_year", json!("1967"))]), None),
-            (uk(&[("graduation_year", json!("1966"))]), Some("graduation_year")),
+            (
+                uk(&[("graduation_year", json!("1966"))]),
+                Some("graduation_year"),
+            ),
             (uk(&[("graduation_year", json!("2027"))]), None),
-            (uk(&[("graduation_year", json!("2028"))]), Some("graduation_year")),
-            (uk(&[("graduation_year", json!("last"))]), Some("graduation_year")),
-            (uk(&[("graduation_year", json!("20"))]), Some("graduation_year")),
+            (
+                uk(&[("graduation_year", json!("2028"))]),
+                Some("graduation_year"),
+            ),
+            (
+                uk(&[("graduation_year", json!("last"))]),
+                Some("graduation_year"),
+            ),
+            (
+                uk(&[("graduation_year", json!("20"))]),
+                Some("graduation_year"),
+            ),
             (foreign(&[]), None),
             (foreign(&[("grade", json!("02"))]), None),
             (foreign(&[("grade", json!("77"))]), Some("grade")),
             (foreign(&[("country", json!("QQ"))]), Some("country")),
-            (foreign(&[("non_uk_degree", Value::Null)]), Some("non_uk_degree")),
-            (foreign(&[("non_uk_degree", json!("0"))]), Some("non_uk_degree")),
+            (
+                foreign(&[("non_uk_degree", Value::Null)]),
+                Some("non_uk_degree"),
+            ),
+            (
+                foreign(&[("non_uk_degree", json!("0"))]),
+                Some("non_uk_degree"),
+            ),
         ] {
             // A version that accepts whole numbers alone refuses every other form of a year.
-            let year = part["graduation_year"].as_str().is_none_or(|year| year.parse::<u32>().is_ok());
+            let year = part["graduation_year"]
+                .as_str()
+                .is_none_or(|year| year.parse::<u32>().is_ok());
             if year || !takes_numbers_alone(api.version, D::graduation_year) {
                 check::<Degree>(api, &path, F::degrees, &part, field);
             }

@@ -29,7 +29,13 @@ fn older_versions_cannot_break_an_early_years_record() {
         let older = register.api(version(label));
         let refused = |field, value: &str| {
             let name = older.version.inputs.trainee.name_of(field).unwrap();
-            older.send("PATCH", &created.path(), Body::new(older.version).with(field, value)).problems(&[name]);
+            older
+                .send(
+                    "PATCH",
+                    &created.path(),
+                    Body::new(older.version).with(field, value),
+                )
+                .problems(&[name]);
         };
         refused(F::course_subject_1, "100403");
         refused(F::course_age_range, "13914");

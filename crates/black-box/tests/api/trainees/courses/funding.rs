@@ -19,7 +19,9 @@ fn postgraduate(api: &Api<'_>, subject: &str, year: u16) -> Body {
 fn funding_is_shown_by_its_kind() {
     every_version(|api| {
         let funded = |subject, year, method: &str| {
-            postgraduate(api, subject, year).with(F::fund_code, "7").with(F::funding_method, method)
+            postgraduate(api, subject, year)
+                .with(F::fund_code, "7")
+                .with(F::funding_method, method)
         };
         api.create(funded("100403", 2025, "4")).has(&[
             (F::applying_for_scholarship, json!(true)),
@@ -27,19 +29,34 @@ fn funding_is_shown_by_its_kind() {
             (F::applying_for_grant, json!(false)),
         ]);
         let grant = funded("100403", 2026, "E").with(F::training_route, "03");
-        api.create(grant).has(&[(F::applying_for_grant, json!(true)), (F::bursary_tier, Value::Null)]);
+        api.create(grant).has(&[
+            (F::applying_for_grant, json!(true)),
+            (F::bursary_tier, Value::Null),
+        ]);
         let tier = funded("100403", 2026, "8");
-        api.create(tier).has(&[(F::applying_for_bursary, json!(true)), (F::bursary_tier, json!("tier_two"))]);
+        api.create(tier).has(&[
+            (F::applying_for_bursary, json!(true)),
+            (F::bursary_tier, json!("tier_two")),
+        ]);
     });
 }
 
 #[test]
 fn the_veterans_bursary_takes_the_place_of_the_initiative() {
     every_version(|api| {
-        let body = api.example().with(F::fund_code, "7").with(F::funding_method, "C");
+        let body = api
+            .example()
+            .with(F::fund_code, "7")
+            .with(F::funding_method, "C");
         let created = api.create(body.with(F::training_initiative, "011"));
-        created.has(&[(F::funding_method, json!("C")), (F::training_initiative, Value::Null)]);
-        api.update(created.id(), Body::new(api.version).with(F::training_initiative, "026"))
-            .has(&[(F::training_initiative, Value::Null)]);
+        created.has(&[
+            (F::funding_method, json!("C")),
+            (F::training_initiative, Value::Null),
+        ]);
+        api.update(
+            created.id(),
+            Body::new(api.version).with(F::training_initiative, "026"),
+        )
+        .has(&[(F::training_initiative, Value::Null)]);
     });
 }

@@ -9,7 +9,11 @@ const NEWEST: &str = "v2026.1";
 const OLDER: [&str; 2] = ["v2025.0", "v2026.0"];
 
 fn iqts(api: &Api<'_>) -> Shown {
-    api.create(api.example().with(F::training_route, "15").with(F::iqts_country, "FR"))
+    api.create(
+        api.example()
+            .with(F::training_route, "15")
+            .with(F::iqts_country, "FR"),
+    )
 }
 
 #[test]
@@ -18,11 +22,14 @@ fn an_update_keeps_the_country_on_the_iqts_route_and_off_the_others() {
     let api = register.api(version(NEWEST));
     let created = iqts(&api);
     let country = |country: Value| Body::new(api.version).with(F::iqts_country, country);
-    api.send("PATCH", &created.path(), country(Value::Null)).problems(&["iqts_country"]);
-    api.update(created.id(), country(json!("ES"))).has(&[(F::iqts_country, json!("ES"))]);
+    api.send("PATCH", &created.path(), country(Value::Null))
+        .problems(&["iqts_country"]);
+    api.update(created.id(), country(json!("ES")))
+        .has(&[(F::iqts_country, json!("ES"))]);
     let elsewhere = api.create(api.example().with(F::iqts_country, ""));
     elsewhere.has(&[(F::iqts_country, Value::Null)]);
-    api.send("PATCH", &elsewhere.path(), country(json!("FR"))).problems(&["iqts_country"]);
+    api.send("PATCH", &elsewhere.path(), country(json!("FR")))
+        .problems(&["iqts_country"]);
 }
 
 #[test]
@@ -30,15 +37,39 @@ fn the_country_goes_when_the_trainee_leaves_the_route() {
     let register = Register::start();
     let api = register.api(version(NEWEST));
     let created = iqts(&api);
-    let other_country = Body::new(api.version).with(F::training_route, "11").with(F::iqts_country, "ES");
-    api.send("PATCH", &created.path(), other_country).problems(&["iqts_country"]);
-    let left = api.update(created.id(), Body::new(api.version).with(F::training_route, "11"));
-    assert_eq!(created.differences(&left), [F::training_route, F::iqts_country, F::course_level, F::updated_at].into());
+    let other_country = Body::new(api.version)
+        .with(F::training_route, "11")
+        .with(F::iqts_country, "ES");
+    api.send("PATCH", &created.path(), other_country)
+        .problems(&["iqts_country"]);
+    let left = api.update(
+        created.id(),
+        Body::new(api.version).with(F::training_route, "11"),
+    );
+    assert_eq!(
+        created.differences(&left),
+        [
+            F::training_route,
+            F::iqts_country,
+            F::course_level,
+            F::updated_at
+        ]
+        .into()
+    );
     left.has(&[(F::iqts_country, Value::Null)]);
     // Also when the whole record is sent back.
     let again = iqts(&api);
-    let reply = api.send("PUT", &again.path(), again.body().with(F::training_route, "12")).is(200);
-    api.shown(&reply).has(&[(F::iqts_country, Value::Null), (F::training_route, json!("12"))]);
+    let reply = api
+        .send(
+            "PUT",
+            &again.path(),
+            again.body().with(F::training_route, "12"),
+        )
+        .is(200);
+    api.shown(&reply).has(&[
+        (F::iqts_country, Value::Null),
+        (F::training_route, json!("12")),
+    ]);
 }
 
 #[test]
@@ -48,7 +79,13 @@ fn the_country_goes_when_an_older_version_moves_the_trainee_to_another_route() {
         let newest = register.api(version(NEWEST));
         let created = iqts(&newest);
         let older = register.api(version(label));
-        older.update(created.id(), Body::new(older.version).with(F::training_route, "12"));
-        newest.read(created.id()).has(&[(F::iqts_country, Value::Null), (F::training_route, json!("12"))]);
+        older.update(
+            created.id(),
+            Body::new(older.version).with(F::training_route, "12"),
+        );
+        newest.read(created.id()).has(&[
+            (F::iqts_country, Value::Null),
+            (F::training_route, json!("12")),
+        ]);
     }
 }

@@ -16,19 +16,35 @@ fn v2025_0_puts_primary_teaching_first_and_keeps_the_order_of_the_others() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
     for (number, (sent, shown)) in [
-        (vec!["100403"], [json!("100511"), json!("100403"), Value::Null]),
+        (
+            vec!["100403"],
+            [json!("100511"), json!("100403"), Value::Null],
+        ),
         (vec!["100511"], [json!("100511"), Value::Null, Value::Null]),
-        (vec!["100403", "100425"], three("100511", "100403", Some("100425"))),
+        (
+            vec!["100403", "100425"],
+            three("100511", "100403", Some("100425")),
+        ),
         (vec!["100403", "100511"], three("100511", "100403", None)),
-        (vec!["100403", "100425", "100511"], three("100511", "100403", Some("100425"))),
-        (vec!["100511", "100403", "100425"], three("100511", "100403", Some("100425"))),
-        (vec!["100403", "100425", "100417"], three("100511", "100403", Some("100425"))),
+        (
+            vec!["100403", "100425", "100511"],
+            three("100511", "100403", Some("100425")),
+        ),
+        (
+            vec!["100511", "100403", "100425"],
+            three("100511", "100403", Some("100425")),
+        ),
+        (
+            vec!["100403", "100425", "100417"],
+            three("100511", "100403", Some("100425")),
+        ),
     ]
     .into_iter()
     .enumerate()
     {
         for range in PRIMARY_RANGES {
-            let body = with_subjects(&api, range, &sent).with(F::last_name, format!("Person {number} of {range}"));
+            let body = with_subjects(&api, range, &sent)
+                .with(F::last_name, format!("Person {number} of {range}"));
             let created = api.create(body);
             assert_eq!(subjects_of(&created), shown, "{sent:?}");
             created.has(&[(F::course_education_phase, json!("primary"))]);
@@ -44,14 +60,24 @@ fn v2025_0_leaves_a_primary_course_as_it_is_when_its_subjects_are_sent_again() {
     let api = register.api(version("v2025.0"));
     for (number, (sent, shown)) in [
         (vec!["100403"], three("100511", "100403", None)),
-        (vec!["100403", "100425"], three("100511", "100403", Some("100425"))),
+        (
+            vec!["100403", "100425"],
+            three("100511", "100403", Some("100425")),
+        ),
     ]
     .into_iter()
     .enumerate()
     {
-        let body = with_subjects(&api, "13914", &sent).with(F::last_name, format!("Person {number}"));
+        let body =
+            with_subjects(&api, "13914", &sent).with(F::last_name, format!("Person {number}"));
         let created = api.create(body.clone());
-        let reply = api.send("PUT", &created.path(), body.without(F::placements).without(F::degrees)).is(200);
+        let reply = api
+            .send(
+                "PUT",
+                &created.path(),
+                body.without(F::placements).without(F::degrees),
+            )
+            .is(200);
         assert_eq!(reply.warnings(), Vec::<&str>::new());
         assert_eq!(subjects_of(&api.shown(&reply)), shown);
         assert_eq!(*reply.data(), created.data);
@@ -62,23 +88,43 @@ fn v2025_0_leaves_a_primary_course_as_it_is_when_its_subjects_are_sent_again() {
 fn v2025_0_names_the_subject_that_repeats_another_as_it_was_sent() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
-    let reply = api.send("POST", "/trainees", with_subjects(&api, "13914", &["100403", "100403"])).is(422);
+    let reply = api
+        .send(
+            "POST",
+            "/trainees",
+            with_subjects(&api, "13914", &["100403", "100403"]),
+        )
+        .is(422);
     assert_eq!(reply.errors().len(), 1);
-    assert!(reply.errors()[0].1.starts_with("course_subject_two "), "{:?}", reply.errors());
+    assert!(
+        reply.errors()[0].1.starts_with("course_subject_two "),
+        "{:?}",
+        reply.errors()
+    );
 }
 
 #[test]
 fn v2025_0_warns_of_the_subject_that_is_dropped_when_a_course_becomes_primary() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
-    let created = api.create(with_subjects(&api, "13918", &["100403", "100425", "100417"]));
+    let created = api.create(with_subjects(
+        &api,
+        "13918",
+        &["100403", "100425", "100417"],
+    ));
     let body = Body::new(api.version).with(F::course_age_range, "13914");
     let reply = api.send("PATCH", &created.path(), body).is(200);
     let warnings = reply.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
-    assert!(warnings[0].starts_with("299 - \"") && warnings[0].contains("100417"), "{warnings:?}");
+    assert!(
+        warnings[0].starts_with("299 - \"") && warnings[0].contains("100417"),
+        "{warnings:?}"
+    );
     let updated = api.shown(&reply);
-    assert_eq!(subjects_of(&updated), three("100511", "100403", Some("100425")));
+    assert_eq!(
+        subjects_of(&updated),
+        three("100511", "100403", Some("100425"))
+    );
     updated.has(&[(F::course_education_phase, json!("primary"))]);
 }
 
@@ -88,24 +134,49 @@ fn v2025_0_orders_the_subjects_of_an_update_and_leaves_them_alone_in_others() {
     let api = register.api(version("v2025.0"));
     let created = api.create(with_subjects(&api, "13914", &["100511", "100403"]));
 
-    let unrelated = api.update(created.id(), Body::new(api.version).with(F::middle_names, "Maria"));
+    let unrelated = api.update(
+        created.id(),
+        Body::new(api.version).with(F::middle_names, "Maria"),
+    );
     assert_eq!(subjects_of(&unrelated), three("100511", "100403", None));
 
-    let reply = api.send("PUT", &created.path(), subjects_in(Body::new(api.version), &["100425"])).is(200);
+    let reply = api
+        .send(
+            "PUT",
+            &created.path(),
+            subjects_in(Body::new(api.version), &["100425"]),
+        )
+        .is(200);
     assert_eq!(reply.warnings(), Vec::<&str>::new());
-    assert_eq!(subjects_of(&api.shown(&reply)), three("100511", "100425", Some("100403")));
+    assert_eq!(
+        subjects_of(&api.shown(&reply)),
+        three("100511", "100425", Some("100403"))
+    );
 
-    let reply = api.send("PUT", &created.path(), subjects_in(Body::new(api.version), &["100417"])).is(200);
+    let reply = api
+        .send(
+            "PUT",
+            &created.path(),
+            subjects_in(Body::new(api.version), &["100417"]),
+        )
+        .is(200);
     assert_eq!(reply.warnings().len(), 1);
-    assert_eq!(subjects_of(&api.shown(&reply)), three("100511", "100417", Some("100425")));
+    assert_eq!(
+        subjects_of(&api.shown(&reply)),
+        three("100511", "100417", Some("100425"))
+    );
 }
 
 #[test]
 fn v2025_0_still_needs_a_first_subject_on_a_primary_course() {
     let register = Register::start();
     let api = register.api(version("v2025.0"));
-    let body = api.example().with(F::course_age_range, "13914").without(F::course_subject_1);
-    api.send("POST", "/trainees", body).problems(&["course_subject_one"]);
+    let body = api
+        .example()
+        .with(F::course_age_range, "13914")
+        .without(F::course_subject_1);
+    api.send("POST", "/trainees", body)
+        .problems(&["course_subject_one"]);
 }
 
 #[test]
@@ -114,7 +185,10 @@ fn v2025_0_leaves_the_subjects_of_an_early_years_course_alone() {
     let newest = register.api(version("v2026.1"));
     let created = newest.create(early_years(&newest, "19"));
     let api = register.api(version("v2025.0"));
-    let updated = api.update(created.id(), Body::new(api.version).with(F::course_subject_2, "100403"));
+    let updated = api.update(
+        created.id(),
+        Body::new(api.version).with(F::course_subject_2, "100403"),
+    );
     assert_eq!(subjects_of(&updated), three("100510", "100403", None));
 }
 
@@ -123,13 +197,23 @@ fn v2026_x_refuses_an_update_after_which_a_primary_course_begins_with_another_su
     for label in ["v2026.0", "v2026.1"] {
         let register = Register::start();
         let api = register.api(version(label));
-        let created = api.create(with_subjects(&api, "13914", &["100511", "100425", "100403"]));
-        assert_eq!(subjects_of(&created), three("100511", "100425", Some("100403")));
-        let secondary = api.create(with_subjects(&api, MIDDLE_RANGE, &["100403"]).with(F::last_name, "Secondary"));
+        let created = api.create(with_subjects(
+            &api,
+            "13914",
+            &["100511", "100425", "100403"],
+        ));
+        assert_eq!(
+            subjects_of(&created),
+            three("100511", "100425", Some("100403"))
+        );
+        let secondary = api
+            .create(with_subjects(&api, MIDDLE_RANGE, &["100403"]).with(F::last_name, "Secondary"));
 
         let body = Body::new(api.version).with(F::course_age_range, "13914");
-        api.send("PATCH", &secondary.path(), body).problems(&["course_subject_1"]);
+        api.send("PATCH", &secondary.path(), body)
+            .problems(&["course_subject_1"]);
         let body = Body::new(api.version).with(F::course_subject_1, "100417");
-        api.send("PATCH", &created.path(), body).problems(&["course_subject_1"]);
+        api.send("PATCH", &created.path(), body)
+            .problems(&["course_subject_1"]);
     }
 }

@@ -35,16 +35,32 @@ fn of_fifty_identical_requests_at_once_one_succeeds_and_the_others_show_its_reco
             answers
         };
         let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
-        clients.into_iter().map(|client| client.join().unwrap()).collect()
+        clients
+            .into_iter()
+            .map(|client| client.join().unwrap())
+            .collect()
     });
     for round in 0..ROUNDS {
-        let of_round: Vec<&(u16, Value)> = answers.iter().map(|of_client| &of_client[round]).collect();
-        let created: Vec<&Value> = of_round.iter().filter(|(status, _)| *status == 201).map(|(_, data)| data).collect();
+        let of_round: Vec<&(u16, Value)> =
+            answers.iter().map(|of_client| &of_client[round]).collect();
+        let created: Vec<&Value> = of_round
+            .iter()
+            .filter(|(status, _)| *status == 201)
+            .map(|(_, data)| data)
+            .collect();
         assert_eq!(created.len(), 1, "round {round}");
-        let refused: Vec<&Value> = of_round.iter().filter(|(status, _)| *status == 409).map(|(_, data)| data).collect();
+        let refused: Vec<&Value> = of_round
+            .iter()
+            .filter(|(status, _)| *status == 409)
+            .map(|(_, data)| data)
+            .collect();
         assert_eq!(refused.len(), CLIENTS - 1, "round {round}");
         for existing in refused {
-            assert_eq!(*existing, Value::from(vec![created[0].clone()]), "round {round}");
+            assert_eq!(
+                *existing,
+                Value::from(vec![created[0].clone()]),
+                "round {round}"
+            );
         }
     }
 }

@@ -9,7 +9,9 @@ pub(super) fn code(text: &str) -> String {
     while let Some(at) = code[search..].find("#[cfg(test)]").map(|at| search + at) {
         let after = code[at..].trim_start_matches("#[cfg(test)]").trim_start();
         // A module of tests in a file of its own is only named here, and the code goes on.
-        let name = after.strip_prefix("mod ").map(|name| name.trim_start_matches(is_part));
+        let name = after
+            .strip_prefix("mod ")
+            .map(|name| name.trim_start_matches(is_part));
         if name.is_some_and(|rest| rest.trim_start().starts_with('{')) {
             return code[..at].to_owned();
         }
@@ -34,7 +36,8 @@ fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The text with a space in place of each comment. Quotes are followed, since they can hold what looks like a comment.
+/// The text with a space in place of each comment. Quotes are followed, since they can hold what
+/// looks like a comment.
 fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
     let mut rest = text;
@@ -86,7 +89,11 @@ fn block_comment(text: &str) -> usize {
 
 /// The length of a raw text, if one begins here and not within a word.
 fn raw_text(before: &str, text: &str) -> Option<usize> {
-    if before.chars().next_back().is_some_and(|c| is_part(c) && c != 'b') {
+    if before
+        .chars()
+        .next_back()
+        .is_some_and(|c| is_part(c) && c != 'b')
+    {
         return None;
     }
     let hashed = text.strip_prefix('r')?;
@@ -94,7 +101,11 @@ fn raw_text(before: &str, text: &str) -> Option<usize> {
     let inner = hashed[hashes..].strip_prefix('"')?;
     let end = format!("\"{}", "#".repeat(hashes));
     let opening = text.len() - inner.len();
-    Some(inner.find(&end).map_or(text.len(), |at| opening + at + end.len()))
+    Some(
+        inner
+            .find(&end)
+            .map_or(text.len(), |at| opening + at + end.len()),
+    )
 }
 
 /// The length of a text or character in quotes.

@@ -68,11 +68,18 @@ fn register(year: &str) -> Register {
 }
 
 fn remove_before(register: &Register, end: &str) -> Removed {
-    remove(&register.store, PastMonths::before(month(end), register.store.now()).unwrap()).unwrap()
+    remove(
+        &register.store,
+        PastMonths::before(month(end), register.store.now()).unwrap(),
+    )
+    .unwrap()
 }
 
 fn history(register: &Register, id: &str) -> TraineeHistory {
-    register.read(|session| session.history_of(id)).unwrap().unwrap()
+    register
+        .read(|session| session.history_of(id))
+        .unwrap()
+        .unwrap()
 }
 
 fn entries(register: &Register) -> i64 {
@@ -80,13 +87,17 @@ fn entries(register: &Register) -> i64 {
 }
 
 fn recorded(register: &Register) -> Option<String> {
-    let day = register.read(|session| session.history_removed_before()).unwrap();
+    let day = register
+        .read(|session| session.history_removed_before())
+        .unwrap();
     day.map(|day| day.to_string())
 }
 
 /// Whether all records are what their histories lead to.
 fn agrees(register: &Register) -> bool {
-    let found = register.read(|session| session.trainees_after(None, 10)).unwrap();
+    let found = register
+        .read(|session| session.trainees_after(None, 10))
+        .unwrap();
     assert_eq!(found.len(), 2);
     found.iter().all(|trainee| trainee.follows_from_history)
 }
@@ -101,15 +112,32 @@ fn removal_leaves_later_entries_and_names_the_date() {
         let end = format!("{year}-08");
         let removed = remove_before(&register, &end);
         let is_by_partition = Kind::of_this_run() == Kind::Postgres && year == "2124";
-        assert_eq!((removed.partitions > 0, removed.entries), if is_by_partition { (true, 0) } else { (false, 2) });
-        assert_eq!((entries(&register), recorded(&register)), (2, Some(format!("{end}-01"))));
+        assert_eq!(
+            (removed.partitions > 0, removed.entries),
+            if is_by_partition {
+                (true, 0)
+            } else {
+                (false, 2)
+            }
+        );
+        assert_eq!(
+            (entries(&register), recorded(&register)),
+            (2, Some(format!("{end}-01")))
+        );
         assert!(agrees(&register));
 
         let left = history(&register, "one");
-        assert_eq!(left.removed_before.map(|day| day.to_string()), recorded(&register));
+        assert_eq!(
+            left.removed_before.map(|day| day.to_string()),
+            recorded(&register)
+        );
         assert_eq!(left.entries, before.entries[2..]);
         assert_eq!(left.states().unwrap(), before.states().unwrap()[2..]);
-        assert_eq!(history(&register, "two").removed_before, None, "it is registered since");
+        assert_eq!(
+            history(&register, "two").removed_before,
+            None,
+            "it is registered since"
+        );
 
         // What is left is compared with the record as before.
         let damage = "UPDATE changes SET fields = '{\"email\":[null,\"other@example.com\"]}' \
@@ -125,11 +153,20 @@ fn repeated_removal_of_the_same_or_an_earlier_month_removes_nothing() {
         let register = register(year);
         remove_before(&register, &format!("{year}-08"));
         for end in ["08", "07"] {
-            assert_eq!(remove_before(&register, &format!("{year}-{end}")), Removed::default());
-            assert_eq!((entries(&register), recorded(&register)), (2, Some(format!("{year}-08-01"))));
+            assert_eq!(
+                remove_before(&register, &format!("{year}-{end}")),
+                Removed::default()
+            );
+            assert_eq!(
+                (entries(&register), recorded(&register)),
+                (2, Some(format!("{year}-08-01")))
+            );
         }
         remove_before(&register, &format!("{year}-09"));
-        assert_eq!((entries(&register), recorded(&register)), (0, Some(format!("{year}-09-01"))));
+        assert_eq!(
+            (entries(&register), recorded(&register)),
+            (0, Some(format!("{year}-09-01")))
+        );
         assert!(agrees(&register));
     }
 }
@@ -143,21 +180,45 @@ fn interrupted_removal_has_recorded_the_date_and_continues() {
         let entry = format!(
             "({id}, (SELECT id FROM trainees WHERE trainee_id = 'one'), '2026-06-20 12:00:00', 'update', '{{}}')"
         );
-        register.second_connection().batch_execute(&format!("{insert} {entry}")).unwrap();
+        register
+            .second_connection()
+            .batch_execute(&format!("{insert} {entry}"))
+            .unwrap();
     }
     let end = month("2026-08");
-    let portion = register.write(move |session| session.remove_portion(i64::MIN, 90_000, end)).unwrap();
+    let portion = register
+        .write(move |session| session.remove_portion(i64::MIN, 90_000, end))
+        .unwrap();
     assert!(portion.entries == 2 && portion.next.is_some());
-    assert_eq!((entries(&register), recorded(&register).as_deref()), (5, Some("2026-08-01")));
-    assert_eq!(remove_before(&register, "2026-08"), Removed { partitions: 0, entries: 3 });
+    assert_eq!(
+        (entries(&register), recorded(&register).as_deref()),
+        (5, Some("2026-08-01"))
+    );
+    assert_eq!(
+        remove_before(&register, "2026-08"),
+        Removed {
+            partitions: 0,
+            entries: 3
+        }
+    );
     assert_eq!(entries(&register), 2);
 }
 
 #[test]
 fn month_that_is_not_over_for_an_hour_is_refused() {
     let before = |end: &str, now: &str| PastMonths::before(month(end), now.parse().unwrap());
-    assert_eq!(before("2026-08", "2026-08-01T01:00:00Z").map(PastMonths::end), Ok("2026-08-01".parse().unwrap()));
-    for (end, now) in [("2026-08", "2026-08-01T00:59:59Z"), ("2026-09", "2026-07-31T12:00:00Z")] {
-        assert_eq!(before(end, now), Err(MonthNotOver(month("2026-07"))), "{end}");
+    assert_eq!(
+        before("2026-08", "2026-08-01T01:00:00Z").map(PastMonths::end),
+        Ok("2026-08-01".parse().unwrap())
+    );
+    for (end, now) in [
+        ("2026-08", "2026-08-01T00:59:59Z"),
+        ("2026-09", "2026-07-31T12:00:00Z"),
+    ] {
+        assert_eq!(
+            before(end, now),
+            Err(MonthNotOver(month("2026-07"))),
+            "{end}"
+        );
     }
 }

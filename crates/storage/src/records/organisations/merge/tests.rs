@@ -2,16 +2,27 @@ use super::*;
 use crate::testing::Register;
 
 fn school(number: usize, name: &str) -> SchoolDetails {
-    SchoolDetails { urn: format!("{number:06}"), name: name.to_owned(), postcode: None, open: true }
+    SchoolDetails {
+        urn: format!("{number:06}"),
+        name: name.to_owned(),
+        postcode: None,
+        open: true,
+    }
 }
 
 fn partner(urn: Option<&str>, ukprn: Option<&str>, name: &str) -> PartnerDetails {
-    PartnerDetails { urn: urn.map(str::to_owned), ukprn: ukprn.map(str::to_owned), name: name.to_owned() }
+    PartnerDetails {
+        urn: urn.map(str::to_owned),
+        ukprn: ukprn.map(str::to_owned),
+        name: name.to_owned(),
+    }
 }
 
 fn merge<O: Organisation>(register: &Register, organisations: &[O]) -> Merged {
     let mut merge = Merge::begin(&register.store).unwrap();
-    organisations.iter().for_each(|organisation| merge.take(organisation.clone()).unwrap());
+    organisations
+        .iter()
+        .for_each(|organisation| merge.take(organisation.clone()).unwrap());
     merge.finish().unwrap()
 }
 
@@ -23,11 +34,34 @@ fn stored<O: Organisation>(register: &Register) -> Vec<(i64, O)> {
 fn a_merge_writes_what_differs_and_removes_nothing() {
     let register = Register::new();
     let first = [school(1, "Ash"), school(2, "Beech"), school(3, "Cedar")];
-    assert_eq!(merge(&register, &first), Merged { added: 3, changed: 0, unchanged: 0 });
-    let closed = SchoolDetails { open: false, postcode: Some("ZZ1 1AA".to_owned()), ..school(2, "Beech") };
+    assert_eq!(
+        merge(&register, &first),
+        Merged {
+            added: 3,
+            changed: 0,
+            unchanged: 0
+        }
+    );
+    let closed = SchoolDetails {
+        open: false,
+        postcode: Some("ZZ1 1AA".to_owned()),
+        ..school(2, "Beech")
+    };
     let second = [school(4, "Damson"), closed.clone(), school(1, "Ash")];
-    assert_eq!(merge(&register, &second), Merged { added: 1, changed: 1, unchanged: 1 });
-    let expected = [(1, school(1, "Ash")), (2, closed), (3, school(3, "Cedar")), (4, school(4, "Damson"))];
+    assert_eq!(
+        merge(&register, &second),
+        Merged {
+            added: 1,
+            changed: 1,
+            unchanged: 1
+        }
+    );
+    let expected = [
+        (1, school(1, "Ash")),
+        (2, closed),
+        (3, school(3, "Cedar")),
+        (4, school(4, "Damson")),
+    ];
     assert_eq!(stored::<SchoolDetails>(&register), expected);
 }
 
@@ -35,14 +69,28 @@ fn a_merge_writes_what_differs_and_removes_nothing() {
 fn number_that_another_organisation_has_is_in_use_until_it_is_given_up() {
     let register = Register::new();
     let ash = partner(Some("100000"), Some("10000001"), "Ash");
-    merge(&register, &[ash.clone(), partner(None, Some("10000002"), "Beech")]);
+    merge(
+        &register,
+        &[ash.clone(), partner(None, Some("10000002"), "Beech")],
+    );
     let mut merge = Merge::begin(&register.store).unwrap();
     let cedar = partner(Some("100001"), Some("10000001"), "Cedar");
     assert_eq!(merge.number_in_use(&cedar), Some("10000001"));
-    assert_eq!(merge.number_in_use(&partner(None, Some("10000001"), "Damson")), Some("10000001"));
-    assert_eq!(merge.number_in_use(&partner(Some("100002"), Some("10000002"), "Elm")), Some("10000002"));
+    assert_eq!(
+        merge.number_in_use(&partner(None, Some("10000001"), "Damson")),
+        Some("10000001")
+    );
+    assert_eq!(
+        merge.number_in_use(&partner(Some("100002"), Some("10000002"), "Elm")),
+        Some("10000002")
+    );
     assert_eq!(merge.number_in_use(&ash), None);
-    merge.take(PartnerDetails { ukprn: None, ..ash.clone() }).unwrap();
+    merge
+        .take(PartnerDetails {
+            ukprn: None,
+            ..ash.clone()
+        })
+        .unwrap();
     assert_eq!(merge.number_in_use(&cedar), None);
     merge.take(cedar).unwrap();
     assert_eq!(merge.number_in_use(&ash), Some("10000001"));
@@ -84,22 +132,42 @@ fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_
     let mut change = Merge::begin(&register.store).unwrap().by("A. Operator");
     change.take(school(1, "Ashes")).unwrap();
     // A school that only closes changes no placement.
-    change.take(SchoolDetails { open: false, ..school(2, "Beech") }).unwrap();
+    change
+        .take(SchoolDetails {
+            open: false,
+            ..school(2, "Beech")
+        })
+        .unwrap();
     change.finish().unwrap();
     for number in 0..120 {
         let id = format!("trainee {number}");
         let (record, history) = register
             .read(|session| {
-                let record = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee(&id)?;
+                let record = session
+                    .open_provider(UKPRN, Cause::of("test"))?
+                    .unwrap()
+                    .find_trainee(&id)?;
                 Ok((record.unwrap().record, session.history_of(&id)?.unwrap()))
             })
             .unwrap();
-        let names: Vec<_> = record.placements.iter().map(|placement| placement.name.as_deref().unwrap()).collect();
+        let names: Vec<_> = record
+            .placements
+            .iter()
+            .map(|placement| placement.name.as_deref().unwrap())
+            .collect();
         assert_eq!(names, ["Ashes", "Beech"]);
-        assert!(record.updated_at.unwrap() > before && record.placements[1].updated_at.unwrap() == before);
+        assert!(
+            record.updated_at.unwrap() > before
+                && record.placements[1].updated_at.unwrap() == before
+        );
         assert_eq!(record.placements[0].updated_at, record.updated_at);
-        let [_, entry] = history.entries.as_slice() else { panic!("{history:?}") };
-        assert_eq!((entry.operation.as_str(), entry.by.as_deref()), ("school import", Some("A. Operator")));
+        let [_, entry] = history.entries.as_slice() else {
+            panic!("{history:?}")
+        };
+        assert_eq!(
+            (entry.operation.as_str(), entry.by.as_deref()),
+            ("school import", Some("A. Operator"))
+        );
     }
 }
 
@@ -125,7 +193,10 @@ fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
         request.write_blocking(move |session| {
             let now = session.now();
             let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
-            let found = provider.organisations(&["000001".to_owned()], &[], &[])?.schools.remove(0);
+            let found = provider
+                .organisations(&["000001".to_owned()], &[], &[])?
+                .schools
+                .remove(0);
             send_read.send(()).unwrap();
             goes_on.recv().unwrap();
             provider.insert_trainee(&Trainee {
@@ -161,12 +232,22 @@ fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
     request.join().unwrap().unwrap();
     import.join().unwrap();
     let name = register.read(|session| {
-        let found = session.open_provider(UKPRN, Cause::of("test"))?.unwrap().find_trainee("trainee")?;
+        let found = session
+            .open_provider(UKPRN, Cause::of("test"))?
+            .unwrap()
+            .find_trainee("trainee")?;
         Ok(found.unwrap().record.placements.remove(0).name)
     });
     assert_eq!(name.unwrap().as_deref(), Some("Ashes"));
     early.expect_err("the import did not wait");
-    assert_eq!(merged.recv().unwrap(), Merged { added: 0, changed: 1, unchanged: 0 });
+    assert_eq!(
+        merged.recv().unwrap(),
+        Merged {
+            added: 0,
+            changed: 1,
+            unchanged: 0
+        }
+    );
 }
 
 #[test]
@@ -175,10 +256,22 @@ fn a_merge_takes_several_transactions_and_its_repetition_none() {
     let count = 2 * BATCH + 1;
     let schools: Vec<_> = (0..count).map(|number| school(number, "Ash")).collect();
     let before = register.store.writer_stats().groups;
-    assert_eq!(merge(&register, &schools), Merged { added: count, ..Merged::default() });
+    assert_eq!(
+        merge(&register, &schools),
+        Merged {
+            added: count,
+            ..Merged::default()
+        }
+    );
     assert_eq!(register.store.writer_stats().groups - before, 3);
     let before = register.store.writer_stats();
-    assert_eq!(merge(&register, &schools), Merged { unchanged: count, ..Merged::default() });
+    assert_eq!(
+        merge(&register, &schools),
+        Merged {
+            unchanged: count,
+            ..Merged::default()
+        }
+    );
     assert_eq!(register.store.writer_stats(), before);
 }
 
@@ -190,14 +283,31 @@ fn a_partner_is_known_by_its_urn_or_else_by_its_ukprn() {
         partner(None, Some("10000001"), "Beech"),
         partner(None, Some("10000002"), "Cedar"),
     ];
-    assert_eq!(merge(&register, &first), Merged { added: 3, changed: 0, unchanged: 0 });
+    assert_eq!(
+        merge(&register, &first),
+        Merged {
+            added: 3,
+            changed: 0,
+            unchanged: 0
+        }
+    );
     let second = [
         partner(Some("100001"), Some("10000009"), "Ash"),
         partner(None, Some("10000001"), "Beech Trust"),
         partner(None, Some("10000002"), "Cedar"),
     ];
-    assert_eq!(merge(&register, &second), Merged { added: 0, changed: 2, unchanged: 1 });
-    let now: Vec<_> = stored::<PartnerDetails>(&register).into_iter().map(|(_, partner)| partner).collect();
+    assert_eq!(
+        merge(&register, &second),
+        Merged {
+            added: 0,
+            changed: 2,
+            unchanged: 1
+        }
+    );
+    let now: Vec<_> = stored::<PartnerDetails>(&register)
+        .into_iter()
+        .map(|(_, partner)| partner)
+        .collect();
     assert_eq!(now, second);
 }
 
@@ -207,7 +317,9 @@ fn what_a_failed_batch_held_is_lost_as_a_whole_and_what_came_before_stays() {
     let mut merge = Merge::begin(&register.store).unwrap();
     (0..BATCH).for_each(|number| merge.take(school(number, "Ash")).unwrap());
     // Given twice, against the rule.
-    [school(900, "Beech"), school(900, "Beech")].into_iter().for_each(|school| merge.take(school).unwrap());
+    [school(900, "Beech"), school(900, "Beech")]
+        .into_iter()
+        .for_each(|school| merge.take(school).unwrap());
     assert!(merge.finish().unwrap_err().is_unique_violation());
     assert_eq!(stored::<SchoolDetails>(&register).len(), BATCH);
 }

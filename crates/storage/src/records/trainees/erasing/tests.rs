@@ -18,7 +18,11 @@ fn text(text: &str) -> Option<String> {
 }
 
 fn order() -> ErasureOrder {
-    ErasureOrder { by: "A. Operator".to_owned(), ground: "case 17".to_owned(), erased_at: None }
+    ErasureOrder {
+        by: "A. Operator".to_owned(),
+        ground: "case 17".to_owned(),
+        erased_at: None,
+    }
 }
 
 fn with_provider<T: Send + 'static>(
@@ -26,7 +30,9 @@ fn with_provider<T: Send + 'static>(
     ukprn: &'static str,
     mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
 ) -> T {
-    register.write(move |session| job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())).unwrap()
+    register
+        .write(move |session| job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap()))
+        .unwrap()
 }
 
 fn add(register: &Register, ukprn: &'static str, trainee: Trainee) {
@@ -34,7 +40,13 @@ fn add(register: &Register, ukprn: &'static str, trainee: Trainee) {
         let now = Some(session.change_date());
         let provider = text(&session.provider().ukprn);
         let state = Some(State::SubmittedForTrn);
-        let trainee = Trainee { created_at: now, updated_at: now, ukprn: provider, state, ..trainee.clone() };
+        let trainee = Trainee {
+            created_at: now,
+            updated_at: now,
+            ukprn: provider,
+            state,
+            ..trainee.clone()
+        };
         session.insert_trainee(&trainee)
     });
 }
@@ -42,7 +54,10 @@ fn add(register: &Register, ukprn: &'static str, trainee: Trainee) {
 fn change(register: &Register, trainee_id: &'static str, change: fn(&mut Trainee)) {
     with_provider(register, UKPRN, move |session| {
         let stored = session.find_trainee(trainee_id)?.unwrap();
-        let mut changed = Trainee { updated_at: Some(session.change_date()), ..stored.record.clone() };
+        let mut changed = Trainee {
+            updated_at: Some(session.change_date()),
+            ..stored.record.clone()
+        };
         change(&mut changed);
         session.update_trainee(&stored, &changed)
     });
@@ -51,7 +66,9 @@ fn change(register: &Register, trainee_id: &'static str, change: fn(&mut Trainee
 fn erase(register: &Register, trainee_id: &'static str) -> i64 {
     with_provider(register, UKPRN, move |session| {
         let stored = session.find_hidden_trainee(trainee_id)?.unwrap();
-        Ok(session.erase_trainee(trainee_id, &stored, &order())?.entries)
+        Ok(session
+            .erase_trainee(trainee_id, &stored, &order())?
+            .entries)
     })
 }
 
@@ -69,72 +86,174 @@ fn annabel(trainee_id: &str) -> Trainee {
 #[test]
 fn replies_about_the_trainee_are_blanked_and_others_stay() {
     let register = Register::with_provider();
-    register.write(|session| session.add_provider(OTHER, "Another")).unwrap();
-    let placement = |id: &str| Placement { placement_id: text(id), ..Placement::default() };
-    add(&register, UKPRN, Trainee { placements: vec![placement("p1"), placement("p2")], ..annabel("t1") });
+    register
+        .write(|session| session.add_provider(OTHER, "Another"))
+        .unwrap();
+    let placement = |id: &str| Placement {
+        placement_id: text(id),
+        ..Placement::default()
+    };
+    add(
+        &register,
+        UKPRN,
+        Trainee {
+            placements: vec![placement("p1"), placement("p2")],
+            ..annabel("t1")
+        },
+    );
     change(&register, "t1", |trainee| {
         trainee.placements.pop();
         trainee.last_name = text("Newname");
     });
     let replies_kept = [
-        (UKPRN, "whole", "{\"trainee_id\":\"t1\"}", Some(KeyState::Erased)),
-        (UKPRN, "placement", "{\"placement_id\":\"p1\"}", Some(KeyState::Erased)),
-        (UKPRN, "removed", "{\"placement_id\":\"p2\"}", Some(KeyState::Erased)),
+        (
+            UKPRN,
+            "whole",
+            "{\"trainee_id\":\"t1\"}",
+            Some(KeyState::Erased),
+        ),
+        (
+            UKPRN,
+            "placement",
+            "{\"placement_id\":\"p1\"}",
+            Some(KeyState::Erased),
+        ),
+        (
+            UKPRN,
+            "removed",
+            "{\"placement_id\":\"p2\"}",
+            Some(KeyState::Erased),
+        ),
         (UKPRN, "another-annabel", "{\"trainee_id\":\"t2\"}", None),
         (OTHER, "whole", "{\"trainee_id\":\"t1\"}", None),
     ];
-    let reply = |body: &str| StoredReply { status: 201, headers: Vec::new(), body: body.to_owned() };
+    let reply = |body: &str| StoredReply {
+        status: 201,
+        headers: Vec::new(),
+        body: body.to_owned(),
+    };
     for (ukprn, key, body, _) in replies_kept.clone() {
         let reply = reply(body);
-        with_provider(&register, ukprn, move |session| session.keep_reply(key, "digest", &reply));
+        with_provider(&register, ukprn, move |session| {
+            session.keep_reply(key, "digest", &reply)
+        });
     }
     // More than are looked at together.
     with_provider(&register, UKPRN, |session| {
-        let other = StoredReply { status: 201, headers: Vec::new(), body: "{}".to_owned() };
-        (0..1_200).try_for_each(|number| session.keep_reply(&format!("m{number}"), "digest", &other))
+        let other = StoredReply {
+            status: 201,
+            headers: Vec::new(),
+            body: "{}".to_owned(),
+        };
+        (0..1_200)
+            .try_for_each(|number| session.keep_reply(&format!("m{number}"), "digest", &other))
     });
     assert_eq!(erase(&register, "t1"), 2);
     for (ukprn, key, body, expected) in replies_kept {
-        let found = with_provider(&register, ukprn, move |session| session.earlier_reply(key, "digest"));
-        assert_eq!(found, expected.unwrap_or_else(|| KeyState::Reply(reply(body))), "{key} of {ukprn}");
+        let found = with_provider(&register, ukprn, move |session| {
+            session.earlier_reply(key, "digest")
+        });
+        assert_eq!(
+            found,
+            expected.unwrap_or_else(|| KeyState::Reply(reply(body))),
+            "{key} of {ukprn}"
+        );
     }
     // A sandbox forgets the keys of its provider, and not those about erased trainees.
     with_provider(&register, UKPRN, |session| session.forget_replies());
-    for (key, expected) in [("whole", KeyState::Erased), ("another-annabel", KeyState::Unused)] {
-        let found = with_provider(&register, UKPRN, move |session| session.earlier_reply(key, "digest"));
+    for (key, expected) in [
+        ("whole", KeyState::Erased),
+        ("another-annabel", KeyState::Unused),
+    ] {
+        let found = with_provider(&register, UKPRN, move |session| {
+            session.earlier_reply(key, "digest")
+        });
         assert_eq!(found, expected, "{key}");
     }
     let mut connection = register.second_connection();
-    let left = replies::table.filter(replies::body.like("%t1%")).select(replies::provider_id);
+    let left = replies::table
+        .filter(replies::body.like("%t1%"))
+        .select(replies::provider_id);
     assert_eq!(left.load::<i64>(&mut connection).unwrap().len(), 1);
-    assert_eq!(placement_schools::table.count().get_result::<i64>(&mut connection).unwrap(), 0);
+    assert_eq!(
+        placement_schools::table
+            .count()
+            .get_result::<i64>(&mut connection)
+            .unwrap(),
+        0
+    );
 }
 
 #[test]
 fn an_erasure_has_a_position_of_its_own_and_is_recorded() {
     let register = Register::with_provider();
     add(&register, UKPRN, annabel("t1"));
-    add(&register, UKPRN, Trainee { first_names: text("Bea"), ..annabel("t2") });
+    add(
+        &register,
+        UKPRN,
+        Trainee {
+            first_names: text("Bea"),
+            ..annabel("t2")
+        },
+    );
     assert_eq!(erase(&register, "t1"), 1);
     change(&register, "t2", |trainee| trainee.email = None);
     let mut connection = register.second_connection();
-    let positions = trainees::table.order(trainees::id).select((trainees::trainee_id, trainees::changed_in));
+    let positions = trainees::table
+        .order(trainees::id)
+        .select((trainees::trainee_id, trainees::changed_in));
     let positions = positions.load::<(String, i64)>(&mut connection).unwrap();
-    assert!(positions[0].0 == "t1" && positions[0].1 < positions[1].1, "{positions:?}");
-    let entries = changes::table.order(changes::id).select((changes::operation, changes::fields));
+    assert!(
+        positions[0].0 == "t1" && positions[0].1 < positions[1].1,
+        "{positions:?}"
+    );
+    let entries = changes::table
+        .order(changes::id)
+        .select((changes::operation, changes::fields));
     let entries = entries.load::<(String, String)>(&mut connection).unwrap();
-    assert_eq!(entries.iter().filter(|(_, fields)| fields == "{}").count(), 2, "{entries:?}");
-    let recorded = erasures::table.select((erasures::trainee_id, erasures::erased_by, erasures::ground));
-    let recorded = recorded.load::<(String, String, String)>(&mut connection).unwrap();
-    assert_eq!(recorded, [("t1".to_owned(), "A. Operator".to_owned(), "case 17".to_owned())]);
-    let walked = register.read(|session| session.trainees_after(None, 10)).unwrap();
-    let found: Vec<_> = walked.iter().map(|one| (one.is_erased, one.is_blank, one.is_findable)).collect();
+    assert_eq!(
+        entries.iter().filter(|(_, fields)| fields == "{}").count(),
+        2,
+        "{entries:?}"
+    );
+    let recorded =
+        erasures::table.select((erasures::trainee_id, erasures::erased_by, erasures::ground));
+    let recorded = recorded
+        .load::<(String, String, String)>(&mut connection)
+        .unwrap();
+    assert_eq!(
+        recorded,
+        [(
+            "t1".to_owned(),
+            "A. Operator".to_owned(),
+            "case 17".to_owned()
+        )]
+    );
+    let walked = register
+        .read(|session| session.trainees_after(None, 10))
+        .unwrap();
+    let found: Vec<_> = walked
+        .iter()
+        .map(|one| (one.is_erased, one.is_blank, one.is_findable))
+        .collect();
     assert_eq!(found, [(true, true, true), (false, false, true)]);
-    assert_eq!(register.read(|session| session.inspect()).unwrap().miscounted, 0);
+    assert_eq!(
+        register
+            .read(|session| session.inspect())
+            .unwrap()
+            .miscounted,
+        0
+    );
     let changed_since = with_provider(&register, UKPRN, |session| {
         let stored = session.find_hidden_trainee("t2")?.unwrap();
-        let stale = crate::records::trainees::StoredTrainee { revision: 1, ..stored };
-        Ok(matches!(session.erase_trainee("t2", &stale, &order()), Err(StorageError::Stale)))
+        let stale = crate::records::trainees::StoredTrainee {
+            revision: 1,
+            ..stored
+        };
+        Ok(matches!(
+            session.erase_trainee("t2", &stale, &order()),
+            Err(StorageError::Stale)
+        ))
     });
     assert!(changed_since);
 }
@@ -142,22 +261,96 @@ fn an_erasure_has_a_position_of_its_own_and_is_recorded() {
 #[test]
 fn records_that_may_be_of_the_same_person_are_found_at_all_providers() {
     let register = Register::with_provider();
-    register.write(|session| session.add_provider(OTHER, "Another")).unwrap();
+    register
+        .write(|session| session.add_provider(OTHER, "Another"))
+        .unwrap();
     let trn = text("1234567");
-    add(&register, UKPRN, Trainee { trn: trn.clone(), ..annabel("t1") });
+    add(
+        &register,
+        UKPRN,
+        Trainee {
+            trn: trn.clone(),
+            ..annabel("t1")
+        },
+    );
     let born_later = "2000-01-01".parse().ok();
-    add(&register, OTHER, Trainee { trn, date_of_birth: born_later, ..annabel("same-trn") });
-    add(&register, OTHER, Trainee { first_names: text("A."), email: None, ..annabel("same-last-name") });
-    add(&register, UKPRN, Trainee { last_name: text("Smith"), email: None, ..annabel("same-first-names") });
-    let nobody = || Trainee { first_names: text("Bea"), last_name: text("Smith"), ..annabel("") };
-    add(&register, UKPRN, Trainee { trainee_id: text("same-email"), ..nobody() });
-    add(&register, UKPRN, Trainee { trainee_id: text("same-day"), email: None, ..nobody() });
-    add(&register, UKPRN, Trainee { date_of_birth: born_later, ..annabel("another-day") });
+    add(
+        &register,
+        OTHER,
+        Trainee {
+            trn,
+            date_of_birth: born_later,
+            ..annabel("same-trn")
+        },
+    );
+    add(
+        &register,
+        OTHER,
+        Trainee {
+            first_names: text("A."),
+            email: None,
+            ..annabel("same-last-name")
+        },
+    );
+    add(
+        &register,
+        UKPRN,
+        Trainee {
+            last_name: text("Smith"),
+            email: None,
+            ..annabel("same-first-names")
+        },
+    );
+    let nobody = || Trainee {
+        first_names: text("Bea"),
+        last_name: text("Smith"),
+        ..annabel("")
+    };
+    add(
+        &register,
+        UKPRN,
+        Trainee {
+            trainee_id: text("same-email"),
+            ..nobody()
+        },
+    );
+    add(
+        &register,
+        UKPRN,
+        Trainee {
+            trainee_id: text("same-day"),
+            email: None,
+            ..nobody()
+        },
+    );
+    add(
+        &register,
+        UKPRN,
+        Trainee {
+            date_of_birth: born_later,
+            ..annabel("another-day")
+        },
+    );
     add(&register, UKPRN, annabel("erased"));
     erase(&register, "erased");
-    let found = register.read(|session| session.records_of_person("t1")).unwrap();
-    let found: Vec<_> = found.iter().map(|one| (one.ukprn.as_str(), one.trainee_id.as_str())).collect();
-    let expected = [(UKPRN, "same-email"), (UKPRN, "same-first-names"), (OTHER, "same-last-name"), (OTHER, "same-trn")];
+    let found = register
+        .read(|session| session.records_of_person("t1"))
+        .unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|one| (one.ukprn.as_str(), one.trainee_id.as_str()))
+        .collect();
+    let expected = [
+        (UKPRN, "same-email"),
+        (UKPRN, "same-first-names"),
+        (OTHER, "same-last-name"),
+        (OTHER, "same-trn"),
+    ];
     assert_eq!(found, expected);
-    assert_eq!(register.read(|session| session.records_of_person("none")).unwrap(), []);
+    assert_eq!(
+        register
+            .read(|session| session.records_of_person("none"))
+            .unwrap(),
+        []
+    );
 }

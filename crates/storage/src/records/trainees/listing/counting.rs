@@ -1,10 +1,11 @@
 //! How many trainees a list shows, without looking at them.
 //!
-//! The database keeps a count for each list, state, planned first day and whether there is a teacher reference number,
-//! by triggers of its own. What a list shows is the sum of some of them: of as many as there are such combinations,
-//! however many trainees there are. For changes since a timestamp it keeps counts by the day of the last change; only
-//! the day of the timestamp is counted one by one, inside an index. So are all changes since a timestamp where a list
-//! also asks who has begun: that would take a count for each day of change and each first day.
+//! The database keeps a count for each list, state, planned first day and whether there is a
+//! teacher reference number, by triggers of its own. What a list shows is the sum of some of them:
+//! of as many as there are such combinations, however many trainees there are. For changes since a
+//! timestamp it keeps counts by the day of the last change; only the day of the timestamp is
+//! counted one by one, inside an index. So are all changes since a timestamp where a list also asks
+//! who has begun: that would take a count for each day of change and each first day.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
@@ -36,7 +37,11 @@ pub(super) fn queue_count(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
 ) -> Result<PendingResult<Count>, StorageError> {
-    let ProviderListing { provider, listing, today } = list;
+    let ProviderListing {
+        provider,
+        listing,
+        today,
+    } = list;
     if let Some(since) = listing.since {
         return queue_count_since(connection, list, since);
     }
@@ -50,7 +55,9 @@ pub(super) fn queue_count(
         kept = match status.states() {
             // A list of values is planned anew each time.
             [only] => kept.filter(trainee_counts::state.eq(only.name())),
-            states => kept.filter(trainee_counts::state.eq_any(states.iter().copied().map(State::name))),
+            states => {
+                kept.filter(trainee_counts::state.eq_any(states.iter().copied().map(State::name)))
+            }
         };
         kept = match status.started() {
             Some(true) => kept
@@ -82,7 +89,9 @@ fn queue_count_since(
 ) -> Result<PendingResult<Count>, StorageError> {
     let mut one_by_one = walked(list);
     let day = since.date_naive();
-    let next_day = day.succ_opt().filter(|_| list.listing.status.and_then(Status::started).is_none());
+    let next_day = day
+        .succ_opt()
+        .filter(|_| list.listing.status.and_then(Status::started).is_none());
     let mut later = None;
     if let Some(next_day) = next_day {
         one_by_one = one_by_one.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)));
@@ -98,7 +107,10 @@ fn queue_count_since(
         if let Some(later) = later {
             total.extend(connection.take(later)?);
         }
-        Ok(Count { total: total.into_iter().sum(), states: None })
+        Ok(Count {
+            total: total.into_iter().sum(),
+            states: None,
+        })
     }))
 }
 
@@ -127,19 +139,32 @@ impl QueryFragment<Backend> for SumOfTrainees {
     }
 }
 
-/// Whether a count by day is one of trainees whom a list shows, whatever it says of when they begin.
+/// Whether a count by day is one of trainees whom a list shows, whatever it says of when they
+/// begin.
 fn is_counted_by_day(
-    ProviderListing { provider, listing, .. }: ProviderListing<'_>,
+    ProviderListing {
+        provider, listing, ..
+    }: ProviderListing<'_>,
 ) -> Box<dyn BoxableExpression<trainee_change_counts::table, Backend, SqlType = Bool>> {
-    let of_list =
-        trainee_change_counts::provider_id.eq(provider).and(trainee_change_counts::academic_cycle.eq(listing.cycle));
-    let states = listing.status.map(|status| status.states().iter().copied().map(State::name).collect::<Vec<_>>());
+    let of_list = trainee_change_counts::provider_id
+        .eq(provider)
+        .and(trainee_change_counts::academic_cycle.eq(listing.cycle));
+    let states = listing.status.map(|status| {
+        status
+            .states()
+            .iter()
+            .copied()
+            .map(State::name)
+            .collect::<Vec<_>>()
+    });
     match (states, listing.has_trn) {
         (None, None) => Box::new(of_list),
         (None, Some(has_trn)) => Box::new(of_list.and(trainee_change_counts::has_trn.eq(has_trn))),
         (Some(states), None) => Box::new(of_list.and(trainee_change_counts::state.eq_any(states))),
         (Some(states), Some(has_trn)) => Box::new(
-            of_list.and(trainee_change_counts::state.eq_any(states)).and(trainee_change_counts::has_trn.eq(has_trn)),
+            of_list
+                .and(trainee_change_counts::state.eq_any(states))
+                .and(trainee_change_counts::has_trn.eq(has_trn)),
         ),
     }
 }
@@ -196,7 +221,9 @@ pub(crate) fn miscounted(connection: &mut DatabaseConnection) -> Result<i64, Sto
              HAVING sum(trainees) <> 0
          ) AS wrong"
     );
-    Ok(diesel::sql_query(query).get_result::<Wrong>(connection)?.counts)
+    Ok(diesel::sql_query(query)
+        .get_result::<Wrong>(connection)?
+        .counts)
 }
 
 #[cfg(test)]

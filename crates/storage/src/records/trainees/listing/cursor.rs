@@ -1,10 +1,11 @@
 //! Follows a list page by page, so that no trainee is missed although others change meanwhile.
 //!
-//! A page number counts from the beginning of a list, where every change puts a trainee: what changes between two pages pushes
-//! others over the edge of a page. A cursor names the last trainee of a page instead. It also holds what the first page saw
-//! of all changes. A trainee that has not changed since keeps its place and is shown when the client comes there. One that
-//! has changed is left out, wherever it is now, and shown at the end: the client follows the list once more, through the
-//! changes alone, and so on until they fit on a page.
+//! A page number counts from the beginning of a list, where every change puts a trainee: what
+//! changes between two pages pushes others over the edge of a page. A cursor names the last trainee
+//! of a page instead. It also holds what the first page saw of all changes. A trainee that has not
+//! changed since keeps its place and is shown when the client comes there. One that has changed is
+//! left out, wherever it is now, and shown at the end: the client follows the list once more,
+//! through the changes alone, and so on until they fit on a page.
 
 use chrono::{DateTime, NaiveDateTime};
 use database::connection::DatabaseConnection;
@@ -39,7 +40,11 @@ enum Passage {
         key: i64,
     },
     /// What has changed since the passage before it began, in the order of the changes.
-    Changes { since: Snapshot, position: i64, key: i64 },
+    Changes {
+        since: Snapshot,
+        position: i64,
+        key: i64,
+    },
 }
 
 /// A page of a list that was reached by a cursor.
@@ -55,30 +60,59 @@ impl ListCursor {
     /// Behind the last trainee of a page.
     pub(super) fn behind(last: &Listed, standing: Standing) -> Option<Self> {
         let updated_at = last.updated_at?.and_utc().timestamp_millis();
-        let Standing { snapshot, generation, .. } = standing;
-        Some(Self { generation, snapshot, passage: Passage::ProviderListing { updated_at, key: last.document.key } })
+        let Standing {
+            snapshot,
+            generation,
+            ..
+        } = standing;
+        Some(Self {
+            generation,
+            snapshot,
+            passage: Passage::ProviderListing {
+                updated_at,
+                key: last.document.key,
+            },
+        })
     }
 }
 
 impl Passage {
     /// Through what has changed since a passage began that saw so much.
     fn changes_since(since: Snapshot) -> Self {
-        Self::Changes { position: since.oldest_open, key: i64::MIN, since }
+        Self::Changes {
+            position: since.oldest_open,
+            key: i64::MIN,
+            since,
+        }
     }
 
     /// The same behind a trainee.
     fn moved_behind(self, last: Option<&Listed>) -> Self {
-        let Some(Listed { updated_at, changed_in, document }) = last else { return self };
+        let Some(Listed {
+            updated_at,
+            changed_in,
+            document,
+        }) = last
+        else {
+            return self;
+        };
         match self {
-            Self::ProviderListing { updated_at: before, .. } => Self::ProviderListing {
+            Self::ProviderListing {
+                updated_at: before, ..
+            } => Self::ProviderListing {
                 updated_at: updated_at.map_or(before, |time| time.and_utc().timestamp_millis()),
                 key: document.key,
             },
-            Self::Changes { since, .. } => Self::Changes { since, position: *changed_in, key: document.key },
+            Self::Changes { since, .. } => Self::Changes {
+                since,
+                position: *changed_in,
+                key: document.key,
+            },
         }
     }
 
-    /// The next trainees, not more than `most`. A passage through the list has also those that it is not to show.
+    /// The next trainees, not more than `most`. A passage through the list has also those that it
+    /// is not to show.
     fn next(
         &self,
         connection: &mut DatabaseConnection,
@@ -90,39 +124,65 @@ impl Passage {
                 let place = (time_of(*updated_at), *key);
                 finding::behind(connection, list, place, most)
             }
-            Self::Changes { since, position, key } => {
-                finding::changed(connection, list, (since, *position, *key), most)
-            }
+            Self::Changes {
+                since,
+                position,
+                key,
+            } => finding::changed(connection, list, (since, *position, *key), most),
         }
     }
 }
 
 impl ProviderSession<'_> {
-    /// The page of a list that begins at a cursor. Its trainees and those of all pages before it are all that the list shows.
-    /// `None` when the cursor is of another generation.
+    /// The page of a list that begins at a cursor. Its trainees and those of all pages before it
+    /// are all that the list shows. `None` when the cursor is of another generation.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
-    pub fn continue_list(&mut self, listing: &Listing, cursor: ListCursor) -> Result<Option<CursorPage>, StorageError> {
-        let list = ProviderListing { provider: self.provider().id, listing, today: self.today() };
+    pub fn continue_list(
+        &mut self,
+        listing: &Listing,
+        cursor: ListCursor,
+    ) -> Result<Option<CursorPage>, StorageError> {
+        let list = ProviderListing {
+            provider: self.provider().id,
+            listing,
+            today: self.today(),
+        };
         let standing = queue_standing(self.connection)?;
-        let listed = cursor.passage.next(self.connection, list, listing.per_page)?;
+        let listed = cursor
+            .passage
+            .next(self.connection, list, listing.per_page)?;
         let present = standing(self.connection)?;
         if !cursor.generation.is_current(&present.generation)? {
             return Ok(None);
         }
-        let ListCursor { generation, snapshot, passage } = cursor;
+        let ListCursor {
+            generation,
+            snapshot,
+            passage,
+        } = cursor;
         let is_end = has_fewer(&listed, listing.per_page);
         let shows = |one: &Listed| snapshot.sees(one.changed_in);
         let reached = passage.clone().moved_behind(listed.last());
         let mut shown: Vec<Listed> = listed.into_iter().filter(shows).collect();
         if !is_end {
             let passage = reached;
-            return Ok(Some(CursorPage::of(shown, Some(ListCursor { generation, snapshot, passage }))));
+            return Ok(Some(CursorPage::of(
+                shown,
+                Some(ListCursor {
+                    generation,
+                    snapshot,
+                    passage,
+                }),
+            )));
         }
-        // What has changed since this passage began is on the same page, if there is room for all of it.
-        let room = usize::try_from(listing.per_page).unwrap_or(usize::MAX).saturating_sub(shown.len());
+        // What has changed since this passage began is on the same page, if there is room for all
+        // of it.
+        let room = usize::try_from(listing.per_page)
+            .unwrap_or(usize::MAX)
+            .saturating_sub(shown.len());
         let start = Passage::changes_since(snapshot);
         let (mut place, mut changed) = (start.clone(), Vec::new());
         loop {
@@ -138,14 +198,21 @@ impl ProviderSession<'_> {
         changed.truncate(room);
         let passage = start.moved_behind(changed.last());
         shown.extend(changed);
-        let next = ListCursor { generation, snapshot: present.snapshot, passage };
+        let next = ListCursor {
+            generation,
+            snapshot: present.snapshot,
+            passage,
+        };
         Ok(Some(CursorPage::of(shown, (!fits).then_some(next))))
     }
 }
 
 impl CursorPage {
     fn of(listed: Vec<Listed>, next: Option<ListCursor>) -> Self {
-        Self { trainees: listed.into_iter().map(|one| one.document).collect(), next }
+        Self {
+            trainees: listed.into_iter().map(|one| one.document).collect(),
+            next,
+        }
     }
 }
 
@@ -154,5 +221,7 @@ fn has_fewer(listed: &[Listed], than: i64) -> bool {
 }
 
 fn time_of(milliseconds: i64) -> NaiveDateTime {
-    DateTime::from_timestamp_millis(milliseconds).unwrap_or_default().naive_utc()
+    DateTime::from_timestamp_millis(milliseconds)
+        .unwrap_or_default()
+        .naive_utc()
 }

@@ -1,7 +1,7 @@
 //! Which trainees stand on a page.
 //!
-//! Every query stays inside one index. What a query leaves unsaid, or says otherwise than it might, keeps the databases
-//! from taking another.
+//! Every query stays inside one index. What a query leaves unsaid, or says otherwise than it might,
+//! keeps the databases from taking another.
 
 mod records;
 
@@ -15,7 +15,9 @@ use domain::listing::{Order, Status};
 
 use super::counting::{self, Days};
 use super::plan::{ListWalk, WalkStart, is_newest_first, passes_by};
-use super::query::{ProviderListing, Trainees, begun, changed_since, narrowed, of_list, of_states, walked};
+use super::query::{
+    ProviderListing, Trainees, begun, changed_since, narrowed, of_list, of_states, walked,
+};
 use crate::base::pending_result::PendingResult;
 use crate::error::StorageError;
 use crate::records::change_position::{IsUnseen, Snapshot};
@@ -51,14 +53,24 @@ pub(super) fn walk(
         if let Some(WalkStart { day, passed }) = walk.start(order, days(connection)?) {
             to_skip -= passed;
             walked = if is_newest_first(order, walk.forwards) {
-                walked
-                    .filter(trainees::updated_at.lt(day.succ_opt().unwrap_or(NaiveDate::MAX).and_time(NaiveTime::MIN)))
+                walked.filter(
+                    trainees::updated_at.lt(day
+                        .succ_opt()
+                        .unwrap_or(NaiveDate::MAX)
+                        .and_time(NaiveTime::MIN)),
+                )
             } else {
                 walked.filter(trainees::updated_at.ge(day.and_time(NaiveTime::MIN)))
             };
         }
     }
-    let page = walked.order(WalkOrder { order, forwards: walk.forwards }).limit(walk.shown).offset(to_skip);
+    let page = walked
+        .order(WalkOrder {
+            order,
+            forwards: walk.forwards,
+        })
+        .limit(walk.shown)
+        .offset(to_skip);
     if connection.is_remote() {
         let directly = to_skip <= FEW && !passes_by(list.listing);
         return records::of_walk(connection, list.provider, page, order, directly);
@@ -96,39 +108,75 @@ impl QueryFragment<Backend> for WalkOrder {
 }
 
 /// Those of the trainees that are behind a place, in the order of a list or backwards.
-fn behind_place(walked: Trainees, order: Order, forwards: bool, (updated_at, key): Place) -> Trainees {
+fn behind_place(
+    walked: Trainees,
+    order: Order,
+    forwards: bool,
+    (updated_at, key): Place,
+) -> Trainees {
     let is_newest_first = is_newest_first(order, forwards);
-    let beyond: Box<dyn BoxableExpression<trainees::table, Backend, SqlType = Bool>> = match (is_newest_first, forwards)
-    {
-        (true, true) => Box::new(trainees::updated_at.lt(updated_at).assume_not_null().or(trainees::id.lt(key))),
-        (true, false) => Box::new(trainees::updated_at.lt(updated_at).assume_not_null().or(trainees::id.gt(key))),
-        (false, true) => Box::new(trainees::updated_at.gt(updated_at).assume_not_null().or(trainees::id.lt(key))),
-        (false, false) => Box::new(trainees::updated_at.gt(updated_at).assume_not_null().or(trainees::id.gt(key))),
-    };
+    let beyond: Box<dyn BoxableExpression<trainees::table, Backend, SqlType = Bool>> =
+        match (is_newest_first, forwards) {
+            (true, true) => Box::new(
+                trainees::updated_at
+                    .lt(updated_at)
+                    .assume_not_null()
+                    .or(trainees::id.lt(key)),
+            ),
+            (true, false) => Box::new(
+                trainees::updated_at
+                    .lt(updated_at)
+                    .assume_not_null()
+                    .or(trainees::id.gt(key)),
+            ),
+            (false, true) => Box::new(
+                trainees::updated_at
+                    .gt(updated_at)
+                    .assume_not_null()
+                    .or(trainees::id.lt(key)),
+            ),
+            (false, false) => Box::new(
+                trainees::updated_at
+                    .gt(updated_at)
+                    .assume_not_null()
+                    .or(trainees::id.gt(key)),
+            ),
+        };
     if is_newest_first {
-        walked.filter(trainees::updated_at.le(updated_at)).filter(beyond)
+        walked
+            .filter(trainees::updated_at.le(updated_at))
+            .filter(beyond)
     } else {
-        walked.filter(trainees::updated_at.ge(updated_at)).filter(beyond)
+        walked
+            .filter(trainees::updated_at.ge(updated_at))
+            .filter(beyond)
     }
 }
 
-/// Finds all that the list shows, which are few: by the day on which they begin where the list asks for it, else by each
-/// of the states in which any of them is.
+/// Finds all that the list shows, which are few: by the day on which they begin where the list asks
+/// for it, else by each of the states in which any of them is.
 pub(super) fn few(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
     states: &[String],
 ) -> Result<Vec<Listed>, StorageError> {
-    let ProviderListing { provider, listing, today } = list;
+    let ProviderListing {
+        provider,
+        listing,
+        today,
+    } = list;
     let place = (trainees::updated_at, trainees::id);
     let mut found: Vec<(Option<NaiveDateTime>, i64)> = Vec::new();
     if listing.status.and_then(Status::started).is_some() {
         found = walked(list).select(place).load(connection)?;
     } else {
-        // One by one: PostgreSQL plans for lists of any length alike, and takes one of states for a list of them all.
+        // One by one: PostgreSQL plans for lists of any length alike, and takes one of states for a
+        // list of them all.
         let of_state = |state: &String| {
             let of_state = trainees::state.eq(state.clone());
-            let of_state = narrowed(of_list(provider, listing), listing, today).filter(of_state).select(place);
+            let of_state = narrowed(of_list(provider, listing), listing, today)
+                .filter(of_state)
+                .select(place);
             connection.queue::<_, (Option<NaiveDateTime>, i64)>(of_state)
         };
         for queued in states.iter().map(of_state).collect::<Result<Vec<_>, _>>()? {
@@ -136,8 +184,14 @@ pub(super) fn few(
         }
     }
     sort(&mut found, listing.order, |(changed, key)| (*changed, *key));
-    let [skipped, shown] = [listing.offset(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
-    let keys: Vec<i64> = found.into_iter().skip(skipped).take(shown).map(|(_, key)| key).collect();
+    let [skipped, shown] =
+        [listing.offset(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
+    let keys: Vec<i64> = found
+        .into_iter()
+        .skip(skipped)
+        .take(shown)
+        .map(|(_, key)| key)
+        .collect();
     records::of_keys(connection, provider, &keys)
 }
 
@@ -153,25 +207,43 @@ pub(super) fn behind(
 ) -> Result<Vec<Listed>, StorageError> {
     let order = list.listing.order;
     let rest = behind_place(walked(list), order, true, place);
-    let page = rest.order(WalkOrder { order, forwards: true }).limit(most);
+    let page = rest
+        .order(WalkOrder {
+            order,
+            forwards: true,
+        })
+        .limit(most);
     if connection.is_remote() {
-        records::of_walk(connection, list.provider, page, order, !passes_by(list.listing))
+        records::of_walk(
+            connection,
+            list.provider,
+            page,
+            order,
+            !passes_by(list.listing),
+        )
     } else {
         records::of_query(connection, list.provider, page)
     }
 }
 
-/// The trainees that a list shows and whose last change a snapshot does not see, in the order of their changes: those behind a
-/// place, not more than `most`.
+/// The trainees that a list shows and whose last change a snapshot does not see, in the order of
+/// their changes: those behind a place, not more than `most`.
 pub(super) fn changed(
     connection: &mut DatabaseConnection,
-    ProviderListing { provider, listing, today }: ProviderListing<'_>,
+    ProviderListing {
+        provider,
+        listing,
+        today,
+    }: ProviderListing<'_>,
     (since, position, key): (&Snapshot, i64, i64),
     most: i64,
 ) -> Result<Vec<Listed>, StorageError> {
     // The cycle as a sum: no index of a list is a candidate, only that of positions.
     let in_cycle = (trainees::academic_cycle + 0).eq(listing.cycle);
-    let all = trainees::table.into_boxed().filter(visible(provider)).filter(in_cycle);
+    let all = trainees::table
+        .into_boxed()
+        .filter(visible(provider))
+        .filter(in_cycle);
     let mut narrowed = of_states(begun(changed_since(all, listing), listing, today), listing);
     if let Some(has_trn) = listing.has_trn {
         // Nor that of trainees who wait for a number.
@@ -210,21 +282,42 @@ mod tests {
     #[test]
     fn changes_that_were_seen_are_not_read_again_however_long_a_transaction_is_open() {
         let register = Register::with_provider();
-        ["one", "two", "three"].into_iter().for_each(|trainee_id| register.add_trainee(trainee_id));
+        ["one", "two", "three"]
+            .into_iter()
+            .for_each(|trainee_id| register.add_trainee(trainee_id));
         let positions = trainees::table.order(trainees::id).select((
             trainees::provider_id,
             trainees::academic_cycle,
             trainees::changed_in,
         ));
-        let positions: Vec<(i64, i32, i64)> = positions.load(&mut register.second_connection()).unwrap();
-        let [(provider, cycle, first), (.., second), (.., third)] = positions[..] else { panic!("{positions:?}") };
+        let positions: Vec<(i64, i32, i64)> =
+            positions.load(&mut register.second_connection()).unwrap();
+        let [(provider, cycle, first), (.., second), (.., third)] = positions[..] else {
+            panic!("{positions:?}")
+        };
         let (status, since, has_trn, order) = (None, None, None, Order::NewestFirst);
-        let listing = Listing { cycle, status, since, has_trn, order, page: 1, per_page: 10 };
+        let listing = Listing {
+            cycle,
+            status,
+            since,
+            has_trn,
+            order,
+            page: 1,
+            per_page: 10,
+        };
         let unseen = |oldest_open, next, open| {
-            let since = Snapshot { oldest_open, next, open };
+            let since = Snapshot {
+                oldest_open,
+                next,
+                open,
+            };
             let place = (&since, since.oldest_open, i64::MIN);
             let connection = &mut register.second_connection();
-            let list = ProviderListing { provider, listing: &listing, today: Utc::now().date_naive() };
+            let list = ProviderListing {
+                provider,
+                listing: &listing,
+                today: Utc::now().date_naive(),
+            };
             let found = changed(connection, list, place, 10).unwrap();
             found.iter().map(|one| one.changed_in).collect::<Vec<_>>()
         };
@@ -236,7 +329,8 @@ mod tests {
                 assert_eq!(unseen(first, third, one_open), [second, third]);
                 assert_eq!(unseen(first, third + 1, all_seen_but_one), [first]);
             }
-            // Of a register that was copied from PostgreSQL: the cursor is refused, and the query does not fail.
+            // Of a register that was copied from PostgreSQL: the cursor is refused, and the query
+            // does not fail.
             Kind::Sqlite => assert_eq!(unseen(first, third, one_open), [third]),
         }
     }

@@ -20,10 +20,20 @@ pub(super) struct ProviderListing<'a> {
 /// The trainees of one provider, to be narrowed.
 pub(super) type Trainees = trainees::BoxedQuery<'static, Backend>;
 
-/// The trainees that a list shows, for a walk along it in the order of their changes. Where it shows several states, the
-/// query names those that it leaves out: for them no index is a candidate.
-pub(super) fn walked(ProviderListing { provider, listing, today }: ProviderListing<'_>) -> Trainees {
-    of_states(narrowed(of_list(provider, listing), listing, today), listing)
+/// The trainees that a list shows, for a walk along it in the order of their changes. Where it
+/// shows several states, the query names those that it leaves out: for them no index is a
+/// candidate.
+pub(super) fn walked(
+    ProviderListing {
+        provider,
+        listing,
+        today,
+    }: ProviderListing<'_>,
+) -> Trainees {
+    of_states(
+        narrowed(of_list(provider, listing), listing, today),
+        listing,
+    )
 }
 
 /// Those of them that are in the states which the list shows.
@@ -32,16 +42,24 @@ pub(super) fn of_states(trainees: Trainees, listing: &Listing) -> Trainees {
         None => trainees,
         Some([only]) => trainees.filter(trainees::state.eq(only.name())),
         Some(states) => {
-            let others = State::ALL.iter().copied().filter(|state| !states.contains(state));
+            let others = State::ALL
+                .iter()
+                .copied()
+                .filter(|state| !states.contains(state));
             // One by one: a list of values is planned again each time.
-            others.fold(trainees, |trainees, other| trainees.filter(trainees::state.ne(other.name())))
+            others.fold(trainees, |trainees, other| {
+                trainees.filter(trainees::state.ne(other.name()))
+            })
         }
     }
 }
 
 /// All trainees of a list, or those that have changed since a timestamp.
 pub(super) fn of_list(provider: i64, listing: &Listing) -> Trainees {
-    let all = trainees::table.into_boxed().filter(visible(provider)).filter(trainees::academic_cycle.eq(listing.cycle));
+    let all = trainees::table
+        .into_boxed()
+        .filter(visible(provider))
+        .filter(trainees::academic_cycle.eq(listing.cycle));
     changed_since(all, listing)
 }
 

@@ -1,4 +1,5 @@
-//! Lists against what sorting and counting all trainees would give, and how many queries a page takes.
+//! Lists against what sorting and counting all trainees would give, and how many queries a page
+//! takes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,21 +24,36 @@ use crate::store::{Store, StoreOptions};
 const UKPRN: &str = "10000001";
 const OTHER_UKPRN: &str = "10000002";
 const NOW: &str = "2026-11-02T12:00:00Z";
-/// So many that lists that are narrowed are made in both ways, and that a walk to the middle passes many days by.
+/// So many that lists that are narrowed are made in both ways, and that a walk to the middle passes
+/// many days by.
 const TRAINEES: i64 = 8 * MAX_PER_PAGE;
 
 /// What a list goes by: state, planned first day, teacher reference number, last change and key.
-type Facts = (String, Option<NaiveDate>, Option<String>, NaiveDateTime, i64);
+type Facts = (
+    String,
+    Option<NaiveDate>,
+    Option<String>,
+    NaiveDateTime,
+    i64,
+);
 
-/// A register with a provider that has many trainees in one academic cycle, in all states, many of whom have changed at
-/// the same time; there are trainees of another provider and of other cycles between them.
+/// A register with a provider that has many trainees in one academic cycle, in all states, many of
+/// whom have changed at the same time; there are trainees of another provider and of other cycles
+/// between them.
 fn crowded() -> (Database, DatabaseConnection) {
     let database = Database::fresh();
     let store = Store::open(database.url(), StoreOptions::default()).unwrap();
     store.migrate().unwrap();
-    store.write_blocking(|session| session.add_provider(UKPRN, "One")).unwrap();
-    store.write_blocking(|session| session.add_provider(OTHER_UKPRN, "Other")).unwrap();
-    let mut connection = Connections::from_url(database.url()).unwrap().establish().unwrap();
+    store
+        .write_blocking(|session| session.add_provider(UKPRN, "One"))
+        .unwrap();
+    store
+        .write_blocking(|session| session.add_provider(OTHER_UKPRN, "Other"))
+        .unwrap();
+    let mut connection = Connections::from_url(database.url())
+        .unwrap()
+        .establish()
+        .unwrap();
     // Awarded trainees are rare, and deferred ones are at the far end of the order.
     connection
         .batch_execute(&format!(
@@ -66,16 +82,33 @@ fn crowded() -> (Database, DatabaseConnection) {
 
 /// The page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
-    let mut transaction = Transaction::new(connection, Access::Read, JobTime::new_reading(NOW.parse().unwrap()));
+    let mut transaction = Transaction::new(
+        connection,
+        Access::Read,
+        JobTime::new_reading(NOW.parse().unwrap()),
+    );
     let mut session = Session::new(&mut transaction);
-    session.open_provider(UKPRN, Cause::of("test")).unwrap().unwrap().list_trainees(listing).unwrap()
+    session
+        .open_provider(UKPRN, Cause::of("test"))
+        .unwrap()
+        .unwrap()
+        .list_trainees(listing)
+        .unwrap()
 }
 
 /// All trainees that anybody sees of the provider's list, in no particular order.
 fn all(connection: &mut DatabaseConnection) -> Vec<Facts> {
     trainees::table
-        .filter(trainees::provider_id.eq(1).and(trainees::academic_cycle.eq(2026)))
-        .filter(trainees::discarded_at.is_null().and(trainees::state.ne("draft")))
+        .filter(
+            trainees::provider_id
+                .eq(1)
+                .and(trainees::academic_cycle.eq(2026)),
+        )
+        .filter(
+            trainees::discarded_at
+                .is_null()
+                .and(trainees::state.ne("draft")),
+        )
         .select((
             trainees::state.assume_not_null(),
             trainees::itt_start_date,
@@ -92,10 +125,21 @@ fn expected(all: &[Facts], listing: &Listing) -> Vec<i64> {
     let today = NOW.parse::<DateTime<Utc>>().unwrap().date_naive();
     let shown = |(state, start, trn, changed, _): &&Facts| {
         listing.status.is_none_or(|status| {
-            status.states().iter().copied().map(State::name).any(|name| name == state)
-                && status.started().is_none_or(|started| start.is_some_and(|start| (start <= today) == started))
-        }) && listing.since.is_none_or(|since| *changed >= since.naive_utc())
-            && listing.has_trn.is_none_or(|has_trn| trn.is_some() == has_trn)
+            status
+                .states()
+                .iter()
+                .copied()
+                .map(State::name)
+                .any(|name| name == state)
+                && status
+                    .started()
+                    .is_none_or(|started| start.is_some_and(|start| (start <= today) == started))
+        }) && listing
+            .since
+            .is_none_or(|since| *changed >= since.naive_utc())
+            && listing
+                .has_trn
+                .is_none_or(|has_trn| trn.is_some() == has_trn)
     };
     let mut shown: Vec<&Facts> = all.iter().filter(shown).collect();
     shown.sort_by(|(.., one, one_key), (.., other, other_key)| {
@@ -113,12 +157,28 @@ fn every_page_is_what_counting_and_sorting_all_trainees_would_give() {
     let (_database, mut connection) = crowded();
     let all = all(&mut connection);
     let (mut few, mut many) = (0, 0);
-    let since = [None, Some("2026-10-01T00:00:00Z"), Some("2026-10-03T00:05:50Z"), Some("2026-11-01T00:00:00Z")];
+    let since = [
+        None,
+        Some("2026-10-01T00:00:00Z"),
+        Some("2026-10-03T00:05:50Z"),
+        Some("2026-11-01T00:00:00Z"),
+    ];
     for since in since.map(|moment| moment.map(|moment| moment.parse().unwrap())) {
-        for status in [None].into_iter().chain(Status::ALL.iter().copied().map(Some)) {
+        for status in [None]
+            .into_iter()
+            .chain(Status::ALL.iter().copied().map(Some))
+        {
             for has_trn in [None, Some(true), Some(false)] {
                 for order in [Order::NewestFirst, Order::OldestFirst] {
-                    let mut listing = Listing { cycle: 2026, status, since, has_trn, order, page: 1, per_page: 1 };
+                    let mut listing = Listing {
+                        cycle: 2026,
+                        status,
+                        since,
+                        has_trn,
+                        order,
+                        page: 1,
+                        per_page: 1,
+                    };
                     let expected = expected(&all, &listing);
                     if expected.len() > 500 {
                         many += 1
@@ -127,12 +187,23 @@ fn every_page_is_what_counting_and_sorting_all_trainees_would_give() {
                     }
                     for per_page in [7, MAX_PER_PAGE] {
                         let last = expected.len() as i64 / per_page + 1;
-                        for page in [1, 2, last / 2, last - 1, last, last + 1].into_iter().filter(|page| *page > 0) {
-                            listing = Listing { page, per_page, ..listing };
+                        for page in [1, 2, last / 2, last - 1, last, last + 1]
+                            .into_iter()
+                            .filter(|page| *page > 0)
+                        {
+                            listing = Listing {
+                                page,
+                                per_page,
+                                ..listing
+                            };
                             let found = self::page(&mut connection, &listing);
                             assert_eq!(found.total, expected.len() as i64, "{listing:?}");
-                            let keys: Vec<i64> = found.trainees.iter().map(|trainee| trainee.key).collect();
-                            let shown = expected.iter().skip(((page - 1) * per_page) as usize).take(per_page as usize);
+                            let keys: Vec<i64> =
+                                found.trainees.iter().map(|trainee| trainee.key).collect();
+                            let shown = expected
+                                .iter()
+                                .skip(((page - 1) * per_page) as usize)
+                                .take(per_page as usize);
                             assert_eq!(keys, shown.copied().collect::<Vec<_>>(), "{listing:?}");
                         }
                     }
@@ -168,7 +239,8 @@ fn a_page_takes_the_same_number_of_queries_however_many_trainees_are_on_it() {
             assert!(!page(&mut connection, &listing).trainees.is_empty());
             queries.load(Ordering::Relaxed)
         });
-        // The provider, the snapshot and the count; the keys and the documents, which are one query on PostgreSQL.
+        // The provider, the snapshot and the count; the keys and the documents, which are one query
+        // on PostgreSQL.
         assert_eq!(taken, [connection.either(4, 5); 3], "{status:?}");
     }
 }

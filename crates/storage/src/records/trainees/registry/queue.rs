@@ -1,4 +1,5 @@
-//! The registry's queue as an operator sees it: who waits for what, since when, and with which provider.
+//! The registry's queue as an operator sees it: who waits for what, since when, and with which
+//! provider.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -42,7 +43,10 @@ impl QueueEntry {
     /// Where the entry stands in the queue.
     #[must_use]
     pub fn position(&self) -> QueuePosition {
-        QueuePosition { since: self.since, key: self.key }
+        QueuePosition {
+            since: self.since,
+            key: self.key,
+        }
     }
 }
 
@@ -71,27 +75,39 @@ impl FromStr for QueuePosition {
         let (micros, key) = text.split_once('-').ok_or(UnreadableQueuePosition)?;
         let micros = micros.parse().map_err(|_| UnreadableQueuePosition)?;
         let since = DateTime::from_timestamp_micros(micros).ok_or(UnreadableQueuePosition)?;
-        Ok(Self { since, key: key.parse().map_err(|_| UnreadableQueuePosition)? })
+        Ok(Self {
+            since,
+            key: key.parse().map_err(|_| UnreadableQueuePosition)?,
+        })
     }
 }
 
 type Row = (String, Option<NaiveDateTime>, i64, i64);
 
-/// Loads a query for those who wait, of one provider or of all. The columns of what is awaited differ in their types, so this is
-/// no function.
+/// Loads a query for those who wait, of one provider or of all. The columns of what is awaited
+/// differ in their types, so this is no function.
 macro_rules! load_queue {
     ($query:expr, $since:ident, $provider:expr, $connection:expr) => {{
-        let query = $query.select((trainees::trainee_id, trainees::$since, trainees::id, trainees::provider_id));
+        let query = $query.select((
+            trainees::trainee_id,
+            trainees::$since,
+            trainees::id,
+            trainees::provider_id,
+        ));
         match $provider {
-            // An expression, so that those of a provider are found by the index of those who wait, in its order.
-            Some(provider) => query.filter(sql::<BigInt>("provider_id + 0").eq(provider)).load::<Row>($connection)?,
+            // An expression, so that those of a provider are found by the index of those who wait,
+            // in its order.
+            Some(provider) => query
+                .filter(sql::<BigInt>("provider_id + 0").eq(provider))
+                .load::<Row>($connection)?,
             None => query.load::<Row>($connection)?,
         }
     }};
 }
 
 impl Session<'_> {
-    /// The trainees who wait, longest first, so many at most: those of an organisation, or of all, behind a place in the queue.
+    /// The trainees who wait, longest first, so many at most: those of an organisation, or of all,
+    /// behind a place in the queue.
     ///
     /// # Errors
     ///
@@ -107,7 +123,9 @@ impl Session<'_> {
             Some(ukprn) => Some(self.provider(ukprn)?.id),
             None => None,
         };
-        let place = behind.map_or_else(Default::default, |place| (place.since.naive_utc(), place.key));
+        let place = behind.map_or_else(Default::default, |place| {
+            (place.since.naive_utc(), place.key)
+        });
         // Dates of changes may be a little ahead of the clock.
         let until = self.now() + TimeDelta::days(1);
         let rows = match awaited {
@@ -118,7 +136,8 @@ impl Session<'_> {
             }
             Awaited::Award => {
                 let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, place, most);
-                // The index holds nobody who was never recommended, and is used where the query says so.
+                // The index holds nobody who was never recommended, and is used where the query
+                // says so.
                 let query = query.filter(trainees::recommended_for_award_at.is_not_null());
                 let query = query.filter(trainees::state.eq_any(states(Action::Award, true)));
                 load_queue!(query, recommended_for_award_at, provider, self.connection)
@@ -132,7 +151,13 @@ impl Session<'_> {
         let names: HashMap<i64, (String, String)> = names.into_iter().collect();
         let entry = |(trainee_id, since, key, provider_id): Row| {
             let (provider_ukprn, provider_name) = names.get(&provider_id)?.clone();
-            Some(QueueEntry { trainee_id, since: since?.and_utc(), provider_ukprn, provider_name, key })
+            Some(QueueEntry {
+                trainee_id,
+                since: since?.and_utc(),
+                provider_ukprn,
+                provider_name,
+                key,
+            })
         };
         Ok(rows.into_iter().filter_map(entry).collect())
     }

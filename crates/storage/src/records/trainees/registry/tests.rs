@@ -17,11 +17,14 @@ const OTHER: &str = "10000002";
 /// A register with two providers.
 fn register() -> Register {
     let register = Register::with_provider();
-    register.write(|session| session.add_provider(OTHER, "Brackwater College")).unwrap();
+    register
+        .write(|session| session.add_provider(OTHER, "Brackwater College"))
+        .unwrap();
     register
 }
 
-/// Adds a trainee to a provider, who was submitted, and in some states recommended, so many seconds ago.
+/// Adds a trainee to a provider, who was submitted, and in some states recommended, so many seconds
+/// ago.
 fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State, seconds: i64) {
     let write = move |session: &mut Session<'_>| {
         let now = session.now();
@@ -38,7 +41,10 @@ fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State,
             awarded_at: then.filter(|_| state == State::Awarded),
             ..Trainee::default()
         };
-        session.open_provider(ukprn, Cause::of("test"))?.unwrap().insert_trainee(&trainee)
+        session
+            .open_provider(ukprn, Cause::of("test"))?
+            .unwrap()
+            .insert_trainee(&trainee)
     };
     register.write(write).unwrap();
 }
@@ -63,20 +69,29 @@ fn all(mut next: impl FnMut(Option<&Waiting>) -> Vec<Waiting>) -> Vec<String> {
         let last = step.len() < 2;
         found.extend(step);
         if last {
-            return found.into_iter().map(|waiting| waiting.trainee_id).collect();
+            return found
+                .into_iter()
+                .map(|waiting| waiting.trainee_id)
+                .collect();
         }
     }
 }
 
 fn awaiting_trn(register: &Register) -> Vec<String> {
     all(|behind| {
-        register.read(|session| session.awaiting_trn(session.now() - TimeDelta::seconds(10), behind, 2)).unwrap()
+        register
+            .read(|session| session.awaiting_trn(session.now() - TimeDelta::seconds(10), behind, 2))
+            .unwrap()
     })
 }
 
 fn awaiting_award(register: &Register) -> Vec<String> {
     all(|behind| {
-        register.read(|session| session.awaiting_award(session.now() - TimeDelta::seconds(10), behind, 2)).unwrap()
+        register
+            .read(|session| {
+                session.awaiting_award(session.now() - TimeDelta::seconds(10), behind, 2)
+            })
+            .unwrap()
     })
 }
 
@@ -90,10 +105,17 @@ fn those_who_wait_are_found_longest_first_with_whatever_provider_they_are() {
     add(&register, UKPRN, "fourth", State::RecommendedForAward, 15);
     add(&register, UKPRN, "draft", State::Draft, 40);
     add(&register, UKPRN, "awarded", State::Awarded, 40);
-    assert_eq!(awaiting_trn(&register), ["first", "second", "third", "fourth"]);
+    assert_eq!(
+        awaiting_trn(&register),
+        ["first", "second", "third", "fourth"]
+    );
     assert_eq!(awaiting_award(&register), ["fourth"]);
-    change(&register, "second", |record| record.trn = Some("1234567".to_owned()));
-    change(&register, "third", |record| record.discarded_at = record.updated_at);
+    change(&register, "second", |record| {
+        record.trn = Some("1234567".to_owned())
+    });
+    change(&register, "third", |record| {
+        record.discarded_at = record.updated_at
+    });
     change(&register, "fourth", |record| {
         record.recommended_for_award_at = None;
         record.state = Some(State::SubmittedForTrn);
@@ -112,17 +134,31 @@ fn the_queue_is_of_all_providers_or_of_one_and_goes_on_behind_a_place() {
     let queue = |awaited: Awaited, ukprn: Option<&'static str>| {
         let (mut found, mut behind) = (Vec::new(), None);
         loop {
-            let entries = register.read(move |session| session.registry_queue(awaited, ukprn, behind, 1)).unwrap();
-            let Some(entry) = entries.into_iter().next() else { return found };
+            let entries = register
+                .read(move |session| session.registry_queue(awaited, ukprn, behind, 1))
+                .unwrap();
+            let Some(entry) = entries.into_iter().next() else {
+                return found;
+            };
             // As an address has it.
             behind = Some(entry.position().to_string().parse().unwrap());
             found.push((entry.trainee_id, entry.provider_ukprn));
         }
     };
-    let of = |ukprn: &str, ids: &[&str]| ids.iter().map(|id| ((*id).to_owned(), ukprn.to_owned())).collect::<Vec<_>>();
-    let ids: Vec<_> = queue(Awaited::Trn, None).into_iter().map(|(id, _)| id).collect();
+    let of = |ukprn: &str, ids: &[&str]| {
+        ids.iter()
+            .map(|id| ((*id).to_owned(), ukprn.to_owned()))
+            .collect::<Vec<_>>()
+    };
+    let ids: Vec<_> = queue(Awaited::Trn, None)
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect();
     assert_eq!(ids, ["first", "second", "third", "new"]);
-    assert_eq!(queue(Awaited::Trn, Some(UKPRN)), of(UKPRN, &["first", "third"]));
+    assert_eq!(
+        queue(Awaited::Trn, Some(UKPRN)),
+        of(UKPRN, &["first", "third"])
+    );
     assert_eq!(queue(Awaited::Award, None), of(OTHER, &["new"]));
     assert_eq!(queue(Awaited::Award, Some(UKPRN)), []);
     assert!("1-x".parse::<QueuePosition>().is_err() && "nothing".parse::<QueuePosition>().is_err());
@@ -138,7 +174,9 @@ fn those_who_wait_are_found_by_their_index_and_a_number_by_its_own() {
         let heard = Arc::clone(&sql);
         register
             .read(move |session| {
-                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else { panic!("another database") };
+                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else {
+                    panic!("another database")
+                };
                 let heard = Arc::clone(&heard);
                 inner.set_instrumentation(move |event: InstrumentationEvent<'_>| {
                     if let InstrumentationEvent::StartQuery { query, .. } = event {
@@ -146,12 +184,20 @@ fn those_who_wait_are_found_by_their_index_and_a_number_by_its_own() {
                     }
                 });
                 ask(session)?;
-                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else { panic!("another database") };
+                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else {
+                    panic!("another database")
+                };
                 inner.set_instrumentation(|_: InstrumentationEvent<'_>| {});
                 Ok(())
             })
             .unwrap();
-        let sql = sql.lock().unwrap().iter().find(|sql| sql.contains("trainees")).unwrap().clone();
+        let sql = sql
+            .lock()
+            .unwrap()
+            .iter()
+            .find(|sql| sql.contains("trainees"))
+            .unwrap()
+            .clone();
         sql.split(" -- binds").next().unwrap().to_owned()
     };
     #[derive(QueryableByName)]
@@ -161,48 +207,120 @@ fn those_who_wait_are_found_by_their_index_and_a_number_by_its_own() {
     }
     let mut connection = register.second_connection();
     for (sql, index) in [
-        (queries(|session| session.awaiting_trn(session.now(), None, 2).map(drop)), "trainees_awaiting_trn"),
-        (queries(|session| session.awaiting_award(session.now(), None, 2).map(drop)), "trainees_awaiting_award"),
-        (queries(|session| session.registry_queue(Awaited::Trn, None, None, 2).map(drop)), "trainees_awaiting_trn"),
-        (queries(|session| session.registry_queue(Awaited::Award, None, None, 2).map(drop)), "trainees_awaiting_award"),
         (
-            queries(|session| session.registry_queue(Awaited::Trn, Some(UKPRN), None, 2).map(drop)),
+            queries(|session| session.awaiting_trn(session.now(), None, 2).map(drop)),
             "trainees_awaiting_trn",
         ),
         (
-            queries(|session| session.registry_queue(Awaited::Award, Some(UKPRN), None, 2).map(drop)),
+            queries(|session| session.awaiting_award(session.now(), None, 2).map(drop)),
             "trainees_awaiting_award",
         ),
-        (queries(|session| session.holders_of(&"1234567".parse().unwrap(), "").map(drop)), "trainees_by_trn"),
+        (
+            queries(|session| {
+                session
+                    .registry_queue(Awaited::Trn, None, None, 2)
+                    .map(drop)
+            }),
+            "trainees_awaiting_trn",
+        ),
+        (
+            queries(|session| {
+                session
+                    .registry_queue(Awaited::Award, None, None, 2)
+                    .map(drop)
+            }),
+            "trainees_awaiting_award",
+        ),
+        (
+            queries(|session| {
+                session
+                    .registry_queue(Awaited::Trn, Some(UKPRN), None, 2)
+                    .map(drop)
+            }),
+            "trainees_awaiting_trn",
+        ),
+        (
+            queries(|session| {
+                session
+                    .registry_queue(Awaited::Award, Some(UKPRN), None, 2)
+                    .map(drop)
+            }),
+            "trainees_awaiting_award",
+        ),
+        (
+            queries(|session| {
+                session
+                    .holders_of(&"1234567".parse().unwrap(), "")
+                    .map(drop)
+            }),
+            "trainees_by_trn",
+        ),
     ] {
-        let plan: Vec<Step> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}")).load(&mut connection).unwrap();
+        let plan: Vec<Step> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}"))
+            .load(&mut connection)
+            .unwrap();
         let plan: Vec<&str> = plan.iter().map(|step| &*step.detail).collect();
-        assert!(plan[0].starts_with("SEARCH trainees") && plan[0].contains(&format!("INDEX {index} ")), "{plan:?}");
-        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{plan:?}");
+        assert!(
+            plan[0].starts_with("SEARCH trainees") && plan[0].contains(&format!("INDEX {index} ")),
+            "{plan:?}"
+        );
+        assert!(
+            !plan.iter().any(|step| step.contains("TEMP B-TREE")),
+            "{plan:?}"
+        );
     }
 }
 
 #[test]
 fn a_number_is_found_on_all_records_but_the_discarded_ones() {
     let register = register();
-    for (ukprn, id) in [(UKPRN, "one"), (OTHER, "two"), (OTHER, "three"), (UKPRN, "four")] {
+    for (ukprn, id) in [
+        (UKPRN, "one"),
+        (OTHER, "two"),
+        (OTHER, "three"),
+        (UKPRN, "four"),
+    ] {
         add(&register, ukprn, id, State::TrnReceived, 20);
-        change(&register, id, |record| record.trn = Some("1234567".to_owned()));
+        change(&register, id, |record| {
+            record.trn = Some("1234567".to_owned())
+        });
     }
-    change(&register, "two", |record| record.discarded_at = record.updated_at);
-    let holders = register.write(|session| session.holders_of(&"1234567".parse().unwrap(), "one")).unwrap();
-    let names: Vec<_> = holders.iter().map(|holder| (&*holder.trainee_id, &*holder.last_name)).collect();
+    change(&register, "two", |record| {
+        record.discarded_at = record.updated_at
+    });
+    let holders = register
+        .write(|session| session.holders_of(&"1234567".parse().unwrap(), "one"))
+        .unwrap();
+    let names: Vec<_> = holders
+        .iter()
+        .map(|holder| (&*holder.trainee_id, &*holder.last_name))
+        .collect();
     assert_eq!(names, [("three", "three"), ("four", "four")]);
-    assert!(register.write(|session| session.holders_of(&"1234568".parse().unwrap(), "one")).unwrap().is_empty());
+    assert!(
+        register
+            .write(|session| session.holders_of(&"1234568".parse().unwrap(), "one"))
+            .unwrap()
+            .is_empty()
+    );
 }
 
 #[test]
 fn drawn_numbers_are_well_formed_and_differ() {
     let register = register();
-    let draw = |session: &mut Session<'_>| session.open_provider(UKPRN, Cause::of("test"))?.unwrap().draw_trn();
+    let draw = |session: &mut Session<'_>| {
+        session
+            .open_provider(UKPRN, Cause::of("test"))?
+            .unwrap()
+            .draw_trn()
+    };
     let drawn: Vec<Trn> = (0..20).map(|_| register.write(draw).unwrap()).collect();
     assert!(drawn.iter().any(|trn| *trn != drawn[0]), "{drawn:?}");
-    assert!(drawn.iter().all(|trn| trn.as_str().len() == 7 && !trn.as_str().starts_with('0')), "{drawn:?}");
+    assert!(
+        drawn
+            .iter()
+            .all(|trn| trn.as_str().len() == 7 && !trn.as_str().starts_with('0')),
+        "{drawn:?}"
+    );
 }
 
 #[test]
@@ -225,7 +343,13 @@ fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
     for previous in [State::Deferred, State::Deferred] {
         change(&register, "one", withdraw);
         let (standing, record) = last();
-        assert_eq!(standing, Some(LastWithdrawal { previous, undone: false }));
+        assert_eq!(
+            standing,
+            Some(LastWithdrawal {
+                previous,
+                undone: false
+            })
+        );
         assert_eq!(record.withdrawal_reasons, Some(vec!["01".to_owned()]));
         let undo = move |session: &mut Session<'_>| {
             let now = session.now();
@@ -237,8 +361,17 @@ fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
         };
         register.write(undo).unwrap();
         let (undone, record) = last();
-        assert_eq!(undone, Some(LastWithdrawal { previous, undone: true }));
-        assert_eq!((record.state, record.withdrawal_reasons), (Some(State::Deferred), None));
+        assert_eq!(
+            undone,
+            Some(LastWithdrawal {
+                previous,
+                undone: true
+            })
+        );
+        assert_eq!(
+            (record.state, record.withdrawal_reasons),
+            (Some(State::Deferred), None)
+        );
     }
 }
 
@@ -248,7 +381,9 @@ fn a_trainee_is_opened_by_the_identifier_alone() {
     add(&register, OTHER, "two", State::Draft, 20);
     let ukprn = |id: &'static str| {
         let open = |session: &mut Session<'_>| {
-            Ok(session.open_trainee(id, Cause::of("test"))?.map(|provider| provider.provider().ukprn.clone()))
+            Ok(session
+                .open_trainee(id, Cause::of("test"))?
+                .map(|provider| provider.provider().ukprn.clone()))
         };
         register.read(open).unwrap()
     };

@@ -39,13 +39,19 @@ struct Number {
 }
 
 fn number(connection: &mut DatabaseConnection, sql: &str) -> i64 {
-    diesel::sql_query(sql).get_result::<Number>(connection).unwrap().number
+    diesel::sql_query(sql)
+        .get_result::<Number>(connection)
+        .unwrap()
+        .number
 }
 
 #[track_caller]
 fn assert_counts_are_right(connection: &mut DatabaseConnection) {
     assert_eq!(number(connection, DIFFERING_SQL), 0);
-    let by_day = DIFFERING_BY_DAY_SQL.replace("DAY", connection.either("updated_at::DATE", "date(updated_at)"));
+    let by_day = DIFFERING_BY_DAY_SQL.replace(
+        "DAY",
+        connection.either("updated_at::DATE", "date(updated_at)"),
+    );
     assert_eq!(number(connection, &by_day), 0);
 }
 
@@ -58,13 +64,18 @@ fn register(database: &Database) -> DatabaseConnection {
     let store = Store::open(database.url(), StoreOptions::default()).unwrap();
     store.migrate().unwrap();
     for ukprn in ["10000001", "10000002"] {
-        store.write_blocking(move |session| session.add_provider(ukprn, "A provider")).unwrap();
+        store
+            .write_blocking(move |session| session.add_provider(ukprn, "A provider"))
+            .unwrap();
     }
     connect(database)
 }
 
 fn connect(database: &Database) -> DatabaseConnection {
-    Connections::from_url(database.url()).unwrap().establish().unwrap()
+    Connections::from_url(database.url())
+        .unwrap()
+        .establish()
+        .unwrap()
 }
 
 /// Numbers without any order to be seen, the same again for the same beginning.
@@ -73,7 +84,10 @@ struct Numbers(u64);
 impl Numbers {
     fn below(&mut self, bound: u64) -> u64 {
         // The multiplier and the increment are Knuth's.
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % bound
     }
 
@@ -90,7 +104,14 @@ impl Numbers {
     }
 
     fn state(&mut self) -> &'static str {
-        self.one_of(&["'draft'", "'submitted_for_trn'", "'trn_received'", "'deferred'", "'withdrawn'", "'awarded'"])
+        self.one_of(&[
+            "'draft'",
+            "'submitted_for_trn'",
+            "'trn_received'",
+            "'deferred'",
+            "'withdrawn'",
+            "'awarded'",
+        ])
     }
 
     fn start(&mut self) -> &'static str {
@@ -142,10 +163,14 @@ fn counts_are_right_after_writes_of_all_kinds() {
     for seed in 0..5 {
         let mut numbers = Numbers(seed);
         for step in 0..100 {
-            connection.batch_execute(&numbers.write(&format!("{seed}-{step}"))).unwrap();
+            connection
+                .batch_execute(&numbers.write(&format!("{seed}-{step}")))
+                .unwrap();
             if numbers.below(10) == 0 {
                 let undone = numbers.write(&format!("{seed}-{step}-undone"));
-                connection.batch_execute(&format!("BEGIN; {undone}; ROLLBACK")).unwrap();
+                connection
+                    .batch_execute(&format!("BEGIN; {undone}; ROLLBACK"))
+                    .unwrap();
             }
             assert_counts_are_right(&mut connection);
         }
@@ -170,18 +195,31 @@ fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
         )
     };
     connection.batch_execute(&insert("first")).unwrap();
-    // Three transactions that are open together change the same count; one that waited would wait for good.
+    // Three transactions that are open together change the same count; one that waited would wait
+    // for good.
     let mut open: Vec<DatabaseConnection> = (0..3).map(|_| connect(&database)).collect();
     for (number, writer) in open.iter_mut().enumerate() {
-        writer.batch_execute("SET lock_timeout = '10s'; BEGIN").unwrap();
-        writer.batch_execute(&insert(&format!("open {number}"))).unwrap();
-        writer.batch_execute(&insert(&format!("again {number}"))).unwrap();
+        writer
+            .batch_execute("SET lock_timeout = '10s'; BEGIN")
+            .unwrap();
+        writer
+            .batch_execute(&insert(&format!("open {number}")))
+            .unwrap();
+        writer
+            .batch_execute(&insert(&format!("again {number}")))
+            .unwrap();
     }
     for writer in open.iter_mut().rev() {
         writer.batch_execute("COMMIT").unwrap();
     }
     assert_counts_are_right(&mut connection);
-    assert_eq!(number(&mut connection, "SELECT count(*) AS number FROM trainee_counts"), 3);
+    assert_eq!(
+        number(
+            &mut connection,
+            "SELECT count(*) AS number FROM trainee_counts"
+        ),
+        3
+    );
     // In any order, as often as it comes.
     thread::scope(|scope| {
         for writer in 0..6 {
@@ -218,8 +256,12 @@ fn an_emptied_register_has_no_trainees_to_count() {
     let mut connection = register(&database);
     let mut numbers = Numbers(3);
     for step in 0..20 {
-        connection.batch_execute(&numbers.write(&step.to_string())).unwrap();
+        connection
+            .batch_execute(&numbers.write(&step.to_string()))
+            .unwrap();
     }
-    connection.batch_execute("TRUNCATE trainees CASCADE").unwrap();
+    connection
+        .batch_execute("TRUNCATE trainees CASCADE")
+        .unwrap();
     assert_counts_are_right(&mut connection);
 }

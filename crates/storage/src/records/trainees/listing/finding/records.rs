@@ -1,7 +1,7 @@
 //! Reads the records of a page.
 //!
-//! On SQLite the keys of a page are found first, and the records by them: both are calls. On PostgreSQL one statement does both,
-//! since each is a round trip.
+//! On SQLite the keys of a page are found first, and the records by them: both are calls. On
+//! PostgreSQL one statement does both, since each is a round trip.
 
 use std::collections::HashMap;
 
@@ -20,8 +20,9 @@ use crate::records::trainees::TraineeDocument;
 use crate::records::trainees::documents::{self, RecordText};
 use crate::schema::trainees;
 
-/// The trainees that a walk finds on PostgreSQL, in the order of the list. Directly, the records are read along the walk, also
-/// of those that it passes by; otherwise the walk stays inside its index, and the records are read by the keys that it finds.
+/// The trainees that a walk finds on PostgreSQL, in the order of the list. Directly, the records
+/// are read along the walk, also of those that it passes by; otherwise the walk stays inside its
+/// index, and the records are read by the keys that it finds.
 pub(super) fn of_walk(
     connection: &mut DatabaseConnection,
     provider: i64,
@@ -29,12 +30,21 @@ pub(super) fn of_walk(
     order: Order,
     directly: bool,
 ) -> Result<Vec<Listed>, StorageError> {
-    let columns = (trainees::updated_at, trainees::id, trainees::changed_in, RecordText);
+    let columns = (
+        trainees::updated_at,
+        trainees::id,
+        trainees::changed_in,
+        RecordText,
+    );
     let mut found: Vec<Row> = if directly {
         walk.select(columns).load(connection)?
     } else {
-        let found = KeyIn { keys: walk.select(trainees::id) };
-        let trainees = trainees::table.filter(found).filter(trainees::provider_id.eq(provider));
+        let found = KeyIn {
+            keys: walk.select(trainees::id),
+        };
+        let trainees = trainees::table
+            .filter(found)
+            .filter(trainees::provider_id.eq(provider));
         trainees.select(columns).load(connection)?
     };
     sort(&mut found, order, |(changed, key, ..)| (*changed, *key));
@@ -45,11 +55,19 @@ pub(super) fn of_walk(
 type Row = (Option<NaiveDateTime>, i64, i64, String);
 
 fn listed((updated_at, key, changed_in, record): Row) -> Listed {
-    Listed { updated_at, changed_in, document: TraineeDocument { key, record: JsonText(record) } }
+    Listed {
+        updated_at,
+        changed_in,
+        document: TraineeDocument {
+            key,
+            record: JsonText(record),
+        },
+    }
 }
 
-/// Whether the key of a trainee is one of those that a query finds, which runs first and once. As an array they are few for
-/// PostgreSQL, however many rows it expects of the query, so that it looks each of them up.
+/// Whether the key of a trainee is one of those that a query finds, which runs first and once. As
+/// an array they are few for PostgreSQL, however many rows it expects of the query, so that it
+/// looks each of them up.
 struct KeyIn {
     keys: trainees::BoxedQuery<'static, Backend, BigInt>,
 }
@@ -88,12 +106,18 @@ pub(super) fn of_query(
         let keys: Vec<i64> = query.select(trainees::id).load(connection)?;
         return of_keys(connection, provider, &keys);
     }
-    let columns = (trainees::updated_at, trainees::id, trainees::changed_in, RecordText);
+    let columns = (
+        trainees::updated_at,
+        trainees::id,
+        trainees::changed_in,
+        RecordText,
+    );
     let found: Vec<Row> = query.select(columns).load(connection)?;
     Ok(found.into_iter().map(listed).collect())
 }
 
-/// The provider's trainees with these keys, in this order. On SQLite only the last one has the date of its last change.
+/// The provider's trainees with these keys, in this order. On SQLite only the last one has the date
+/// of its last change.
 pub(super) fn of_keys(
     connection: &mut DatabaseConnection,
     provider: i64,
@@ -107,7 +131,11 @@ pub(super) fn of_keys(
     };
     let mut listed: Vec<Listed> = rows.into_iter().map(listed).collect();
     if !listed.iter().map(|one| &one.document.key).eq(keys) {
-        let places: HashMap<i64, usize> = keys.iter().enumerate().map(|(place, key)| (*key, place)).collect();
+        let places: HashMap<i64, usize> = keys
+            .iter()
+            .enumerate()
+            .map(|(place, key)| (*key, place))
+            .collect();
         listed.sort_unstable_by_key(|one| places.get(&one.document.key).copied());
     }
     Ok(listed)
