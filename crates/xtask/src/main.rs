@@ -1,17 +1,18 @@
 //! Checks of the sources, and commands that make and remove a version: `cargo xtask COMMAND`.
 //!
-//! Each command is a file. A check is a function over the texts of the sources, so that its tests need no files.
+//! Each command is a file. A check is a function over the texts of the sources, so that its tests
+//! need no files.
 
 mod documents;
 mod failure;
 mod imports;
 mod lines;
-mod names;
 mod new_version;
 mod remove_version;
 mod snapshots;
 mod sources;
 mod structure;
+mod style;
 mod versions;
 
 use std::env;
@@ -25,7 +26,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
 
     structure                   check which crates may know which, and the length of files
     imports [CRATE...]          find files of a crate that import each other in a circle, or a higher layer
-    names                       check that names are terms of the field
+    check-style                 check the wording of code, documents and commits
     documents                   check what documents refer to
     new-version LABEL FROM      make a version as a copy of another
     remove-version LABEL        remove a version and all that belongs to it
@@ -33,8 +34,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
     lines                       count the lines of the product and of tests";
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
-    // Every command runs in the top folder. Cargo says when it runs the program where the package is: copies of the sources may
-    // share a program that was built in one of them.
+    // Every command runs in the top folder. Cargo says when it runs the program where the package
+    // is: copies of the sources may share a program that was built in one of them.
     if let Some(package) = env::var_os("CARGO_MANIFEST_DIR") {
         env::set_current_dir(Path::new(&package).join("../.."))?;
     }
@@ -45,7 +46,7 @@ fn run(arguments: &[&str]) -> Result<String, Failure> {
             imports::check(&sources, &sources.crates())
         }
         ["imports", crates @ ..] => imports::check(&Sources::read()?, crates),
-        ["names"] => names::check(&Sources::read()?),
+        ["check-style"] => style::check(&Sources::read()?),
         ["documents"] => documents::check(&Sources::read()?),
         ["new-version", label, from] => new_version::run(label, from),
         ["new-version", ..] => Err(new_version::USAGE.into()),

@@ -1,9 +1,11 @@
 //! Checks that names are terms of the field (docs/architecture.md, Glossary).
 
-use crate::failure::{Failure, conclude};
 use crate::sources::{Sources, is_word};
 
-/// Words that the code must not coin names from, and the term in their place. With `s?` the word may have an s at its end.
+use super::Breach;
+
+/// Words that the code must not coin names from, and the term in their place. With `s?` the word
+/// may have an s at its end.
 const COINED: &[(&str, &str)] = &[
     ("asked", "Route, requested"),
     ("unusable", "BodyError"),
@@ -44,17 +46,34 @@ const EXCEPTIONS: &[&str] = &[
     "EndOfLife",
 ];
 
-/// What a name stands after where it is declared. A use of an item, a field or a variant is not told apart from others.
-const DECLARATIONS: &[&str] =
-    &["fn", "struct", "enum", "trait", "type", "mod", "const", "static", "union", "macro_rules!"];
+/// What a name stands after where it is declared. A use of an item, a field or a variant is not
+/// told apart from others.
+const DECLARATIONS: &[&str] = &[
+    "fn",
+    "struct",
+    "enum",
+    "trait",
+    "type",
+    "mod",
+    "const",
+    "static",
+    "union",
+    "macro_rules!",
+];
 
 /// Where names are declared.
 const CODE: &[&str] = &["crates", "fuzz/fuzz_targets", "clients/trainee-sync/src"];
 /// Where the names of files count.
-const FILES: &[&str] = &["crates", "deploy", "docs", "scripts", "clients/trainee-sync/src"];
+const FILES: &[&str] = &[
+    "crates",
+    "deploy",
+    "docs",
+    "scripts",
+    "clients/trainee-sync/src",
+];
 
-/// Checks the names of items, files and metrics.
-pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
+/// The names of items, files and metrics that are coined.
+pub(super) fn check(sources: &Sources) -> Vec<Breach> {
     let mut breaches = Vec::new();
     for (path, text) in sources.below(CODE, ".rs") {
         for (number, line) in text.lines().enumerate() {
@@ -62,21 +81,19 @@ pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
             if path.contains("/src/") {
                 names.extend(metric_names(line));
             }
-            let coined = names.into_iter().filter(|name| is_coined(name));
-            breaches.extend(coined.map(|name| format!("names: {path}:{}: {name}", number + 1)));
+            let coined = names
+                .into_iter()
+                .filter_map(|name| Some((name, find_term(name)?)));
+            breaches.extend(coined.map(|(name, term)| Breach::new(path, number + 1, name, term)));
         }
     }
     for (path, _) in sources.below(FILES, "") {
         let name = path.rsplit('/').next().unwrap_or(path);
-        if !path.contains("/templates/") && is_coined(name) {
-            breaches.push(format!("names: {path}:0: {name}"));
+        if let Some(term) = find_term(name).filter(|_| !path.contains("/templates/")) {
+            breaches.push(Breach::new(path, 0, name, term));
         }
     }
-    if !breaches.is_empty() {
-        breaches.push(format!("names: {} names are not terms of the field; use instead:", breaches.len()));
-        breaches.extend(COINED.iter().map(|(word, term)| format!("  {word}: {term}")));
-    }
-    conclude(breaches, "names: every name is a term of the field")
+    breaches
 }
 
 /// The names that a line declares.
@@ -95,38 +112,56 @@ fn declared_names(line: &str) -> Vec<&str> {
 
 /// The names of metrics that stand in quotes.
 fn metric_names(line: &str) -> impl Iterator<Item = &str> {
-    let is_metric =
-        |text: &&str| text.starts_with("register_") && text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let is_metric = |text: &&str| {
+        text.starts_with("register_") && text.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+    };
     line.split('"').filter(is_metric)
 }
 
-/// Whether a word of the name is coined. Words are told apart in `CamelCase` and `snake_case` alike.
-fn is_coined(name: &str) -> bool {
+/// The term to use instead, if a word of the name is coined. Words are distinguished in `CamelCase`
+/// and `snake_case` alike.
+fn find_term(name: &str) -> Option<&'static str> {
+    if EXCEPTIONS.contains(&name) {
+        return None;
+    }
     let mut words = String::new();
     let mut previous = ' ';
     for c in name.chars() {
         if c.is_ascii_uppercase() && (previous.is_ascii_lowercase() || previous.is_ascii_digit()) {
             words.push('_');
         }
-        words.push(if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' });
+        words.push(if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '_'
+        });
         previous = c;
     }
-    let is_word_coined = |word: &str| {
-        COINED.iter().any(|(coined, _)| match coined.strip_suffix("s?") {
-            Some(singular) => word.strip_prefix(singular).is_some_and(|rest| ["", "s"].contains(&rest)),
-            None => word == *coined,
-        })
-    };
-    !EXCEPTIONS.contains(&name) && words.split('_').any(is_word_coined)
+    words
+        .split('_')
+        .find_map(|word| COINED.iter().find(|(coined, _)| is_form_of(word, coined)))
+        .map(|(_, term)| *term)
+}
+
+/// Whether a word is the coined one, which may have an optional s at its end.
+fn is_form_of(word: &str, coined: &str) -> bool {
+    match coined.strip_suffix("s?") {
+        Some(singular) => word
+            .strip_prefix(singular)
+            .is_some_and(|rest| ["", "s"].contains(&rest)),
+        None => word == coined,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn breaches(path: &str, text: &str) -> Vec<String> {
-        let failure = check(&Sources::from([(path, text)])).map_or_else(|failure| failure.0, |_| Vec::new());
-        failure.into_iter().take_while(|line| !line.ends_with("use instead:")).collect()
+    fn breaches(path: &str, text: &str) -> Vec<(usize, String)> {
+        check(&Sources::from([(path, text)]))
+            .into_iter()
+            .map(|breach| (breach.line, breach.found))
+            .collect()
     }
 
     /// A declaration, which stands in no line of this file.
@@ -136,8 +171,12 @@ mod tests {
 
     #[test]
     fn terms_uses_and_exceptions_pass() {
-        let text = format!("{}\n{}\nlet told = swept;\n", declare("fn", "untold"), declare("trait", "Visitor"));
-        assert_eq!(breaches("crates/c/src/reported.rs", &text), [] as [&str; 0]);
+        let text = format!(
+            "{}\n{}\nlet told = swept;\n",
+            declare("fn", "untold"),
+            declare("trait", "Visitor")
+        );
+        assert_eq!(breaches("crates/c/src/reported.rs", &text), []);
     }
 
     #[test]
@@ -150,22 +189,21 @@ mod tests {
             ("type", "Http2Remark"),
         ] {
             let text = format!("\n{}", declare(keyword, name));
-            assert_eq!(breaches("crates/c/tests/a.rs", &text), [format!("names: crates/c/tests/a.rs:2: {name}")]);
+            assert_eq!(
+                breaches("crates/c/tests/a.rs", &text),
+                [(2, name.to_owned())]
+            );
         }
     }
 
     #[test]
     fn files_and_metrics_have_terms_for_names() {
-        assert_eq!(breaches("docs/upkeep.md", ""), ["names: docs/upkeep.md:0: upkeep.md"]);
+        assert_eq!(
+            breaches("docs/upkeep.md", ""),
+            [(0, "upkeep.md".to_owned())]
+        );
         let metric = format!("\"register_{}_total\"", "swept");
         assert_eq!(breaches("crates/c/src/a.rs", &metric).len(), 1);
-        assert_eq!(breaches("crates/c/tests/a.rs", &metric), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn the_terms_are_listed_after_the_breaches() {
-        let Err(Failure(lines)) = check(&Sources::from([("docs/upkeep.md", "")])) else { panic!("no breach") };
-        assert_eq!(lines.get(1).unwrap(), "names: 1 names are not terms of the field; use instead:");
-        assert_eq!(lines.last().unwrap(), "  moments?: timestamp");
+        assert_eq!(breaches("crates/c/tests/a.rs", &metric), []);
     }
 }
