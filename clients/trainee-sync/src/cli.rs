@@ -87,7 +87,7 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// Depends on how many rows were refused.
-    pub(crate) fn of_refused(refused: usize) -> Self {
+    pub(crate) fn from_refused_count(refused: usize) -> Self {
         if refused == 0 {
             Self::Complete
         } else {

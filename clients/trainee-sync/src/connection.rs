@@ -81,12 +81,12 @@ impl Connection {
         // A wrong option makes no file.
         let token = Token::read(options.token_file.as_deref())?;
         if !place.database().exists() {
-            options.chosen(None)?;
+            options.resolve(None)?;
         }
         let lock = place.lock()?;
         let mut store = Store::open(&place.database())?;
         let known = store.identity()?;
-        let (register, version) = options.chosen(known.as_ref())?;
+        let (register, version) = options.resolve(known.as_ref())?;
         let progress = Progress::new();
         let client = options.client(register.clone(), Some(token), known.is_none(), &progress)?;
         let account = Register {
@@ -126,7 +126,7 @@ impl Connection {
 
 impl ConnectionOptions {
     /// The address and the version to use: those of the copy, otherwise those of the options.
-    pub(crate) fn chosen(&self, known: Option<&Identity>) -> Result<(String, String)> {
+    pub(crate) fn resolve(&self, known: Option<&Identity>) -> Result<(String, String)> {
         let choose = |option: Option<&str>, known: Option<&str>, name: &str, example: &str| match (
             option, known,
         ) {
@@ -228,33 +228,33 @@ mod tests {
             environment: "sandbox".to_owned(),
         };
         let same = ("https://a".to_owned(), "v2026.1".to_owned());
-        assert_eq!(options(None, None).chosen(Some(&identity)).unwrap(), same);
+        assert_eq!(options(None, None).resolve(Some(&identity)).unwrap(), same);
         assert_eq!(
             options(Some("https://a/"), Some("v2026.1"))
-                .chosen(Some(&identity))
+                .resolve(Some(&identity))
                 .unwrap(),
             same
         );
         assert!(
             options(Some("https://b"), None)
-                .chosen(Some(&identity))
+                .resolve(Some(&identity))
                 .is_err()
         );
         assert!(
             options(None, Some("v2026.0"))
-                .chosen(Some(&identity))
+                .resolve(Some(&identity))
                 .is_err()
         );
         assert_eq!(
             options(Some("https://a"), Some("v2026.1"))
-                .chosen(None)
+                .resolve(None)
                 .unwrap(),
             same
         );
-        assert!(options(Some("https://a"), None).chosen(None).is_err());
+        assert!(options(Some("https://a"), None).resolve(None).is_err());
         assert!(
             options(Some("https://a"), Some("../x"))
-                .chosen(None)
+                .resolve(None)
                 .is_err()
         );
     }

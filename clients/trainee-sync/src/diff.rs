@@ -36,7 +36,7 @@ pub(crate) fn diff(
         "{creates} to register, {updates} to update, {unchanged} unchanged, {refused} refused ({})",
         connection.client.summary()
     );
-    Ok(Outcome::of_refused(refused))
+    Ok(Outcome::from_refused_count(refused))
 }
 
 /// What is to be done, by line of the file.

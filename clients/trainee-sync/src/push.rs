@@ -95,7 +95,7 @@ pub(crate) fn push(connection: &mut Connection, options: &FileOptions) -> Result
             report.display()
         );
     }
-    Ok(Outcome::of_refused(refused))
+    Ok(Outcome::from_refused_count(refused))
 }
 
 /// Brings the copy up to date, and compares the file with it.

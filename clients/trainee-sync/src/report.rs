@@ -32,7 +32,7 @@ impl Problem {
     }
 
     /// The problems of a row that the register refused.
-    pub(crate) fn of_answer(
+    pub(crate) fn from_answer(
         row: &TraineeRow,
         status: u64,
         body: &Value,
@@ -116,7 +116,7 @@ mod tests {
             { "error": "UnprocessableEntity", "message": "email cannot be blank", "code": "blank", "field": "email" },
             { "error": "NotFound", "message": "trainee not found" },
         ] });
-        let mut problems = Problem::of_answer(&row, 422, &body, str::to_owned);
+        let mut problems = Problem::from_answer(&row, 422, &body, str::to_owned);
         problems.insert(0, Problem::new(9, "", "x", "y"));
         write_report(&path, &mut problems).unwrap();
         let report = std::fs::read_to_string(&path).unwrap();
@@ -134,7 +134,7 @@ mod tests {
             ..TraineeRow::default()
         };
         assert_eq!(
-            Problem::of_answer(&row, 500, &Value::Null, str::to_owned)[0].code,
+            Problem::from_answer(&row, 500, &Value::Null, str::to_owned)[0].code,
             "status_500"
         );
     }

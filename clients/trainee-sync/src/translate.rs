@@ -57,7 +57,7 @@ struct Body {
 
 /// Writes the file as the other version spells it, and a report.
 pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
-    let (register, version) = options.connection.chosen(None)?;
+    let (register, version) = options.connection.resolve(None)?;
     require_label(&options.to)?;
     let table = Table::read(&options.file)?;
     table.warn_without_rows();
@@ -104,7 +104,7 @@ pub(crate) fn translate(options: &TranslateOptions) -> Result<Outcome> {
         report.display(),
         client.summary()
     );
-    Ok(Outcome::of_refused(rows))
+    Ok(Outcome::from_refused_count(rows))
 }
 
 /// Every column but identifiers is taken for a field: which ones the version has, the register

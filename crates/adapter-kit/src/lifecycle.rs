@@ -35,7 +35,7 @@ pub struct DeprecationStatus {
 impl DeprecationStatus {
     /// The end of a version.
     #[must_use]
-    pub fn of_version(version: &ApiVersion, versions: &Versions) -> Self {
+    pub fn from_version(version: &ApiVersion, versions: &Versions) -> Self {
         let publication = version.publication;
         let ends = publication.deprecated_on.is_some() || publication.sunset_on.is_some();
         Self {
@@ -49,8 +49,8 @@ impl DeprecationStatus {
     /// The end of an endpoint of a version: the earlier one of the two. Only a new version removes
     /// an endpoint, so it has no day of removal except that of its version.
     #[must_use]
-    pub fn of_endpoint(version: &ApiVersion, endpoint: Endpoint, versions: &Versions) -> Self {
-        let end = Self::of_version(version, versions);
+    pub fn from_endpoint(version: &ApiVersion, endpoint: Endpoint, versions: &Versions) -> Self {
+        let end = Self::from_version(version, versions);
         match version.endpoints.deprecation(endpoint) {
             Some(deprecation) => Self {
                 deprecated_on: Some(

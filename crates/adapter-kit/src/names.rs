@@ -17,7 +17,7 @@ pub mod other_names;
 /// Every name of a field in this version, in requests and in responses.
 #[must_use]
 pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
-    fn of<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
+    fn record_names<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
         let inputs = R::inputs(version).entries.iter().map(|input| input.name);
         inputs
             .chain(
@@ -28,7 +28,7 @@ pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
             )
             .collect()
     }
-    fn of_nested<R: WireNested>(version: &ApiVersion) -> Vec<&'static str> {
+    fn nested_names<R: WireNested>(version: &ApiVersion) -> Vec<&'static str> {
         R::shapes(version)
             .in_trainee
             .entries
@@ -36,9 +36,9 @@ pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
             .map(|entry| entry.name)
             .collect()
     }
-    for_each_record!(of(version))
+    for_each_record!(record_names(version))
         .into_iter()
-        .chain(for_each_nested!(of_nested(version)))
+        .chain(for_each_nested!(nested_names(version)))
         .flatten()
         .collect()
 }
@@ -49,7 +49,7 @@ pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
 pub fn field(version: &ApiVersion, field: Field) -> &'static str {
     // A nested list has another name in requests; see `list`.
     let is_list = |field: &TraineeField| field.info().kind == Kind::Records;
-    if let Some(nested) = field.of_record().filter(is_list) {
+    if let Some(nested) = field.to_record_field().filter(is_list) {
         return version
             .shapes
             .trainee
@@ -88,7 +88,7 @@ pub struct InputForm {
 #[must_use]
 pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
     fn form<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<InputForm> {
-        let input = R::inputs(version).of_field(R::field_of(field)?)?;
+        let input = R::inputs(version).find_by_field(R::field_of(field)?)?;
         Some(InputForm {
             accepts: input.accepts,
             part: input.part,

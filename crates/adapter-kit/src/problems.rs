@@ -88,7 +88,7 @@ impl Errors {
 
     /// All problems, one entry each.
     #[must_use]
-    pub fn of(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
+    pub fn from_problems(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
         Self {
             errors: problems
                 .iter()

@@ -43,7 +43,7 @@ enum ListKind<'a> {
 impl<'a> OneList<'a> {
     /// The list of that name.
     #[must_use]
-    pub fn named(name: &str, lists: &'a Lists, wire: &'a Wire) -> Option<Self> {
+    pub fn find(name: &str, lists: &'a Lists, wire: &'a Wire) -> Option<Self> {
         let kind = if name == WITHDRAWAL_REASONS {
             ListKind::WithdrawalReasons(lists.withdrawal_reasons())
         } else if name == FUNDING_RULES {
@@ -140,20 +140,20 @@ pub fn fields_of_list(version: &ApiVersion, list: &str) -> Vec<&'static str> {
 
 /// The fields in requests of a version that have codes, each with the name of its list.
 fn fields_with_codes(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
-    fn of<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
+    fn record_fields<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
         let inputs = R::inputs(version).entries.iter();
         inputs
             .filter_map(|input| Some((input.name, list_of(input.field.into())?)))
             .collect()
     }
-    for_each_record!(of(version)).concat()
+    for_each_record!(record_fields(version)).concat()
 }
 
 impl Serialize for AllLists<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
         for name in names() {
-            object.serialize_entry(name, &OneList::named(name, self.0, self.1))?;
+            object.serialize_entry(name, &OneList::find(name, self.0, self.1))?;
         }
         object.end()
     }

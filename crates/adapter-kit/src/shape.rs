@@ -321,7 +321,7 @@ impl<R: Record> Inputs<R> {
 
     /// The input that sets a field.
     #[must_use]
-    pub fn of_field(&self, field: R::Field) -> Option<&'static InputName<R::Field>> {
+    pub fn find_by_field(&self, field: R::Field) -> Option<&'static InputName<R::Field>> {
         self.entries.iter().find(|input| input.field == field)
     }
 

@@ -65,7 +65,7 @@ macro_rules! wire_records {
             }
 
             fn field_of(field: Field) -> Option<Self::Field> {
-                field.of_record()
+                field.to_record_field()
             }
 
             $(fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<$trainee>> {

@@ -111,7 +111,7 @@ mod tests {
         let now = stored.updated_at.unwrap();
         let decision = update(
             stored,
-            ParsedRecord::of(changes),
+            ParsedRecord::from_changes(changes),
             &version.rules,
             &context,
             now,

@@ -119,7 +119,7 @@ impl Benchmark {
         for (target, mut register) in registers {
             register.copy()?;
             register.start()?;
-            let facts = Facts::of(&register)?;
+            let facts = Facts::fetch(&register)?;
             let loads = scenarios
                 .iter()
                 .filter_map(|scenario| Some(((*scenario, target), scenario.load(&facts)?)));

@@ -46,20 +46,20 @@ impl Write {
 
     /// A request that registers somebody.
     pub(crate) fn create(request: Vec<u8>) -> Self {
-        Self::of(request, 1, 201)
+        Self::new(request, 1, 201)
     }
 
     /// A request that registers so many persons, each of whom has as many places.
     pub(crate) fn batch(request: Vec<u8>, persons: usize) -> Self {
-        Self::of(request, persons, 200)
+        Self::new(request, persons, 200)
     }
 
     /// A request that changes somebody.
     pub(crate) fn update(request: Vec<u8>) -> Self {
-        Self::of(request, 1, 200)
+        Self::new(request, 1, 200)
     }
 
-    fn of(request: Vec<u8>, persons: usize, expected: u16) -> Self {
+    fn new(request: Vec<u8>, persons: usize, expected: u16) -> Self {
         let letters = Self::LETTERS.as_bytes();
         let places = request
             .windows(letters.len())

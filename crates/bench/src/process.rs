@@ -70,11 +70,11 @@ pub(crate) struct Meter {
 impl Meter {
     /// The processor time that was used so far, of the database server's processes too.
     pub(crate) fn processor_time(self) -> Outcome<Duration> {
-        let mut ticks = Stat::of(self.process).ok_or("the server has ended")?.own;
+        let mut ticks = Stat::read(self.process).ok_or("the server has ended")?.own;
         if let Some(database) = self.database {
-            let postmaster = Stat::of(database).ok_or("the database server has ended")?;
+            let postmaster = Stat::read(database).ok_or("the database server has ended")?;
             let children = processes()
-                .filter_map(Stat::of)
+                .filter_map(Stat::read)
                 .filter(|stat| stat.parent == database);
             ticks += postmaster.own
                 + postmaster.of_ended_children
@@ -97,8 +97,8 @@ impl Meter {
 
 /// The processes of the database server.
 pub(crate) fn family(parent: u32) -> Vec<u32> {
-    let children =
-        processes().filter(|process| Stat::of(*process).is_some_and(|stat| stat.parent == parent));
+    let children = processes()
+        .filter(|process| Stat::read(*process).is_some_and(|stat| stat.parent == parent));
     children.chain([parent]).collect()
 }
 
@@ -118,7 +118,7 @@ struct Stat {
 }
 
 impl Stat {
-    fn of(process: u32) -> Option<Self> {
+    fn read(process: u32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
         // The name, in brackets, may hold anything. The fields behind it begin with the third.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();

@@ -257,8 +257,8 @@ impl Scenario {
             Self::Deep => facts.pages(&facts.newest, 90, ""),
             Self::Status => facts.first_pages(|_| "status=withdrawn".to_owned()),
             Self::Since => facts.first_pages(|provider| format!("since={}", provider.since)),
-            Self::Copy => facts.of_providers(|provider| &provider.pages_of_copy),
-            Self::Changes => facts.of_providers(|provider| &provider.changes_of_copy),
+            Self::Copy => facts.collect_requests(|provider| &provider.pages_of_copy),
+            Self::Changes => facts.collect_requests(|provider| &provider.changes_of_copy),
             Self::Post | Self::PostWithKey | Self::Batch | Self::Put => Vec::new(),
         }
     }
@@ -321,7 +321,7 @@ struct Provider {
 
 impl Facts {
     /// Asks a register that is served.
-    pub(crate) fn of(register: &Register) -> Outcome<Self> {
+    pub(crate) fn fetch(register: &Register) -> Outcome<Self> {
         let mut client = Client::connect(register.server()?.address)?;
         let versions: Value = serde_json::from_slice(&client.read("/api/versions", "")?)?;
         let versions = versions
@@ -399,7 +399,7 @@ impl Facts {
         self.providers.iter().flat_map(of).collect()
     }
 
-    fn of_providers(&self, requests: impl Fn(&Provider) -> &[Vec<u8>]) -> Vec<Vec<u8>> {
+    fn collect_requests(&self, requests: impl Fn(&Provider) -> &[Vec<u8>]) -> Vec<Vec<u8>> {
         self.providers
             .iter()
             .flat_map(|provider| requests(provider).to_vec())

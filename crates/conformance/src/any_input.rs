@@ -140,11 +140,11 @@ impl<'a> Bodies<'a> {
     /// Bodies for one of the versions, about the records of the sample.
     #[must_use]
     pub fn new(versions: &'a Versions, served: &'a Served, sample: &'a Sample) -> Self {
-        let case = Case::of(CHECK, served, sample);
+        let case = Case::new(CHECK, served, sample);
         Self {
             case,
             versions,
-            names: Names::of(served.version, versions),
+            names: Names::new(served.version, versions),
             seen: untouched_fields::changeable(case),
         }
     }
@@ -162,7 +162,7 @@ impl<'a> Bodies<'a> {
     pub fn seeds(&self) -> Result<Vec<Vec<u8>>, CheckFailure> {
         let mut seeds = Vec::new();
         for choice in 0..=u8::MAX {
-            let Some((request, _, trainee)) = self.chosen(choice) else {
+            let Some((request, _, trainee)) = self.select_request(choice) else {
                 continue;
             };
             let body = match request {
@@ -171,9 +171,9 @@ impl<'a> Bodies<'a> {
                     let bodies = for_each_nested!(first_body(self, trainee));
                     bodies.into_iter().nth(kind).unwrap_or(Ok(None))?
                 }
-                Request::Withdraw => self.body(Withdrawal::of(trainee).as_ref())?,
-                Request::Defer => self.body(Deferral::of(trainee).as_ref())?,
-                Request::Recommend => self.body(Recommendation::of(trainee).as_ref())?,
+                Request::Withdraw => self.body(Withdrawal::from_trainee(trainee).as_ref())?,
+                Request::Defer => self.body(Deferral::from_trainee(trainee).as_ref())?,
+                Request::Recommend => self.body(Recommendation::from_trainee(trainee).as_ref())?,
             };
             seeds.extend(body.map(|body| [vec![choice], body].concat()));
         }
@@ -197,7 +197,7 @@ impl<'a> Bodies<'a> {
         }
     }
 
-    fn chosen(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
+    fn select_request(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
         let all = Request::all();
         let (rest, request) = (
             usize::from(choice) / all.len(),
@@ -229,7 +229,7 @@ impl<'a> Bodies<'a> {
         let Some((choice, body)) = bytes.split_first() else {
             return Ok(());
         };
-        let Some((request, unknown, trainee)) = self.chosen(*choice) else {
+        let Some((request, unknown, trainee)) = self.select_request(*choice) else {
             return Ok(());
         };
         let asked = BodyCheck {
@@ -362,7 +362,7 @@ fn first_body<R: WireNested>(
     bodies: &Bodies<'_>,
     trainee: &Trainee,
 ) -> Result<Option<Vec<u8>>, CheckFailure> {
-    bodies.body(R::of(trainee).first())
+    bodies.body(R::records(trainee).first())
 }
 
 /// Checks a body for a nested record.
@@ -379,7 +379,7 @@ fn nested_check<R: NestedCase>() -> NestedCheck {
             next_id: &|| None,
         };
         let is_change = matches!(request, Request::Change(_));
-        let stored = R::of(trainee).first().filter(|_| is_change);
+        let stored = R::records(trainee).first().filter(|_| is_change);
         asked.run::<R, _>(
             NestedLists::Read,
             |sent| match stored {
@@ -388,7 +388,7 @@ fn nested_check<R: NestedCase>() -> NestedCheck {
             },
             |record| {
                 let mut after = trainee.clone();
-                *R::of_mut(&mut after) = vec![record];
+                *R::records_mut(&mut after) = vec![record];
                 bodies.keeps(trainee, &after)
             },
         )

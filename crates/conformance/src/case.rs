@@ -68,7 +68,7 @@ pub(crate) struct Case<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub(crate) fn of(check: &'static str, served: &'a Served, sample: &'a Sample) -> Self {
+    pub(crate) fn new(check: &'static str, served: &'a Served, sample: &'a Sample) -> Self {
         Self {
             check,
             served,

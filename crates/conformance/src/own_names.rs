@@ -29,8 +29,8 @@ const CHECK: &str = "errors_use_own_names";
 /// The first case that fails.
 pub fn errors_use_own_names(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
-        let names = Names::of(served.version, versions);
-        let case = Case::of(CHECK, served, sample);
+        let names = Names::new(served.version, versions);
+        let case = Case::new(CHECK, served, sample);
         for (case, trainee) in case.each(&sample.stored) {
             Attempt {
                 case,
@@ -141,7 +141,7 @@ impl Attempt<'_> {
         unknown: UnknownNames,
         decide: impl Fn(ParsedRecord<R>) -> Outcome,
     ) -> Result<(), CheckFailure> {
-        let sent_strings = SentStrings::of(&Value::Object(object.clone()).to_string());
+        let sent_strings = SentStrings::from_json(&Value::Object(object.clone()).to_string());
         let messages = MessageCheck {
             case: self.case,
             names: self.names,
@@ -166,7 +166,7 @@ fn nested<R: NestedCase>(
     origin: &CreationContext<'_>,
 ) -> Result<(), CheckFailure> {
     let rules = &attempt.case.version().rules;
-    attempt.by_itself(R::of(attempt.trainee), |sent| {
+    attempt.by_itself(R::records(attempt.trainee), |sent| {
         outcome(commands::add(sent, rules, context, origin))
     })?;
     let Some(list) = Trainee::inputs(attempt.case.version()).name_of(R::LIST) else {

@@ -30,7 +30,7 @@ const CHECK: &str = "round_trip_is_lossless";
 /// that nothing is shown.
 pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
-        let case = Case::of(CHECK, served, sample);
+        let case = Case::new(CHECK, served, sample);
         let random = sample.random();
         let mut accepted = 0;
         for (case, trainee) in case.each(&sample.stored) {
@@ -88,7 +88,7 @@ fn each_asks_for<R: WireNested>(
     let Some(list) = Trainee::inputs(case.version()).name_of(R::LIST) else {
         return Ok(());
     };
-    let (sent, records) = (R::in_nested(sent), R::of(trainee));
+    let (sent, records) = (R::in_nested(sent), R::records(trainee));
     if sent.len() != records.len() {
         return case.fail(
             list,
@@ -126,7 +126,7 @@ pub(super) fn asks_for<R: WireRecord>(
             .filter(|value| !value.is_absent());
         // A null that is sent in place of a default is no value.
         let has_default = inputs
-            .of_field(*field)
+            .find_by_field(*field)
             .is_some_and(|input| input.default.is_some());
         let is_value = |value: &Value<'_>| {
             if *value == Value::Null {
@@ -184,7 +184,7 @@ fn nested_agree<R: WireNested + Editable>(
     expected: &Trainee,
 ) -> Result<(), CheckFailure> {
     let version = case.version();
-    let (stored, sent) = (R::of(record), R::of(expected));
+    let (stored, sent) = (R::records(record), R::records(expected));
     if let Some(name) = Trainee::inputs(version).name_of(R::LIST)
         && stored.len() != sent.len()
     {
@@ -246,13 +246,13 @@ fn agrees<R: WireRecord>(
 
 /// The same for the requests that brought the trainee to its state.
 fn transitions(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
-    if let Some(withdrawal) = Withdrawal::of(trainee) {
+    if let Some(withdrawal) = Withdrawal::from_trainee(trainee) {
         asks_for(case, &read_back(case, &withdrawal)?, &withdrawal)?;
     }
-    if let Some(deferral) = Deferral::of(trainee) {
+    if let Some(deferral) = Deferral::from_trainee(trainee) {
         asks_for(case, &read_back(case, &deferral)?, &deferral)?;
     }
-    if let Some(recommendation) = Recommendation::of(trainee) {
+    if let Some(recommendation) = Recommendation::from_trainee(trainee) {
         asks_for(case, &read_back(case, &recommendation)?, &recommendation)?;
     }
     Ok(())

@@ -29,7 +29,7 @@ const CHECK: &str = "every_record_serialises";
 /// The first case that fails.
 pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
-        let case = Case::of(CHECK, served, sample);
+        let case = Case::new(CHECK, served, sample);
         one_name_each(case)?;
         words_are_total(case)?;
         for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
@@ -82,7 +82,7 @@ fn nested_names_agree<R: WireNested>(case: Case<'_>) -> Result<(), CheckFailure>
 
 /// The nested records of a kind are written by themselves.
 fn written_alone<R: WireNested>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
-    for record in R::of(trainee) {
+    for record in R::records(trainee) {
         let view = View::new(case.version(), record, Lists::embedded());
         let shape = &R::shapes(case.version()).alone;
         has_keys(
@@ -154,7 +154,7 @@ fn each_has_keys<R: WireNested>(
     trainee: &Trainee,
     json: &str,
 ) -> Result<(), CheckFailure> {
-    let (shape, records) = (&R::shapes(case.version()).in_trainee, R::of(trainee));
+    let (shape, records) = (&R::shapes(case.version()).in_trainee, R::records(trainee));
     let written = parsed::<Vec<&RawValue>>(case, json)?;
     if written.len() != records.len() {
         return case.fail(

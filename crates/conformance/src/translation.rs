@@ -60,7 +60,7 @@ fn translated_by(
     let all: Vec<&Served> = versions.iter().collect();
     let added = |from: &&Served| -> Vec<AddedNames> {
         all.iter()
-            .map(|to| AddedNames::of(from.version, to.version))
+            .map(|to| AddedNames::new(from.version, to.version))
             .collect()
     };
     let added: Vec<Vec<AddedNames>> = all.iter().map(added).collect();
@@ -79,7 +79,7 @@ fn translated_by(
         // Each version writes the record once, for all the pairs that it is in.
         let case = |served| Case {
             record: Some(at),
-            ..Case::of(CHECK, served, sample)
+            ..Case::new(CHECK, served, sample)
         };
         let written: Vec<Vec<Body>> = all
             .iter()
@@ -149,19 +149,19 @@ fn bodies(
             .into_iter()
             .flatten(),
     );
-    if let Some(withdrawal) = Withdrawal::of(trainee) {
+    if let Some(withdrawal) = Withdrawal::from_trainee(trainee) {
         bodies.push(request(
             RecordKind::Withdrawal,
             data(case.request(&withdrawal)?),
         ));
     }
-    if let Some(deferral) = Deferral::of(trainee) {
+    if let Some(deferral) = Deferral::from_trainee(trainee) {
         bodies.push(request(
             RecordKind::Deferral,
             data(case.request(&deferral)?),
         ));
     }
-    if let Some(recommendation) = Recommendation::of(trainee) {
+    if let Some(recommendation) = Recommendation::from_trainee(trainee) {
         bodies.push(request(
             RecordKind::Recommendation,
             data(case.request(&recommendation)?),
@@ -172,7 +172,7 @@ fn bodies(
 
 /// The replies that show a nested record of a kind.
 fn nested_replies<R: WireNested>(version: &ApiVersion, trainee: &Trainee) -> Vec<Body> {
-    let views = R::of(trainee)
+    let views = R::records(trainee)
         .iter()
         .map(|record| View::new(version, record, Lists::embedded()));
     views
@@ -457,7 +457,7 @@ fn restructures(version: &ApiVersion) -> bool {
 
 /// The separators of the texts that the version joins.
 fn separators(version: &ApiVersion) -> Vec<&'static str> {
-    fn of_record<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
+    fn record_separators<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
         let shown = R::shape(version)
             .into_iter()
             .flat_map(|shape| shape.entries)
@@ -468,7 +468,7 @@ fn separators(version: &ApiVersion) -> Vec<&'static str> {
             .filter_map(|input| input.part);
         shown.chain(set).map(|part| part.separator).collect()
     }
-    for_each_record!(of_record(version)).concat()
+    for_each_record!(record_separators(version)).concat()
 }
 
 /// Whether a value is null, or an object with nothing but nulls and empty lists.

@@ -37,7 +37,7 @@ pub fn updates_touch_only_what_was_sent(
     sample: &Sample,
 ) -> Result<(), CheckFailure> {
     for served in versions.iter() {
-        let case = Case::of(CHECK, served, sample);
+        let case = Case::new(CHECK, served, sample);
         let seen = changeable(case);
         let random = sample.random();
         for (case, trainee) in case.each(&sample.stored) {
@@ -144,7 +144,7 @@ pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFa
 
 fn nested_sent_back<R: NestedCase>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let (version, context, now) = (case.version(), case.context(), case.sample.now());
-    for record in R::of(trainee) {
+    for record in R::records(trainee) {
         let sent = case.read_changes(
             &View::new(version, record, context.lists),
             UnknownNames::Reject,

@@ -48,7 +48,7 @@ pub fn updates_keep_records_valid(
     sample: &Sample,
 ) -> Result<(), CheckFailure> {
     for served in versions.iter() {
-        let case = Case::of(CHECK, served, sample);
+        let case = Case::new(CHECK, served, sample);
         let random = sample.random();
         for (case, before) in case.each(&sample.stored) {
             let other = random.pick(&sample.stored).unwrap_or(before);
@@ -99,15 +99,15 @@ fn nested_updated<R: NestedCase>(
 ) -> Result<Vec<Updated>, CheckFailure> {
     let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
     let mut updated = Vec::new();
-    for (at, record) in R::of(before).iter().enumerate() {
-        let Some(other) = random.pick(R::of(other)) else {
+    for (at, record) in R::records(before).iter().enumerate() {
+        let Some(other) = random.pick(R::records(other)) else {
             continue;
         };
         let body = body(case, random, <R as Editable>::rules(rules), other)?;
         let sent = case.read_changes(&body, UnknownNames::Reject)?;
         if let Ok(decision) = commands::update(record, sent, rules, &context, now) {
             let mut after = before.clone();
-            R::of_mut(&mut after).splice(at..=at, [decision.record]);
+            R::records_mut(&mut after).splice(at..=at, [decision.record]);
             updated.push((after, body));
         }
     }
@@ -275,14 +275,14 @@ fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
     };
     let rules = &case.version().rules;
     field
-        .of_record()
+        .to_record_field()
         .is_some_and(|field| reads(rules.trainee, field))
         || for_each_nested!(nested_reads(rules, *field)).contains(&true)
 }
 
 fn nested_reads<R: NestedCase>(rules: &Rules, field: Field) -> bool {
     field
-        .of_record()
+        .to_record_field()
         .is_some_and(|field| reads(<R as Editable>::rules(rules), field))
 }
 

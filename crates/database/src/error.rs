@@ -155,11 +155,11 @@ pub enum DatabaseError {
 /// The error of a job: its own, or that of the database.
 pub trait JobError: From<DatabaseError> + Send + 'static {
     /// The error of the database, if it is one. It decides whether the job may be run again.
-    fn of_the_database(&self) -> Option<&DatabaseError>;
+    fn database_error(&self) -> Option<&DatabaseError>;
 }
 
 impl JobError for DatabaseError {
-    fn of_the_database(&self) -> Option<&DatabaseError> {
+    fn database_error(&self) -> Option<&DatabaseError> {
         Some(self)
     }
 }
@@ -225,7 +225,7 @@ impl DatabaseError {
 
     /// Why a transaction could not be ended as it should: what passes is said as such, the rest is
     /// a lost transaction.
-    pub(crate) fn of_lost_transaction(error: DieselError) -> Self {
+    pub(crate) fn from_lost_transaction(error: DieselError) -> Self {
         Self::from(error).at_end_of_transaction()
     }
 

@@ -29,7 +29,7 @@ impl LastFault {
     /// Takes note of the answer of a job, and returns it.
     pub(crate) fn note<T, E: JobError>(&self, answer: Result<T, E>) -> Result<T, E> {
         if let Some(DatabaseError::DatabaseFault(reason)) =
-            answer.as_ref().err().and_then(JobError::of_the_database)
+            answer.as_ref().err().and_then(JobError::database_error)
         {
             *self.lock() = Some(Met {
                 at: Instant::now(),

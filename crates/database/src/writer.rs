@@ -307,7 +307,7 @@ impl WriterThread {
         }
         connection
             .commit()
-            .map_err(DatabaseError::of_lost_transaction)?;
+            .map_err(DatabaseError::from_lost_transaction)?;
         connection.require_depth(0)?;
         self.connection = Some(watched);
         Ok(())
@@ -347,7 +347,7 @@ fn run_in_savepoint(
         JobOutcome::Refuse | JobOutcome::Fail | JobOutcome::Wait(_) => {
             connection
                 .roll_back_to_savepoint()
-                .map_err(DatabaseError::of_lost_transaction)?;
+                .map_err(DatabaseError::from_lost_transaction)?;
             if let JobOutcome::Wait(wait) = outcome {
                 Some(DateWait { wait, trainee })
             } else {
@@ -357,7 +357,7 @@ fn run_in_savepoint(
     };
     connection
         .release_savepoint()
-        .map_err(DatabaseError::of_lost_transaction)?;
+        .map_err(DatabaseError::from_lost_transaction)?;
     connection.require_depth(1)?;
     Ok(wait)
 }

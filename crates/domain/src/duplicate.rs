@@ -34,12 +34,12 @@ pub struct DuplicateKey {
 impl DuplicateKey {
     /// What the rule compares of the trainee, on that day.
     #[must_use]
-    pub fn of(trainee: &Trainee, today: NaiveDate) -> Self {
+    pub fn from_trainee(trainee: &Trainee, today: NaiveDate) -> Self {
         Self {
             date_of_birth: trainee.date_of_birth,
             training_route: trainee.training_route.clone(),
             last_name: last_name_key(trainee.last_name.as_deref().unwrap_or_default()),
-            academic_cycle: academic_year::of_start(start_date(trainee), today),
+            academic_cycle: academic_year::training_year(start_date(trainee), today),
             first_names: first_names_key(trainee.first_names.as_deref().unwrap_or_default()),
             email: trainee
                 .email
@@ -164,7 +164,7 @@ mod tests {
             first_names: Some("--".to_owned()),
             ..Trainee::default()
         };
-        let duplicate_key = DuplicateKey::of(&trainee, NaiveDate::default());
+        let duplicate_key = DuplicateKey::from_trainee(&trainee, NaiveDate::default());
         assert!(!duplicate_key.matches(&duplicate_key.clone()));
     }
 }

@@ -98,17 +98,22 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
     let nested = trainee.nested();
     for_each_nested!(check_nested(&nested, lists, &mut violations));
     for (degree, position) in nested.degrees.into_iter().zip(1..) {
-        check_kind(degree, &within::<Degree>(position), lists, &mut violations);
+        check_kind(
+            degree,
+            &nested_prefix::<Degree>(position),
+            lists,
+            &mut violations,
+        );
     }
     // The requests of transitions are stored in fields of the trainee, whose definitions are less
     // strict.
-    if let Some(record) = Deferral::of(trainee) {
+    if let Some(record) = Deferral::from_trainee(trainee) {
         check_fields::<Deferral>(&record, "deferral: ", lists, &mut violations);
     }
-    if let Some(record) = Recommendation::of(trainee) {
+    if let Some(record) = Recommendation::from_trainee(trainee) {
         check_fields::<Recommendation>(&record, "recommendation: ", lists, &mut violations);
     }
-    if let Some(record) = Withdrawal::of(trainee) {
+    if let Some(record) = Withdrawal::from_trainee(trainee) {
         check_fields::<Withdrawal>(&record, "withdrawal: ", lists, &mut violations);
     }
     let reasons: Option<TextList> = trainee.get(TraineeField::withdrawal_reasons);
@@ -152,7 +157,7 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
 }
 
 /// How the field of a nested record begins. Positions count from 1.
-fn within<R: NestedRecord>(position: usize) -> String {
+fn nested_prefix<R: NestedRecord>(position: usize) -> String {
     format!("{} {position}: ", R::NAME)
 }
 
@@ -163,7 +168,7 @@ fn check_nested<R: NestedRecord>(
     violations: &mut Vec<Violation>,
 ) {
     for (record, position) in R::in_nested(nested).iter().zip(1..) {
-        let within = within::<R>(position);
+        let within = nested_prefix::<R>(position);
         check_fields(*record, &within, lists, violations);
         let [created_at, updated_at] =
             [R::CREATED_AT, R::UPDATED_AT].map(|field| record.get(field));

@@ -110,7 +110,7 @@ pub enum StateBeforeWithdrawal {
 impl StateBeforeWithdrawal {
     /// The one of that state; `None` when no withdrawal can have found it.
     #[must_use]
-    pub const fn of(state: State) -> Option<Self> {
+    pub const fn from_state(state: State) -> Option<Self> {
         match state {
             State::SubmittedForTrn => Some(Self::SubmittedForTrn),
             State::TrnReceived => Some(Self::TrnReceived),

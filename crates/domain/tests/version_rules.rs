@@ -76,7 +76,7 @@ fn created(route: &str, degrees: usize, placements: &[&str]) -> Decided {
     };
     let placements = placements
         .iter()
-        .map(|name| ParsedRecord::of(placement(name)))
+        .map(|name| ParsedRecord::from_changes(placement(name)))
         .collect();
     let nested = NestedRecords {
         placements,
@@ -85,7 +85,7 @@ fn created(route: &str, degrees: usize, placements: &[&str]) -> Decided {
     };
     let sent = ParsedRecord {
         nested,
-        ..ParsedRecord::of(changes(route))
+        ..ParsedRecord::from_changes(changes(route))
     };
     let creation = CreationContext {
         now: DateTime::UNIX_EPOCH,
@@ -100,7 +100,7 @@ fn updated(stored: &Trainee, route: &str) -> Decided {
     in_context(|context| {
         update(
             stored,
-            ParsedRecord::of(changes(route)),
+            ParsedRecord::from_changes(changes(route)),
             &RULES,
             context,
             DateTime::UNIX_EPOCH,
@@ -175,7 +175,7 @@ fn field_that_one_version_requires_does_not_count_for_submission() {
         nationality: Change::Keep,
         ..changes("11")
     };
-    let sent = ParsedRecord::of(without);
+    let sent = ParsedRecord::from_changes(without);
     let creation = CreationContext {
         now: DateTime::UNIX_EPOCH,
         ukprn: "10000001",

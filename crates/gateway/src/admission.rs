@@ -52,14 +52,14 @@ pub struct Admission {
 
 impl Default for Admission {
     fn default() -> Self {
-        Self::within(None)
+        Self::with_limit(None)
     }
 }
 
 impl Admission {
     /// Admits each token within a limit, or as often as it asks.
     #[must_use]
-    pub fn within(limit: Option<RateLimit>) -> Self {
+    pub fn with_limit(limit: Option<RateLimit>) -> Self {
         let concurrency =
             |(running, waiting)| ConcurrencyLimit::new(running, waiting, LOOK_UP_WAIT);
         Self {
@@ -73,9 +73,9 @@ impl Admission {
 
     /// The same, with clients that may come through these proxies.
     #[must_use]
-    pub fn behind(self, proxies: TrustedProxies) -> Self {
+    pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
-            by_address: AddressRateLimit::behind(proxies),
+            by_address: AddressRateLimit::default().with_trusted_proxies(proxies),
             ..self
         }
     }
@@ -148,10 +148,10 @@ impl Admission {
         if let Some(token) = token {
             self.known(|known| known.remove(token));
         }
-        self.by_address
-            .count(request)
-            .err()
-            .map_or(ApiError::Unauthorized(failure), ApiError::of_address)
+        self.by_address.count(request).err().map_or(
+            ApiError::Unauthorized(failure),
+            ApiError::from_address_quota,
+        )
     }
 
     /// Remembers a token that is valid. An address that is beyond its limit gets the same answer to
@@ -172,14 +172,14 @@ impl Admission {
         let Some(permit) = limit.acquire().await else {
             return Err(counted
                 .err()
-                .map_or(ApiError::TooManyLookUps, ApiError::of_address));
+                .map_or(ApiError::TooManyLookUps, ApiError::from_address_quota));
         };
         let digest = token.clone();
         let found = store.read::<_, StorageError>(move |session| {
             // The permit goes with the job, which runs on when nobody waits for it any more.
             let _held = &permit;
             let valid = session
-                .authenticate(&digest, Cause::of("admission"))?
+                .authenticate(&digest, Cause::new("admission"))?
                 .and_then(|provider| provider.token());
             valid.map_or_else(
                 || session.refusal_of(&digest).map(Err),
@@ -194,9 +194,10 @@ impl Admission {
             Err(refusal) => {
                 let failure = AuthenticationError::Refused(refusal);
                 report(failure);
-                Err(counted
-                    .err()
-                    .map_or(ApiError::Unauthorized(failure), ApiError::of_address))
+                Err(counted.err().map_or(
+                    ApiError::Unauthorized(failure),
+                    ApiError::from_address_quota,
+                ))
             }
         }
     }

@@ -95,7 +95,7 @@ async fn authenticate(
 ) -> Result<Option<ValidToken>, ApiError> {
     let digest = request.token.clone();
     let job = move |session: &mut Session<'_>| {
-        if let Some(opened) = session.authenticate(&digest, Cause::of("batch"))? {
+        if let Some(opened) = session.authenticate(&digest, Cause::new("batch"))? {
             return Ok((opened.token(), !opened.token_use_is_recorded()));
         }
         let refusal = session.refusal_of(&digest)?;
@@ -169,7 +169,7 @@ impl Batch<'_> {
         reservation.shrink(body.len());
         Ok(ApiResponse {
             source: Source::Counted(reservation),
-            ..ApiResponse::of(StatusCode::OK, body)
+            ..ApiResponse::new(StatusCode::OK, body)
         })
     }
 
@@ -253,9 +253,9 @@ impl Batch<'_> {
             body,
             ..
         } = *self;
-        let item = request.of_item(endpoint, key, data, body);
+        let item = request.to_item_request(endpoint, key, data, body);
         let recorder = item.recorder(endpoint);
-        let handler = endpoints::of(endpoint);
+        let handler = endpoints::handler(endpoint);
         let (reply, mut observation) = run_in_transaction(
             state,
             endpoint,

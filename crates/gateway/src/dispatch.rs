@@ -70,7 +70,7 @@ impl Route {
                             .await
                     }
                     Err(error) => {
-                        let preferences = Preferences::of(request.headers());
+                        let preferences = Preferences::from_headers(request.headers());
                         headers.validates_only =
                             handler.access.writes() && preferences.validates_only;
                         if !matches!(

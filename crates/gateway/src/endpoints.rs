@@ -69,7 +69,7 @@ pub fn available(served: &Served, environment: Environment) -> impl Iterator<Ite
 
 /// The handler of an endpoint.
 #[must_use]
-pub fn of(endpoint: Endpoint) -> Handler {
+pub fn handler(endpoint: Endpoint) -> Handler {
     let looking_up = |run| Handler {
         access: Access::LookUp,
         run,

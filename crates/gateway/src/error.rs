@@ -197,7 +197,7 @@ pub enum ApiError {
 impl ApiError {
     /// The error of a request whose address has sent too many.
     #[must_use]
-    pub const fn of_address(used_up: QuotaExceeded) -> Self {
+    pub const fn from_address_quota(used_up: QuotaExceeded) -> Self {
         Self::TooManyRequests {
             whose: RateLimitScope::Address,
             used_up,
@@ -216,21 +216,21 @@ impl ApiError {
     pub fn logged_problems(&self, served: &Served) -> RequestProblems {
         if let Self::Invalid(problems) = self {
             let spelled = |problem| names::path_without_unknown_keys(served.version, problem);
-            return RequestProblems::of(
+            return RequestProblems::from_problems(
                 problems
                     .iter()
                     .map(|problem| (problem.kind.code().name(), spelled(problem))),
             );
         }
         if let Self::Filters(errors) = self {
-            return RequestProblems::of_parameters(errors.known_parameters());
+            return RequestProblems::from_parameters(errors.known_parameters());
         }
         RequestProblems::default()
     }
 }
 
 impl JobError for ApiError {
-    fn of_the_store(&self) -> Option<&StorageError> {
+    fn storage_error(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self {
             Some(error)
         } else {

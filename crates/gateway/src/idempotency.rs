@@ -68,7 +68,7 @@ fn replayed(earlier: StoredReply) -> ApiResponse {
     let status = StatusCode::from_u16(earlier.status).unwrap_or(StatusCode::OK);
     ApiResponse {
         headers,
-        ..ApiResponse::of(status, earlier.body)
+        ..ApiResponse::new(status, earlier.body)
     }
     .with(IDEMPOTENT_REPLAYED, "true")
 }

@@ -138,7 +138,9 @@ impl RequestJob {
         let is_recorded = match &result {
             Ok(_) => self.mode.writes(),
             // A database that has failed is not asked to write once more.
-            Err(error) => error.of_the_store().is_some_and(StorageError::is_temporary),
+            Err(error) => error
+                .storage_error()
+                .is_some_and(StorageError::is_temporary),
         };
         let observation = Box::new(context.observer.finish());
         JobOutput {
@@ -203,21 +205,20 @@ impl<E: Into<ApiError>> From<E> for JobOutput {
 }
 
 impl JobError for JobOutput {
-    fn of_the_store(&self) -> Option<&StorageError> {
-        self.result.as_ref().err().and_then(ApiError::of_the_store)
+    fn storage_error(&self) -> Option<&StorageError> {
+        self.result.as_ref().err().and_then(ApiError::storage_error)
     }
 }
 
 /// Records that a token was used today; once a day, after a request that only reads or was refused.
 /// The client does not wait for it.
 pub(crate) async fn record_token_use(store: Store, token: TokenDigest, request_id: RequestId) {
-    let recorded =
-        store.write(
-            move |session| match session.authenticate(&token, Cause::of("token use"))? {
-                Some(mut session) => session.record_token_use(),
-                None => Ok(()),
-            },
-        );
+    let recorded = store.write(move |session| {
+        match session.authenticate(&token, Cause::new("token use"))? {
+            Some(mut session) => session.record_token_use(),
+            None => Ok(()),
+        }
+    });
     if let Err(error) = recorded.await {
         let error: StorageError = error;
         log::warn!(request_id; "the use of a token was not recorded: {error}");

@@ -83,7 +83,7 @@ impl RenderedLists {
         version: &ApiVersion,
         name: &str,
     ) -> Result<Option<SharedContent>, ApiError> {
-        let Some(list) = OneList::named(name, self.lists, &version.wire) else {
+        let Some(list) = OneList::find(name, self.lists, &version.wire) else {
             return Ok(None);
         };
         match self.kept(version).and_then(|kept| kept.each.get(name)) {
@@ -107,7 +107,7 @@ fn written_once(
 }
 
 fn written(list: &impl Serialize) -> Result<SharedContent, ApiError> {
-    Ok(SharedContent::of(
+    Ok(SharedContent::new(
         serde_json::to_vec(list).map_err(ApiError::unwritable)?,
     ))
 }

@@ -50,7 +50,7 @@ pub struct PathIds {
 
 impl PathIds {
     /// The identifiers that stand for these names in the pattern of a path.
-    pub fn of<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
+    pub fn from_path_parameters<'a>(named: impl Fn(&str) -> Option<&'a str>) -> Self {
         let id = |name| named(name).unwrap_or_default().to_owned();
         Self {
             trainee: id(TraineeField::trainee_id.info().name),
@@ -123,7 +123,7 @@ impl ApiRequest {
             is_strict,
             validates_only,
             wait,
-        } = Preferences::of(request.headers());
+        } = Preferences::from_headers(request.headers());
         let is_batch = endpoint.row().is_batch();
         let bodies = state.bodies.for_client(BudgetOwner::Token(token.clone()));
         let body = match endpoint.method() {
@@ -145,7 +145,7 @@ impl ApiRequest {
         let idempotency_key = match endpoint.method() {
             // Each item has a key of its own.
             Method::Post if is_batch => Ok(None),
-            Method::Post => Key::of(
+            Method::Post => Key::from_request(
                 request,
                 body.as_ref().map_or(&[], |body| body),
                 &state.key_digests,
@@ -200,7 +200,7 @@ impl ApiRequest {
     /// The request for `endpoint` that is equal to an item of this batch, so that neither is
     /// carried out after the other.
     #[must_use]
-    pub fn of_item(&self, endpoint: Endpoint, key: &str, data: &str, batch: &Body) -> Self {
+    pub fn to_item_request(&self, endpoint: Endpoint, key: &str, data: &str, batch: &Body) -> Self {
         let path = self.version().label.base_path() + endpoint.path();
         let body = ["{\"data\":", data, "}"].concat().into_bytes();
         Self {
@@ -324,7 +324,7 @@ impl ApiRequest {
         Cause {
             version,
             request_id,
-            ..Cause::of(self.endpoint.name())
+            ..Cause::new(self.endpoint.name())
         }
     }
 
@@ -353,7 +353,7 @@ impl ApiRequest {
     /// has too. A record that is only tried out has none.
     #[must_use]
     pub fn with_etag(&self, reply: ApiResponse) -> ApiResponse {
-        let tag = etag::of(&reply.body);
+        let tag = etag::compute(&reply.body);
         self.with_tag(reply, tag)
     }
 
@@ -361,7 +361,7 @@ impl ApiRequest {
     /// `shown` is the reply to one.
     #[must_use]
     pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
-        self.with_tag(reply, etag::of(&shown.body))
+        self.with_tag(reply, etag::compute(&shown.body))
     }
 
     fn with_tag(&self, reply: ApiResponse, tag: String) -> ApiResponse {
@@ -376,7 +376,7 @@ impl ApiRequest {
     /// it already.
     #[must_use]
     pub fn not_modified_if_cached(&self, reply: ApiResponse) -> ApiResponse {
-        let tag = etag::of(&reply.body);
+        let tag = etag::compute(&reply.body);
         self.not_modified_if_cached_as(reply, tag)
     }
 
@@ -408,7 +408,7 @@ impl ApiRequest {
         if self.if_match.is_none() && self.if_none_match.is_none() {
             return Ok(());
         }
-        let tag = etag::of(&present()?.body);
+        let tag = etag::compute(&present()?.body);
         if let Some(tags) = self.if_match.as_deref() {
             require_among(tags, &tag)?;
         }
@@ -433,7 +433,7 @@ impl ApiRequest {
         let Some(tags) = self.if_match.as_deref() else {
             return Ok(());
         };
-        require_among(tags, &etag::of(&present()?.body))
+        require_among(tags, &etag::compute(&present()?.body))
     }
 }
 

@@ -79,7 +79,7 @@ impl ApiResponse {
 
     /// A reply with a body that is JSON already.
     #[must_use]
-    pub fn of(status: StatusCode, body: impl Into<Bytes>) -> Self {
+    pub fn new(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self {
             status,
             headers: Vec::new(),
@@ -92,7 +92,7 @@ impl ApiResponse {
     /// A reply with an error in a form.
     #[must_use]
     pub fn error(status: StatusCode, body: Vec<u8>, form: ProblemForm) -> Self {
-        let reply = Self::of(status, body);
+        let reply = Self::new(status, body);
         match form {
             ProblemForm::Errors => reply,
             ProblemForm::Details => reply.with(CONTENT_TYPE.as_str(), form.media_type()),
@@ -104,7 +104,7 @@ impl ApiResponse {
     pub fn shared(status: StatusCode, content: SharedContent) -> Self {
         Self {
             source: Source::Shared(content.clone()),
-            ..Self::of(status, content.plain().clone())
+            ..Self::new(status, content.plain().clone())
         }
     }
 
@@ -117,7 +117,7 @@ impl ApiResponse {
         let mut body = serde_json::to_vec(body).map_err(Unwritable)?;
         // It may wait for its client.
         body.shrink_to_fit();
-        Ok(Self::of(status, body))
+        Ok(Self::new(status, body))
     }
 
     /// A reply with `{"data": ...}` around a record, and with its address where the version shows
@@ -212,7 +212,7 @@ impl ApiResponse {
         serde_json::to_writer(&mut body, &meta(written)?).map_err(Unwritable)?;
         body.push(b'}');
         body.shrink_to_fit();
-        Ok(Self::of(status, body))
+        Ok(Self::new(status, body))
     }
 
     /// A reply whose object is written into one buffer, without its last brace.
@@ -226,13 +226,13 @@ impl ApiResponse {
         body.push(b'}');
         // It may wait for its client.
         body.shrink_to_fit();
-        Ok(Self::of(status, body))
+        Ok(Self::new(status, body))
     }
 
     /// The reply to a client that has the representation already: it has no body.
     #[must_use]
     pub fn not_modified() -> Self {
-        Self::of(StatusCode::NOT_MODIFIED, Bytes::new())
+        Self::new(StatusCode::NOT_MODIFIED, Bytes::new())
     }
 
     /// The same reply with a header.

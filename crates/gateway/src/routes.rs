@@ -28,9 +28,9 @@ mod router;
 pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
     // One for all requests of a worker.
     let state = Rc::new(state.clone());
-    config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+    config.app_data(Rc::new(RequestMetrics::new(state.versions)));
     configure_version_list(config, &state);
-    let routes = Rc::new(Router::of(&state));
+    let routes = Rc::new(Router::new(&state));
     let answer =
         move |request: HttpRequest, payload: Payload| Rc::clone(&routes).dispatch(request, payload);
     config.service(web::scope(paths::API).default_service(web::to(answer)));
@@ -38,7 +38,7 @@ pub fn configure(config: &mut ServiceConfig, state: &GatewayState) {
 
 /// Configures the descriptions of the API alone: the list of versions, and their OpenAPI documents.
 pub fn configure_descriptions(config: &mut ServiceConfig, state: &GatewayState) {
-    config.app_data(Rc::new(RequestMetrics::of(state.versions)));
+    config.app_data(Rc::new(RequestMetrics::new(state.versions)));
     configure_version_list(config, state);
     configure_openapi_documents(config, state);
 }
@@ -87,7 +87,9 @@ fn configure_openapi_documents(config: &mut ServiceConfig, state: &GatewayState)
             let count = from_fn(move |request, next| {
                 limit_pages(address_rate_limit.clone(), request, next)
             });
-            config.service(read_only(&document.of(served.version.label), answer).wrap(count));
+            config.service(
+                read_only(&document.versioned_path(served.version.label), answer).wrap(count),
+            );
         }
     }
 }
@@ -168,8 +170,9 @@ pub async fn limit_pages<B: MessageBody>(
     } {
         Ok(()) => Ok(next.call(request).await?.map_into_left_body()),
         Err(failure) => {
-            let response =
-                HttpResponse::from(ApiError::of_address(failure).response_without_version());
+            let response = HttpResponse::from(
+                ApiError::from_address_quota(failure).response_without_version(),
+            );
             Ok(request.into_response(response).map_into_right_body())
         }
     }

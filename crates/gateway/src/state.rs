@@ -72,21 +72,21 @@ impl GatewayState {
     /// The state to serve a store with all versions and the code lists of the program, without a
     /// rate limit for tokens.
     #[must_use]
-    pub fn of(store: Store, environment: Environment) -> Self {
+    pub fn new(store: Store, environment: Environment) -> Self {
         Self {
             store,
             versions: versions::all(),
             lists: Lists::embedded(),
             rendered_lists: RenderedLists::new(Lists::embedded(), versions::all()),
             environment,
-            cursors: CursorKey::of_process(),
-            key_digests: KeyDigests::of_process(),
+            cursors: CursorKey::generate(),
+            key_digests: KeyDigests::with_random_secret(),
             settled_changes: SettledChanges::default(),
-            long_polls: LongPolls::of(Limits::default().max_connections.get()),
+            long_polls: LongPolls::new(Limits::default().max_connections.get()),
             admission: Admission::default(),
             address_rate_limit: AddressRateLimit::default(),
             proxies: TrustedProxies::default(),
-            page_rate_limit: AddressRateLimit::within(None),
+            page_rate_limit: AddressRateLimit::with_limit(None),
             contents: SharedContentCache::default(),
             response_sender: ResponseSender::new(no_memory),
             bodies: BodyReader::new(Limits::default().body_timeout),
@@ -98,11 +98,11 @@ impl GatewayState {
 
     /// The same behind reverse proxies that are trusted to name the client.
     #[must_use]
-    pub fn behind(self, proxies: TrustedProxies) -> Self {
+    pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
-            admission: self.admission.behind(proxies.clone()),
-            address_rate_limit: AddressRateLimit::behind(proxies.clone()),
-            page_rate_limit: self.page_rate_limit.with_proxies(proxies.clone()),
+            admission: self.admission.with_trusted_proxies(proxies.clone()),
+            address_rate_limit: AddressRateLimit::default().with_trusted_proxies(proxies.clone()),
+            page_rate_limit: self.page_rate_limit.with_trusted_proxies(proxies.clone()),
             proxies,
             ..self
         }
@@ -110,7 +110,7 @@ impl GatewayState {
 
     /// Serves these versions with these code lists.
     #[must_use]
-    pub fn serving(self, versions: &'static Versions, lists: &'static Lists) -> Self {
+    pub fn with_versions(self, versions: &'static Versions, lists: &'static Lists) -> Self {
         let rendered_lists = RenderedLists::new(lists, versions);
         Self {
             versions,

@@ -34,7 +34,7 @@ pub async fn log(
     request: ServiceRequest,
     next: Next<impl MessageBody>,
 ) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    let id = request_id::chosen(request.headers());
+    let id = request_id::choose(request.headers());
     let header = HeaderValue::from_str(&id);
     let mut answering = Answering::begin(&request, Arc::clone(&id));
     let answer = timed(
@@ -229,7 +229,11 @@ mod tests {
         let metrics = recorder.handle();
         let abandon = async {
             let app = App::new()
-                .app_data(Rc::new(RequestMetrics::of(&Versions::among(&[], &[], &[]))))
+                .app_data(Rc::new(RequestMetrics::new(&Versions::among(
+                    &[],
+                    &[],
+                    &[],
+                ))))
                 .wrap(from_fn(log));
             let app = app.route(paths::VERSIONS, web::get().to(pending::<HttpResponse>));
             let app = init_service(app).await;

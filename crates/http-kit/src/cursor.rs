@@ -61,18 +61,18 @@ impl CursorScope<'_> {
 impl CursorKey {
     /// The key of a register.
     #[must_use]
-    pub fn of(bytes: &[u8; KEY_BYTES]) -> Self {
+    pub fn new(bytes: &[u8; KEY_BYTES]) -> Self {
         let key = UnboundKey::new(&CHACHA20_POLY1305, bytes);
         Self(key.ok().map(|key| Arc::new(LessSafeKey::new(key))))
     }
 
     /// A key that only this process has. Without random bytes nothing can be sealed.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn generate() -> Self {
         let mut bytes = [0; KEY_BYTES];
         SystemRandom::new()
             .fill(&mut bytes)
-            .map_or(Self(None), |()| Self::of(&bytes))
+            .map_or(Self(None), |()| Self::new(&bytes))
     }
 
     /// Seals what a client goes on with.
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_cursor_opens_for_what_it_was_sealed_for() {
-        let key = CursorKey::of(&[7; KEY_BYTES]);
+        let key = CursorKey::new(&[7; KEY_BYTES]);
         let (one, other) = (
             key.seal(SCOPE, &(1, "a")).unwrap(),
             key.seal(SCOPE, &(1, "a")).unwrap(),
@@ -172,14 +172,14 @@ mod tests {
                 .all(|scope| key.open::<(i32, String)>(scope, &one).is_none())
         );
         assert_eq!(
-            CursorKey::of_process().open::<(i32, String)>(SCOPE, &one),
+            CursorKey::generate().open::<(i32, String)>(SCOPE, &one),
             None
         );
     }
 
     #[test]
     fn a_damaged_cursor_does_not_open() {
-        let key = CursorKey::of(&[7; KEY_BYTES]);
+        let key = CursorKey::new(&[7; KEY_BYTES]);
         let cursor = key.seal(SCOPE, &(1, "a")).unwrap();
         for at in 0..cursor.len() {
             let flipped = if cursor.as_bytes()[at] == b'A' {

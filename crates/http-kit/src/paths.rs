@@ -79,7 +79,7 @@ impl OpenApiDocument {
 
     /// The path for a version.
     #[must_use]
-    pub fn of(self, label: Label) -> String {
+    pub fn versioned_path(self, label: Label) -> String {
         label.base_path() + self.path()
     }
 

@@ -30,7 +30,7 @@ pub(crate) enum StatementKind {
 }
 
 impl StatementKind {
-    pub(crate) fn of(sql: &str) -> Self {
+    pub(crate) fn from_sql(sql: &str) -> Self {
         let first = sql.split_whitespace().next().unwrap_or_default();
         match first.trim_end_matches(';').to_ascii_uppercase().as_str() {
             "BEGIN" => Self::Begin,

@@ -157,7 +157,7 @@ fn open(
     let opened =
         runtime.block_on(async { timeout(limit, config.connect(address.tls.clone())).await });
     match opened {
-        Ok(Ok((client, driver))) => Ok(Transport::over(runtime, client, driver)),
+        Ok(Ok((client, driver))) => Ok(Transport::new(runtime, client, driver)),
         Ok(Err(error)) => {
             runtime.shutdown_background();
             Err(HostError::Refused(error))
@@ -175,8 +175,9 @@ fn runtime() -> Result<Runtime, HostError> {
         .enable_time()
         .max_blocking_threads(1)
         .build();
-    built
-        .map_err(|error| HostError::Session(PostgresError::of_connection(error.to_string()).into()))
+    built.map_err(|error| {
+        HostError::Session(PostgresError::connection_failure(error.to_string()).into())
+    })
 }
 
 /// Learns what the server is, and makes the settings that are missing. A limit that the server sets
@@ -246,5 +247,5 @@ fn set_up(
         encoding,
         local_settings,
     };
-    Ok(PostgresConnection::over(transport, server))
+    Ok(PostgresConnection::new(transport, server))
 }

@@ -84,7 +84,7 @@ enum Key {
 }
 
 impl PostgresConnection {
-    pub(crate) fn over(transport: Transport, server: ServerInfo) -> Self {
+    pub(crate) fn new(transport: Transport, server: ServerInfo) -> Self {
         Self {
             transport: Box::new(transport),
             prepared: HashMap::new(),
@@ -303,7 +303,7 @@ impl PostgresConnection {
     /// Executes statements without parameters. Those that are deferred begin or end a transaction.
     fn execute_text(&mut self, sql: &str) -> Result<(), PostgresError> {
         self.executed += 1;
-        let kind = StatementKind::of(sql);
+        let kind = StatementKind::from_sql(sql);
         let client = self.transport.client();
         if kind == StatementKind::Commit {
             return self.commit(sql);
@@ -338,7 +338,7 @@ impl PostgresConnection {
         let outcome = self
             .transport
             .run(client.batch_execute(sql))
-            .map_err(PostgresError::of_commit);
+            .map_err(PostgresError::into_commit_failure);
         self.status.after(StatementKind::Commit, &outcome);
         outcome.and_then(|()| require_no_warning(&self.transport.take_warnings()))
     }
@@ -360,7 +360,7 @@ impl PostgresConnection {
         let client = self.transport.client();
         let outcome = self.transport.run(load(&client, &bound));
         self.status.after(StatementKind::Other, &outcome);
-        outcome.map(Rows::of)
+        outcome.map(Rows::new)
     }
 
     fn queue_bound(&mut self, bound: BoundStatement) {

@@ -111,7 +111,7 @@ pub(crate) struct PostgresError {
 
 impl PostgresError {
     /// A failure of the connection.
-    pub(crate) fn of_connection(message: impl Into<String>) -> Self {
+    pub(crate) fn connection_failure(message: impl Into<String>) -> Self {
         Self {
             state: CONNECTION_FAILURE.to_owned(),
             message: message.into(),
@@ -141,8 +141,8 @@ impl PostgresError {
 
     /// Turns the failure into one of the connection, for a statement that the failed one has
     /// nothing to do with.
-    pub(crate) fn of_earlier_transaction(self) -> Self {
-        Self::of_connection(format!(
+    pub(crate) fn into_connection_failure(self) -> Self {
+        Self::connection_failure(format!(
             "the transaction before could not be ended: {}",
             self.message
         ))
@@ -150,7 +150,7 @@ impl PostgresError {
 
     /// Marks the failure of a COMMIT. The outcome is unknown when the connection has ended, or when
     /// a pooler says that its own has.
-    pub(crate) fn of_commit(self) -> Self {
+    pub(crate) fn into_commit_failure(self) -> Self {
         let of_pooler = ["08", "57P"]
             .iter()
             .any(|class| self.state.starts_with(class));
@@ -178,7 +178,7 @@ impl From<tokio_postgres::Error> for PostgresError {
                     must_close: is_lost,
                 }
             }
-            None => Self::of_connection(describe(&error)),
+            None => Self::connection_failure(describe(&error)),
         }
     }
 }

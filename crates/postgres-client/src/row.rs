@@ -20,11 +20,11 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn of(rows: Vec<tokio_postgres::Row>) -> Self {
+    pub(crate) fn new(rows: Vec<tokio_postgres::Row>) -> Self {
         let types = |row: &tokio_postgres::Row| {
             row.columns()
                 .iter()
-                .map(|column| ColumnType::of(column.type_()))
+                .map(|column| ColumnType::from_type(column.type_()))
                 .collect()
         };
         let columns = rows.first().map(types).unwrap_or_default();
@@ -58,7 +58,7 @@ pub struct PostgresRow {
 struct ColumnType(NonZeroU32);
 
 impl ColumnType {
-    fn of(known: &Type) -> Self {
+    fn from_type(known: &Type) -> Self {
         // No type has the number 0; 1 is that of none either.
         Self(NonZeroU32::new(known.oid()).unwrap_or(NonZeroU32::MIN))
     }

@@ -43,7 +43,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    pub(crate) fn over(runtime: Runtime, client: Client, driver: Driver) -> Self {
+    pub(crate) fn new(runtime: Runtime, client: Client, driver: Driver) -> Self {
         Self {
             runtime: Some(runtime),
             client: Arc::new(client),
@@ -160,7 +160,7 @@ impl Transport {
         all: impl Future<Output = Result<T, PostgresError>>,
     ) -> Result<T, PostgresError> {
         self.round_trips += 1;
-        let lost = || PostgresError::of_connection("the connection was given up before");
+        let lost = || PostgresError::connection_failure("the connection was given up before");
         let runtime = self
             .runtime
             .as_ref()
@@ -176,7 +176,7 @@ impl Transport {
                     timeout_at(deadline.into(), answered)
                         .await
                         .unwrap_or_else(|_| {
-                            Err(PostgresError::of_connection(
+                            Err(PostgresError::connection_failure(
                                 "the server did not answer in time",
                             ))
                         })
@@ -188,7 +188,11 @@ impl Transport {
 
 /// A request that was sent, and whose failure is none of the request that reports it.
 fn flushed(request: Deferred) -> Deferred {
-    Box::pin(async move { request.await.map_err(PostgresError::of_earlier_transaction) })
+    Box::pin(async move {
+        request
+            .await
+            .map_err(PostgresError::into_connection_failure)
+    })
 }
 
 /// Polls a request, and the socket under it.
@@ -210,10 +214,10 @@ fn poll<T>(
             }
             Poll::Ready(Some(Ok(_))) => {}
             Poll::Ready(Some(Err(error))) => {
-                return Poll::Ready(Err(PostgresError::of_connection(describe(&error))));
+                return Poll::Ready(Err(PostgresError::connection_failure(describe(&error))));
             }
             Poll::Ready(None) => {
-                return Poll::Ready(Err(PostgresError::of_connection(
+                return Poll::Ready(Err(PostgresError::connection_failure(
                     "the server closed the connection",
                 )));
             }

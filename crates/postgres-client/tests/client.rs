@@ -38,7 +38,8 @@ mod client {
 
     /// A server; `None` in a run on SQLite, and where the calling test is skipped.
     fn start(settings: Settings) -> Option<Cluster> {
-        let can_start = Kind::of_this_run() == Kind::Postgres && has_tools(&[Tool::Postgresql]);
+        let can_start =
+            Kind::from_environment() == Kind::Postgres && has_tools(&[Tool::Postgresql]);
         can_start.then(|| Cluster::start(settings))
     }
 
@@ -382,7 +383,7 @@ mod client {
 
     #[test]
     fn host_that_can_be_written_to_is_found_wherever_it_stands() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
+        if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
         let (primary, standby) = (
@@ -434,7 +435,8 @@ mod client {
 
     #[test]
     fn pooler_is_recognised_and_settings_are_made_in_each_transaction() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Pgbouncer])
+        if Kind::from_environment() != Kind::Postgres
+            || !has_tools(&[Tool::Postgresql, Tool::Pgbouncer])
         {
             return;
         }
@@ -527,7 +529,8 @@ mod client {
 
     #[test]
     fn error_in_another_language_has_the_same_sqlstate() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql, Tool::Localedef])
+        if Kind::from_environment() != Kind::Postgres
+            || !has_tools(&[Tool::Postgresql, Tool::Localedef])
         {
             return;
         }

@@ -81,7 +81,7 @@ pub enum RegistryActionError {
 }
 
 impl JobError for RegistryActionError {
-    fn of_the_store(&self) -> Option<&StorageError> {
+    fn storage_error(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self {
             Some(error)
         } else {
@@ -276,7 +276,7 @@ pub fn perform_for_operator(
         session,
         trainee_id,
         action,
-        Cause::of(action.operation()).by(&name),
+        Cause::new(action.operation()).by(&name),
     )?;
     if outcome.changed {
         session.record_registry_action(by, trainee_id, action.operation())?;

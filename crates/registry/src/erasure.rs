@@ -53,7 +53,7 @@ pub enum ErasureError {
 }
 
 impl JobError for ErasureError {
-    fn of_the_store(&self) -> Option<&StorageError> {
+    fn storage_error(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self {
             Some(error)
         } else {
@@ -128,7 +128,7 @@ fn erase(
     order: &ErasureOrder,
     by: &str,
 ) -> Result<Outcome, ErasureError> {
-    let cause = Cause::of(OPERATION).by(by);
+    let cause = Cause::new(OPERATION).by(by);
     let owner = session
         .open_trainee(trainee_id, cause)?
         .map(|owner| owner.provider().ukprn.clone());

@@ -36,7 +36,7 @@ impl Attempts {
 
     /// How long to wait before the next attempt; `None` where there is no other.
     fn wait_after(&mut self, error: &impl JobError) -> Option<Duration> {
-        match error.of_the_store() {
+        match error.storage_error() {
             Some(
                 StorageError::Database(DatabaseError::Busy)
                 | StorageError::Database(DatabaseError::Collided)

@@ -76,7 +76,7 @@ fn number(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryA
         session,
         trainee_id,
         &RegistryAction::IssueTrn(None),
-        Cause::of(OPERATION),
+        Cause::new(OPERATION),
     )?
     .changed)
 }
@@ -88,7 +88,7 @@ fn award(session: &mut Session<'_>, trainee_id: &str) -> Result<bool, RegistryAc
             session,
             trainee_id,
             &RegistryAction::Award,
-            Cause::of(OPERATION),
+            Cause::new(OPERATION),
         )
     };
     let outcome = match award(session) {

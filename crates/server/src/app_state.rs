@@ -27,9 +27,9 @@ impl AppState {
     /// The state to serve a store with all versions and the code lists of the program, without a
     /// rate limit for tokens. In the sandbox, the pages of the settings are served.
     #[must_use]
-    pub fn of(store: Store, environment: Environment) -> Self {
+    pub fn new(store: Store, environment: Environment) -> Self {
         Self {
-            gateway: GatewayState::of(store, environment),
+            gateway: GatewayState::new(store, environment),
             translations: translation_limit(),
             long_jobs: LongJobs::default(),
             settings: (environment == Environment::Sandbox).then(SettingsPages::default),
@@ -38,12 +38,12 @@ impl AppState {
 
     /// The same behind reverse proxies that are trusted to name the client.
     #[must_use]
-    pub fn behind(self, proxies: TrustedProxies) -> Self {
+    pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         let settings = self
             .settings
-            .map(|settings| settings.behind(proxies.clone()));
+            .map(|settings| settings.with_trusted_proxies(proxies.clone()));
         Self {
-            gateway: self.gateway.behind(proxies),
+            gateway: self.gateway.with_trusted_proxies(proxies),
             settings,
             ..self
         }

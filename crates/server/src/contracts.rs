@@ -52,7 +52,7 @@ pub enum ContractError {
 pub fn files(served: &Served, lists: &Lists) -> Result<Vec<(&'static str, String)>, ContractError> {
     let written =
         |document| openapi::written(served, document, lists).map_err(ContractError::Unwritable);
-    let mut shape = serde_json::to_string_pretty(&shape::of(served.version, lists))
+    let mut shape = serde_json::to_string_pretty(&shape::describe(served.version, lists))
         .map_err(ContractError::Unwritable)?;
     shape.push('\n');
     // The one in OpenAPI 3.0 follows from that for clients.

@@ -123,16 +123,16 @@ impl Default for SettingsPages {
 impl SettingsPages {
     /// The same for clients that may come through these proxies.
     #[must_use]
-    pub fn behind(self, proxies: TrustedProxies) -> Self {
+    pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
-            by_address: self.by_address.with_proxies(proxies),
+            by_address: self.by_address.with_trusted_proxies(proxies),
             ..self
         }
     }
 
     /// The same with an issuer of identities, or with links alone.
     #[must_use]
-    pub fn signing_in_by(self, issuer: Option<Issuer>) -> Self {
+    pub fn with_issuer(self, issuer: Option<Issuer>) -> Self {
         Self { issuer, ..self }
     }
 
@@ -144,7 +144,7 @@ impl SettingsPages {
 
     /// The same for these people alone.
     #[must_use]
-    pub fn only_for(self, audience: Audience) -> Self {
+    pub fn with_audience(self, audience: Audience) -> Self {
         Self { audience, ..self }
     }
 
@@ -240,7 +240,7 @@ mod tests {
     #[actix_web::test]
     async fn one_user_leaves_places_to_others_whatever_the_session() {
         let settings = SettingsPages::default();
-        let sessions = ["one", "another", "of somebody else"].map(SecretDigest::of);
+        let sessions = ["one", "another", "of somebody else"].map(SecretDigest::from_text);
         let [one, another, of_somebody_else] = &sessions;
         for (session, user_id) in sessions.iter().zip([1, 1, 2]) {
             settings.remember(session.clone(), user_id);

@@ -173,11 +173,11 @@ impl From<DieselError> for StorageError {
 /// The error of a job: its own, or that of the store.
 pub trait JobError: From<StorageError> + Send + 'static {
     /// The error of the store, if it is one. It decides whether the job may be run again.
-    fn of_the_store(&self) -> Option<&StorageError>;
+    fn storage_error(&self) -> Option<&StorageError>;
 }
 
 impl JobError for StorageError {
-    fn of_the_store(&self) -> Option<&StorageError> {
+    fn storage_error(&self) -> Option<&StorageError> {
         Some(self)
     }
 }

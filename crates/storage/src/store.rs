@@ -48,8 +48,8 @@ impl<E: JobError> From<DatabaseError> for SessionError<E> {
 }
 
 impl<E: JobError> database::error::JobError for SessionError<E> {
-    fn of_the_database(&self) -> Option<&DatabaseError> {
-        match self.0.of_the_store() {
+    fn database_error(&self) -> Option<&DatabaseError> {
+        match self.0.storage_error() {
             Some(StorageError::Database(error)) => Some(error),
             Some(_) | None => None,
         }

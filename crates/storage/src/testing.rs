@@ -112,7 +112,7 @@ impl Register {
     /// Registers a trainee of the provider [`UKPRN`], with nothing but the identifier.
     pub(crate) fn add_trainee(&self, trainee_id: &'static str) {
         let create = move |session: &mut Session<'_>| {
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             let now = Some(provider.change_date());
             let (id, state) = (Some(trainee_id.to_owned()), Some(State::SubmittedForTrn));
             let trainee = Trainee {
@@ -135,8 +135,8 @@ impl Register {
     }
 
     pub(crate) fn accepts(&self, token: &Token) -> bool {
-        let digest = TokenDigest::of(token.reveal());
-        self.read(|session| Ok(session.authenticate(&digest, Cause::of("test"))?.is_some()))
+        let digest = TokenDigest::from_text(token.reveal());
+        self.read(|session| Ok(session.authenticate(&digest, Cause::new("test"))?.is_some()))
             .unwrap()
     }
 

@@ -133,7 +133,7 @@ impl Extra {
         extra
     }
 
-    fn of_nested(&self, id: Option<&str>) -> &[UnknownKey] {
+    fn nested_keys(&self, id: Option<&str>) -> &[UnknownKey] {
         let found = self.nested.iter().find(|(of, _)| Some(of.as_str()) == id);
         found.map_or(&[], |(_, keys)| keys.as_slice())
     }
@@ -184,7 +184,7 @@ impl Stored<Trainee> for ReadTrainee<'_> {
 
 impl JsonText {
     /// The document of a trainee.
-    pub fn of(trainee: &Trainee, extra: &Extra) -> QueryResult<Self> {
+    pub fn from_trainee(trainee: &Trainee, extra: &Extra) -> QueryResult<Self> {
         write::document(trainee, extra)
             .map(Self)
             .map_err(DieselError::SerializationError)

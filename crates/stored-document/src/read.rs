@@ -46,7 +46,7 @@ fn list<R: NestedRecord>(
         if let Some(id) = record.id().filter(|_| !keys.is_empty()) {
             unknown.push((id.to_owned(), keys));
         }
-        R::of_mut(trainee).push(record);
+        R::records_mut(trainee).push(record);
     }
     Some(())
 }

@@ -171,7 +171,7 @@ fn borrow<'a, R: NestedRecord>(
 
 /// Copies the records of a kind into the trainee; `None` when a field holds what it cannot hold.
 fn copy<R: NestedRecord>(from: &NestedRecords<InDocument<'_>>, to: &mut Trainee) -> Option<()> {
-    *R::of_mut(to) = R::in_nested(from)
+    *R::records_mut(to) = R::in_nested(from)
         .iter()
         .map(Scanned::to_record)
         .collect::<Option<_>>()?;

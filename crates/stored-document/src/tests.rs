@@ -111,7 +111,9 @@ fn gives_json_of_values<R: Record>(record: &dyn Stored<R>) {
 }
 
 fn text_of(trainee: &Trainee) -> String {
-    JsonText::of(trainee, &Extra::default()).unwrap().0
+    JsonText::from_trainee(trainee, &Extra::default())
+        .unwrap()
+        .0
 }
 
 proptest! {
@@ -256,7 +258,7 @@ fn unknown_keys_and_another_order_are_kept_through_a_change() {
     let shown = document.fields(Nested::With).unwrap();
     assert!((&shown as &dyn Stored<Trainee>) == (&trainee as &dyn Stored<Trainee>));
     read.email = None;
-    let written = JsonText::of(&read, &extra).unwrap().0;
+    let written = JsonText::from_trainee(&read, &extra).unwrap().0;
     assert!(
         written.contains("\"shoe_size\":{\"eu\":[41.5,null]}") && written.contains("\"seal\":true"),
         "{written}"

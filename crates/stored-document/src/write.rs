@@ -37,13 +37,13 @@ fn nested_list<R: NestedRecord>(
     trainee: &Trainee,
     extra: &Extra,
 ) -> Result<(), Failure> {
-    if R::of(trainee).is_empty() {
+    if R::records(trainee).is_empty() {
         return Ok(());
     }
-    let mut records: Vec<&R> = R::of(trainee).iter().collect();
+    let mut records: Vec<&R> = R::records(trainee).iter().collect();
     records.sort_by(|one, other| one.compare(other));
     object.list(R::LIST.info().name, records.into_iter(), |record| {
-        extra.of_nested(record.id())
+        extra.nested_keys(record.id())
     })
 }
 

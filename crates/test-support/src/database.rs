@@ -46,7 +46,7 @@ impl Database {
     ///
     /// When there is none to be had.
     pub fn fresh() -> Self {
-        Self::fresh_on(Kind::of_this_run())
+        Self::fresh_on(Kind::from_environment())
     }
 
     /// An empty database of a particular kind, for tests that are about it.
@@ -59,7 +59,7 @@ impl Database {
             Kind::Sqlite => Self::in_folder(
                 tempfile::tempdir().unwrap_or_else(|error| panic!("no folder: {error}")),
             ),
-            Kind::Postgres => Self::on_server(Server::of_this_process().create(None)),
+            Kind::Postgres => Self::on_server(Server::shared().create(None)),
         }
     }
 
@@ -72,8 +72,8 @@ impl Database {
     ///
     /// When there is no database to be had.
     pub fn fresh_from(name: &'static str, prepare: impl FnOnce(&str)) -> Self {
-        let kind = Kind::of_this_run();
-        if kind == Kind::Postgres && !Server::of_this_process().is_own() {
+        let kind = Kind::from_environment();
+        if kind == Kind::Postgres && !Server::shared().is_own() {
             // Nobody would remove a template from a server that outlives this process.
             let database = Self::fresh();
             prepare(database.url());
@@ -97,7 +97,7 @@ impl Database {
             Template::Postgres(name) => {
                 let name = name.clone();
                 drop(templates);
-                Self::on_server(Server::of_this_process().create(Some(&name)))
+                Self::on_server(Server::shared().create(Some(&name)))
             }
         }
     }
@@ -120,7 +120,7 @@ impl Database {
     pub(crate) fn socket(&self) -> Option<(PathBuf, String)> {
         match &self.place {
             Place::Sqlite(_) => None,
-            Place::Postgres(name) => Some((Server::of_this_process().socket()?, name.clone())),
+            Place::Postgres(name) => Some((Server::shared().socket()?, name.clone())),
         }
     }
 
@@ -133,7 +133,7 @@ impl Database {
 
     fn on_server(name: String) -> Self {
         Self {
-            url: Server::of_this_process().url(&name),
+            url: Server::shared().url(&name),
             place: Place::Postgres(name),
         }
     }
@@ -144,7 +144,7 @@ impl Drop for Database {
         match &self.place {
             // The folder goes by itself.
             Place::Sqlite(_) => {}
-            Place::Postgres(name) => Server::of_this_process().drop(name),
+            Place::Postgres(name) => Server::shared().drop(name),
         }
     }
 }
@@ -156,7 +156,7 @@ impl Template {
         match &database.place {
             Place::Sqlite(folder) => Self::Sqlite(snapshot(folder.path())),
             Place::Postgres(name) => {
-                let server = Server::of_this_process();
+                let server = Server::shared();
                 // Only what nobody is connected to can be copied, and connections may take a while
                 // to end.
                 server.disconnect(name);

@@ -19,11 +19,11 @@ impl Kind {
     /// # Panics
     ///
     /// When [`KIND_VARIABLE`] names neither database.
-    pub fn of_this_run() -> Self {
-        Self::named(std::env::var(KIND_VARIABLE).ok().as_deref())
+    pub fn from_environment() -> Self {
+        Self::from_name(std::env::var(KIND_VARIABLE).ok().as_deref())
     }
 
-    fn named(name: Option<&str>) -> Self {
+    fn from_name(name: Option<&str>) -> Self {
         match name {
             None | Some("sqlite") => Self::Sqlite,
             Some("postgres") => Self::Postgres,
@@ -38,14 +38,14 @@ mod tests {
 
     #[test]
     fn sqlite_is_meant_unless_postgres_is_named() {
-        assert_eq!(Kind::named(None), Kind::Sqlite);
-        assert_eq!(Kind::named(Some("sqlite")), Kind::Sqlite);
-        assert_eq!(Kind::named(Some("postgres")), Kind::Postgres);
+        assert_eq!(Kind::from_name(None), Kind::Sqlite);
+        assert_eq!(Kind::from_name(Some("sqlite")), Kind::Sqlite);
+        assert_eq!(Kind::from_name(Some("postgres")), Kind::Postgres);
     }
 
     #[test]
     #[should_panic(expected = "TEST_DATABASE must be sqlite or postgres, not \"Postgres\"")]
     fn a_run_on_any_other_database_is_refused() {
-        Kind::named(Some("Postgres"));
+        Kind::from_name(Some("Postgres"));
     }
 }

@@ -57,7 +57,7 @@ enum Place {
 
 impl Server {
     /// The server of this process.
-    pub(crate) fn of_this_process() -> &'static Self {
+    pub(crate) fn shared() -> &'static Self {
         static SERVER: LazyLock<Result<Server, String>> = LazyLock::new(Server::open);
         SERVER.as_ref().unwrap_or_else(|reason| panic!("{reason}"))
     }
@@ -66,7 +66,7 @@ impl Server {
         let (url, place) = match std::env::var(SERVER_VARIABLE) {
             Ok(url) => (url.clone(), Place::Given(url)),
             Err(_) => {
-                let cluster = Cluster::try_start(Settings::Fast, &Variant::of_this_run()?)?;
+                let cluster = Cluster::try_start(Settings::Fast, &Variant::from_environment()?)?;
                 (cluster.direct_url("postgres"), Place::Own(cluster))
             }
         };

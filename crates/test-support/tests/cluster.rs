@@ -45,7 +45,7 @@ mod cluster {
 
     #[test]
     fn a_server_that_is_dropped_leaves_nothing_behind() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
+        if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
         let cluster = Cluster::start(Settings::Fast);
@@ -59,7 +59,7 @@ mod cluster {
 
     #[test]
     fn a_server_ends_with_a_process_that_is_killed() {
-        if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
+        if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
             return;
         }
         if std::env::var_os(CHILD).is_some() {

@@ -46,12 +46,12 @@ mod database {
             Database::fresh_from("things", |url| {
                 prepared.fetch_add(1, Ordering::SeqCst);
                 assert!(execute(
-                    Kind::of_this_run(),
+                    Kind::from_environment(),
                     url,
                     "CREATE TABLE things (n INT PRIMARY KEY)"
                 ));
                 assert!(execute(
-                    Kind::of_this_run(),
+                    Kind::from_environment(),
                     url,
                     "INSERT INTO things VALUES (1)"
                 ));

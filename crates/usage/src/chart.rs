@@ -235,7 +235,7 @@ mod tests {
             total("2026-10-01", "v2.0", "GET /info", 90),
             total("2026-10-01", "v2.0", "POST /trainees", 10),
         ];
-        UsageByMonth::of(months, totals)
+        UsageByMonth::new(months, totals)
     }
 
     #[test]
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn what_is_no_version_is_escaped() {
-        let usage = UsageByMonth::of(
+        let usage = UsageByMonth::new(
             vec![month("2026-08-01")],
             vec![total("2026-08-01", "<script>", "x", 1)],
         );
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn months_without_requests_are_drawn_too() {
-        let usage = UsageByMonth::of(vec![month("2026-08-01")], Vec::new());
+        let usage = UsageByMonth::new(vec![month("2026-08-01")], Vec::new());
         assert!(svg(&usage).unwrap().contains("2026-08"));
     }
 

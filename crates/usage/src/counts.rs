@@ -118,7 +118,7 @@ impl Usage {
         self.with(|counts| {
             for name in [NO_NAME].iter().chain(names) {
                 counts.add_request(
-                    UsageKey::of(request, name),
+                    UsageKey::new(request, name),
                     Tally {
                         requests: 1,
                         first: seen.clone(),
@@ -203,7 +203,7 @@ impl Usage {
 }
 
 impl UsageKey {
-    fn of(request: &Counted, name: &'static str) -> Self {
+    fn new(request: &Counted, name: &'static str) -> Self {
         let Counted {
             at,
             token,

@@ -31,18 +31,18 @@ impl UsageByMonth {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn own(session: &mut ProviderSession<'_>, months: u8) -> Result<Self, StorageError> {
+    pub fn load_own(session: &mut ProviderSession<'_>, months: u8) -> Result<Self, StorageError> {
         let months = last_months(session.today(), months);
         let totals = match months.first() {
             Some(first) => session.own_usage_by_month(*first)?,
             None => Vec::new(),
         };
-        Ok(Self::of(months, totals))
+        Ok(Self::new(months, totals))
     }
 
     /// These requests of these months.
     #[must_use]
-    pub fn of(months: Vec<NaiveDate>, mut totals: Vec<MonthTotal>) -> Self {
+    pub fn new(months: Vec<NaiveDate>, mut totals: Vec<MonthTotal>) -> Self {
         totals.sort_by_cached_key(|total| {
             (
                 total.month,

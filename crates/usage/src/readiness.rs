@@ -254,7 +254,7 @@ impl VersionReadiness {
     ///
     /// When the database does not answer;
     /// [`Refusal::UnknownProvider`](storage::error::Refusal::UnknownProvider).
-    pub fn of(
+    pub fn load(
         session: &mut Session<'_>,
         served: &Served,
         days: u16,
@@ -262,7 +262,7 @@ impl VersionReadiness {
         versions: &Versions,
     ) -> Result<Self, StorageError> {
         let (since, until) = (first_day(session.today(), days), session.today());
-        let mut known = Known::of(session, since, provider)?;
+        let mut known = Known::load(session, since, provider)?;
         known.look_into(
             session,
             served,
@@ -276,8 +276,8 @@ impl VersionReadiness {
     ///
     /// # Errors
     ///
-    /// As for [`VersionReadiness::of`].
-    pub fn of_each(
+    /// As for [`VersionReadiness::load`].
+    pub fn load_all(
         session: &mut Session<'_>,
         days: u16,
         provider: Option<&str>,
@@ -287,7 +287,7 @@ impl VersionReadiness {
         let Some(newest) = versions.newest() else {
             return Ok(Vec::new());
         };
-        let mut known = Known::of(session, since, provider)?;
+        let mut known = Known::load(session, since, provider)?;
         versions
             .iter()
             .map(|served| known.look_into(session, served, newest, since, until))
@@ -346,7 +346,7 @@ impl OwnReadiness {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn of(
+    pub fn load(
         session: &mut ProviderSession<'_>,
         served: &Served,
         days: u16,
@@ -375,7 +375,7 @@ impl OwnReadiness {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn of_older(
+    pub fn load_older(
         session: &mut ProviderSession<'_>,
         days: u16,
         versions: &Versions,

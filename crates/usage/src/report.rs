@@ -99,14 +99,14 @@ impl Report {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn since(
+    pub fn load(
         session: &mut Session<'_>,
         since: NaiveDate,
         provider: Option<&str>,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
         let tokens = tokens(session, provider)?;
-        Ok(Self::of(
+        Ok(Self::new(
             since,
             &tokens,
             session.usage_since(since)?,
@@ -119,13 +119,13 @@ impl Report {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn own(
+    pub fn load_own(
         session: &mut ProviderSession<'_>,
         since: NaiveDate,
         versions: &Versions,
     ) -> Result<Self, StorageError> {
         let tokens = by_number(session.own_tokens()?);
-        Ok(Self::of(
+        Ok(Self::new(
             since,
             &tokens,
             session.own_usage_since(since)?,
@@ -134,7 +134,7 @@ impl Report {
     }
 
     /// The report of these totals, as far as they are of these tokens.
-    fn of(
+    fn new(
         since: NaiveDate,
         tokens: &BTreeMap<i64, TokenRecord>,
         totals: Vec<UsageTotal>,
@@ -142,19 +142,19 @@ impl Report {
     ) -> Self {
         let mut lines: Vec<Line> = totals
             .into_iter()
-            .filter_map(|total| Some(Line::of(tokens.get(&total.token_id)?, total, versions)))
+            .filter_map(|total| Some(Line::new(tokens.get(&total.token_id)?, total, versions)))
             .collect();
         lines.sort_by(|one, other| one.place().cmp(&other.place()));
         Self {
             since,
-            total: Total::of(&lines),
+            total: Total::from_lines(&lines),
             lines,
         }
     }
 }
 
 impl Line {
-    fn of(token: &TokenRecord, total: UsageTotal, versions: &Versions) -> Self {
+    fn new(token: &TokenRecord, total: UsageTotal, versions: &Versions) -> Self {
         let UsageTotal {
             version,
             endpoint,
@@ -201,7 +201,7 @@ impl Line {
 }
 
 impl Total {
-    fn of(lines: &[Line]) -> Self {
+    fn from_lines(lines: &[Line]) -> Self {
         let whole = || lines.iter().filter(|line| line.kind != Kind::ForeignName);
         let ending = whole().filter(|line| line.kind == Kind::DeprecatedEndpoint);
         Self {

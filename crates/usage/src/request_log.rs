@@ -132,14 +132,14 @@ struct Observed {
 
 impl Default for RequestLog {
     fn default() -> Self {
-        Self::within(Bounds::default())
+        Self::with_bounds(Bounds::default())
     }
 }
 
 impl RequestLog {
     /// A log within these bounds.
     #[must_use]
-    pub fn within(bounds: Bounds) -> Self {
+    pub fn with_bounds(bounds: Bounds) -> Self {
         let (shards, refused, written, flush) = Default::default();
         Self(Some(Arc::new(Waiting {
             bounds,
@@ -273,7 +273,7 @@ fn count_dropped(requests: usize) {
 
 impl Observed {
     fn outcome(&self) -> Outcome {
-        Outcome::of_status(self.status.as_u16())
+        Outcome::from_status(self.status.as_u16())
     }
 
     /// The same as the store takes it.
@@ -402,13 +402,13 @@ impl Waiting {
         let Bounds { kept, slack, .. } = self.bounds;
         let due: Vec<_> = {
             let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-            let due = written
-                .iter()
-                .filter(|((_, outcome), count)| **count > (kept.of(*outcome) / SLACK).max(slack));
+            let due = written.iter().filter(|((_, outcome), count)| {
+                **count > (kept.limit(*outcome) / SLACK).max(slack)
+            });
             due.map(|(key, _)| *key).collect()
         };
         for (provider, outcome) in due {
-            let limit = kept.of(outcome);
+            let limit = kept.limit(outcome);
             let find = move |session: &mut Session<'_>| {
                 session.newest_surplus_request(provider, outcome, limit)
             };

@@ -34,12 +34,12 @@ impl Contract {
     /// # Errors
     ///
     /// When a document cannot be written, which does not happen.
-    pub fn of(served: &Served, lists: &Lists) -> Result<Self, serde_json::Error> {
+    pub fn new(served: &Served, lists: &Lists) -> Result<Self, serde_json::Error> {
         let openapi =
             serde_json::to_value(crate::openapi::document(served, lists, Profile::Complete))?;
         Ok(Self {
             openapi,
-            shape: shape::of(served.version, lists),
+            shape: shape::describe(served.version, lists),
         })
     }
 
@@ -152,7 +152,7 @@ pub fn outcome(
     lists: &Lists,
 ) -> Result<Outcome, serde_json::Error> {
     Ok(match served {
-        Some(served) => Outcome::Served(committed.changes_to(&Contract::of(served, lists)?)),
+        Some(served) => Outcome::Served(committed.changes_to(&Contract::new(served, lists)?)),
         None if removed.contains(&label) => Outcome::Removed,
         None => Outcome::Lost,
     })

@@ -84,7 +84,7 @@ fn decide_nested<R: NestedRecord + Editable>(
             &origin(target),
         )));
     }
-    let stored = R::of(target.trainee?)
+    let stored = R::records(target.trainee?)
         .iter()
         .find(|record| record.id() == Some(target.nested_id))?;
     Some(outcome(commands::update(

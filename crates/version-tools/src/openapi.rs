@@ -71,7 +71,7 @@ pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
     };
     let mut paths = PathsBuilder::new();
     for endpoint in version.endpoints.all() {
-        for (method, operation) in operations::of(context, endpoint) {
+        for (method, operation) in operations::build(context, endpoint) {
             let item = utoipa::openapi::PathItem::new(method, operation);
             paths = paths.path(endpoint.path(), item);
         }

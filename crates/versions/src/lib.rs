@@ -74,7 +74,7 @@ pub fn all() -> &'static Versions {
 /// # Errors
 ///
 /// The first text that is no label of a version that can be served.
-pub fn chosen(labels: &[String]) -> Result<&'static Versions, UnknownVersion> {
+pub fn select(labels: &[String]) -> Result<&'static Versions, UnknownVersion> {
     if labels.is_empty() {
         return Ok(all());
     }
@@ -110,9 +110,9 @@ mod tests {
     #[test]
     fn versions_are_chosen_by_their_labels() {
         let newest = all().newest().unwrap().version.label.to_string();
-        assert_eq!(chosen(&[newest]).unwrap().iter().count(), 1);
+        assert_eq!(select(&[newest]).unwrap().iter().count(), 1);
         assert_eq!(
-            chosen(&["v1999.0".to_owned()]).unwrap_err().requested,
+            select(&["v1999.0".to_owned()]).unwrap_err().requested,
             "v1999.0"
         );
     }

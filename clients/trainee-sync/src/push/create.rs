@@ -223,7 +223,7 @@ impl<'a> Answered<'a> {
                 self.refused.push(trainee.digest.clone());
                 self.sent
                     .problems
-                    .extend(Problem::of_answer(row, status, result, |field| {
+                    .extend(Problem::from_answer(row, status, result, |field| {
                         row.column_of(field)
                     }));
             }

@@ -304,7 +304,7 @@ fn refused(
     match reply.status {
         401 | 410 => Err(reply.refusal()),
         300..=399 => bail!("{}", reply.refusal()),
-        status => Ok(RowOutcome::Refused(Problem::of_answer(
+        status => Ok(RowOutcome::Refused(Problem::from_answer(
             row,
             u64::from(status),
             &reply.body,

@@ -17,7 +17,10 @@ use crate::wire::{WireRecord, for_each_record};
 /// has another name, by version, in the order of their inputs.
 #[must_use]
 pub fn changed_names(list: &[&'static ApiVersion]) -> Vec<FormerName> {
-    fn of<R: WireRecord>(version: &ApiVersion, list: &[&'static ApiVersion]) -> Vec<FormerName> {
+    fn former_names<R: WireRecord>(
+        version: &ApiVersion,
+        list: &[&'static ApiVersion],
+    ) -> Vec<FormerName> {
         let changed = |name: &str, field| {
             list.iter().any(|other| {
                 R::inputs(other)
@@ -42,7 +45,7 @@ pub fn changed_names(list: &[&'static ApiVersion]) -> Vec<FormerName> {
     };
     let released = list.iter().filter(|version| is_released(version));
     released
-        .flat_map(|version| for_each_record!(of(version, list)).concat())
+        .flat_map(|version| for_each_record!(former_names(version, list)).concat())
         .collect()
 }
 
@@ -59,11 +62,11 @@ macro_rules! unknown_to {
     ($known:ident, $version:ident;
         $( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
         OtherVersionsNames {
-            trainee: $known.of_record($version),
-            $( $name: $known.of_record($version), )+
-            withdrawal: $known.of_record($version),
-            deferral: $known.of_record($version),
-            recommendation: $known.of_record($version),
+            trainee: $known.other_names($version),
+            $( $name: $known.other_names($version), )+
+            withdrawal: $known.other_names($version),
+            deferral: $known.other_names($version),
+            recommendation: $known.other_names($version),
         }
     };
 }
@@ -74,7 +77,7 @@ impl KnownNames<'_> {
         nested_kinds!([unknown_to] self, version;)
     }
 
-    fn of_record<R: WireRecord>(&self, version: &ApiVersion) -> OtherNames<R> {
+    fn other_names<R: WireRecord>(&self, version: &ApiVersion) -> OtherNames<R> {
         let is_input = |field| R::inputs(version).name_of(field).is_some();
         let inputs = self.inputs::<R>();
         let others = inputs.iter().filter(|(_, name, _)| {

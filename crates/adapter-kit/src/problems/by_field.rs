@@ -37,7 +37,7 @@ pub enum FieldErrors {
 impl ErrorsByField {
     /// All problems; the form of those in nested records is a property of the version.
     #[must_use]
-    pub fn of(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
+    pub fn from_problems(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
         let version = served.version;
         let mut here = BTreeMap::<String, Vec<String>>::new();
         let mut inside = BTreeMap::<String, BTreeMap<String, Vec<String>>>::new();
@@ -46,11 +46,15 @@ impl ErrorsByField {
             match inner(version, &problem.at) {
                 Some((array, item, Some(field))) => {
                     let fields = inside.entry(array).or_default();
-                    fields.entry(field).or_default().push(of_item(item, &text));
+                    fields
+                        .entry(field)
+                        .or_default()
+                        .push(prefix_item_number(item, &text));
                 }
-                Some((array, item, None)) => {
-                    here.entry(array).or_default().push(of_item(item, &text))
-                }
+                Some((array, item, None)) => here
+                    .entry(array)
+                    .or_default()
+                    .push(prefix_item_number(item, &text)),
                 None => here
                     .entry(path(version, &problem.at))
                     .or_default()
@@ -105,7 +109,7 @@ fn inner(version: &ApiVersion, at: &Path) -> Option<(String, usize, Option<Strin
 }
 
 /// Several items can have a problem in the same field, so each says which item it is of.
-fn of_item(number: usize, text: &str) -> String {
+fn prefix_item_number(number: usize, text: &str) -> String {
     format!("item {number}: {text}")
 }
 

@@ -377,7 +377,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         for (key, field, value) in self.other_names {
             // Accepted next to the right name with the same value.
             let mut alone = ParsedRecord::<R>::default();
-            if let Some(input) = inputs.of_field(field) {
+            if let Some(input) = inputs.find_by_field(field) {
                 set(&mut alone, version, input, value);
             }
             let same = alone.problems.is_empty()

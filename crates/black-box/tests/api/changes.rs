@@ -134,7 +134,7 @@ impl Mirror {
 fn discard(register: &Register, id: &str) {
     let id = id.to_owned();
     register.operate(move |session| {
-        let mut provider = session.open_trainee(&id, Cause::of("test"))?.unwrap();
+        let mut provider = session.open_trainee(&id, Cause::new("test"))?.unwrap();
         let stored = provider.find_hidden_trainee(&id)?.unwrap();
         match domain::commands::registry::discard(&stored.record, provider.change_date()) {
             Ok(decision) if decision.changed => provider.update_trainee(&stored, &decision.record),
@@ -290,7 +290,7 @@ fn a_reply_is_cut_where_trainees_have_very_many_nested_records() {
     }
     // 100,000 characters each, 6 MB in all.
     register.operate(|session| {
-        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         for trainee in provider.visible_trainees(100)?.trainees {
             provider.come_after_change(&trainee);
             let mut changed = trainee.record.clone();
@@ -386,7 +386,7 @@ fn a_request_waits_for_a_change_where_the_client_prefers_to() {
         let id = created.id().to_owned();
         store
             .write_blocking::<_, storage::error::StorageError>(move |session| {
-                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 let stored = provider.find_trainee(&id)?.unwrap();
                 let mut changed = stored.record.clone();
                 changed.middle_names = Some("Waited".to_owned());

@@ -130,7 +130,7 @@ struct Faulty<'a> {
 }
 
 impl<'a> Faulty<'a> {
-    fn of(register: &'a Register) -> Option<Self> {
+    fn try_new(register: &'a Register) -> Option<Self> {
         let direct = PostgresConnection::establish(register.database().url()).ok()?;
         Some(Self {
             api: register.api(newest()),
@@ -500,7 +500,7 @@ fn register_several(api: &Api<'_>, number: usize) -> Write {
 
 /// A register on PostgreSQL behind a proxy.
 fn register(proxy: fn(&Database) -> Option<StatementProxy>) -> Register {
-    Register::with(Setup {
+    Register::with_setup(Setup {
         proxy,
         ..Setup::default()
     })
@@ -526,7 +526,7 @@ fn fail_main_writes(
     faults: fn(usize) -> Vec<Fault>,
 ) {
     let register = register(proxy);
-    let Some(mut faulty) = Faulty::of(&register) else {
+    let Some(mut faulty) = Faulty::try_new(&register) else {
         return;
     };
     for kind in [
@@ -548,7 +548,7 @@ fn fail_grouped_writes(
     faults: fn(usize) -> Vec<Fault>,
 ) {
     let register = register(proxy);
-    let Some(mut faulty) = Faulty::of(&register) else {
+    let Some(mut faulty) = Faulty::try_new(&register) else {
         return;
     };
     let kinds = [
@@ -563,7 +563,7 @@ fn fail_grouped_writes(
 
 fn fail_other_writes(faults: fn(usize) -> Vec<Fault>) {
     let register = register(StatementProxy::before);
-    let Some(mut faulty) = Faulty::of(&register) else {
+    let Some(mut faulty) = Faulty::try_new(&register) else {
         return;
     };
     faulty.warm_up = 1;
@@ -586,7 +586,7 @@ fn fail_other_writes(faults: fn(usize) -> Vec<Fault>) {
     }
     // It changes all trainees.
     let register = self::register(StatementProxy::before);
-    if let Some(mut faulty) = Faulty::of(&register) {
+    if let Some(mut faulty) = Faulty::try_new(&register) {
         faulty.fail_each_statement(reset, false, faults);
     }
 }

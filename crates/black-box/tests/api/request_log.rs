@@ -34,7 +34,7 @@ fn logged_of(
     };
     let page = register.operate(move |session| {
         session
-            .open_provider(ukprn, Cause::of("test"))?
+            .open_provider(ukprn, Cause::new("test"))?
             .unwrap()
             .requests(&filter, None)
     });
@@ -186,8 +186,8 @@ fn a_request_over_the_rate_limit_is_logged() {
         requests: NonZeroU32::new(1).unwrap(),
         window: Duration::from_secs(3600),
     };
-    let register = Register::with(Setup {
-        admission: Admission::within(Some(limit)),
+    let register = Register::with_setup(Setup {
+        admission: Admission::with_limit(Some(limit)),
         ..Setup::default()
     });
     let api = register.api(SERVED[0]);
@@ -197,13 +197,13 @@ fn a_request_over_the_rate_limit_is_logged() {
 }
 
 #[test]
-fn of_requests_over_the_rate_limit_ten_of_each_token_are_logged_each_time() {
+fn rate_limited_requests_log_ten_per_token_each_time() {
     let limit = RateLimit {
         requests: NonZeroU32::new(1).unwrap(),
         window: Duration::from_secs(3600),
     };
-    let register = Register::with(Setup {
-        admission: Admission::within(Some(limit)),
+    let register = Register::with_setup(Setup {
+        admission: Admission::with_limit(Some(limit)),
         ..Setup::default()
     });
     let (api, other) = (register.api(SERVED[0]), register.other_provider(SERVED[0]));
@@ -379,7 +379,7 @@ fn a_provider_is_shown_its_own_requests_alone() {
             "{logged:#?}"
         );
         let most = register.operate(move |session| {
-            RefusedMost::of(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())
+            RefusedMost::load(&mut session.open_provider(ukprn, Cause::new("test"))?.unwrap())
         });
         assert!(
             most.lines
@@ -397,13 +397,13 @@ fn so_many_requests_of_a_provider_are_kept_and_no_more() {
         refused: 5,
         accepted: 3,
     };
-    let request_log = RequestLog::within(Bounds {
+    let request_log = RequestLog::with_bounds(Bounds {
         kept,
         accepted_of_provider: 2,
         slack: 0,
         ..Bounds::default()
     });
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         request_log,
         ..Setup::default()
     });
@@ -444,11 +444,11 @@ fn so_many_requests_of_a_provider_are_kept_and_no_more() {
 
 #[test]
 fn a_log_that_is_full_drops_refused_requests_and_no_request_waits_for_it() {
-    let request_log = RequestLog::within(Bounds {
+    let request_log = RequestLog::with_bounds(Bounds {
         waiting: 2,
         ..Bounds::default()
     });
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         request_log,
         ..Setup::default()
     });
@@ -462,7 +462,7 @@ fn a_log_that_is_full_drops_refused_requests_and_no_request_waits_for_it() {
 
 #[test]
 fn a_log_that_is_off_has_nothing() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         request_log: RequestLog::off(),
         ..Setup::default()
     });
@@ -497,7 +497,7 @@ fn what_is_refused_most_leads_to_the_page_to_which_the_reply_has_led() {
         api.send("POST", "/trainees", blank).is(422);
         api.register.write_request_log();
         let most = api.register.operate(|session| {
-            RefusedMost::of(&mut session.open_provider(UKPRN, Cause::of("test"))?.unwrap())
+            RefusedMost::load(&mut session.open_provider(UKPRN, Cause::new("test"))?.unwrap())
         });
         let lines: Vec<_> = most
             .lines

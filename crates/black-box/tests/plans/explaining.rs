@@ -40,7 +40,7 @@ pub(super) enum Explainer {
 }
 
 impl Explainer {
-    pub(super) fn of(database: &Database) -> Self {
+    pub(super) fn connect(database: &Database) -> Self {
         match database.kind() {
             Kind::Sqlite => {
                 let path = database.url().strip_prefix("sqlite://").unwrap();

@@ -51,7 +51,7 @@ fn count_usage(register: &Register) {
 fn log_requests(register: &Register) {
     register.write_request_log();
     let own = |session: &mut Session<'_>| {
-        let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         let newest = session.requests(&RequestFilter::default(), None)?;
         let older = session.requests(&RequestFilter::default(), newest.next)?;
         let refused = session.refused_most(DateTime::UNIX_EPOCH)?;
@@ -104,7 +104,7 @@ fn every_query_of_every_endpoint_is_served_by_an_index() {
             "nobody asked for {table}"
         );
     }
-    let mut explainer = Explainer::of(register.database());
+    let mut explainer = Explainer::connect(register.database());
     for query in queries {
         let walks = explainer.walks(query);
         assert!(
@@ -124,7 +124,7 @@ fn a_query_without_an_index_is_found() {
         .unwrap()
         .migrate()
         .unwrap();
-    let mut explainer = Explainer::of(&database);
+    let mut explainer = Explainer::connect(&database);
     for (query, walks) in [
         ("SELECT id FROM trainees WHERE email_folded = 'x'", true),
         ("SELECT count(*) FROM trainees", true),

@@ -168,7 +168,7 @@ fn write(register: &Register, seed: u64, count: usize) {
             .set(&now.to_rfc3339_opts(SecondsFormat::Millis, true));
         register.operate(move |session| {
             let random = Random::new(seed + batch as u64);
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             (0..BATCH).try_for_each(|_| live(&mut provider, &random))?;
             drop(provider);
             let first = usize::try_from(seed).unwrap() + batch * 10;
@@ -253,7 +253,7 @@ fn lists_are_as_many_statements_as_there_are_combinations_of_conditions() {
                                 .store()
                                 .read_blocking(|session| -> Result<_, StorageError> {
                                     let mut provider =
-                                        session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                                        session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                                     provider.list_trainees(&listing)
                                 })
                                 .unwrap();

@@ -47,7 +47,7 @@ impl BodyCheck<'_> {
         if !is_empty && parse_json(self.body).is_err() {
             return case.fail("a body", "is read, and is no JSON");
         }
-        let sent_strings = SentStrings::of(&String::from_utf8_lossy(self.body));
+        let sent_strings = SentStrings::from_json(&String::from_utf8_lossy(self.body));
         let messages = MessageCheck {
             case,
             names: &self.bodies.names,
@@ -103,8 +103,9 @@ impl BodyCheck<'_> {
             }
         }
         let longest = REFUSAL_BYTES + REFUSAL_PER_BYTE * self.body.len();
-        let errors = serde_json::to_vec(&Errors::of(case.served, lists, problems));
-        let by_field = serde_json::to_vec(&ErrorsByField::of(case.served, lists, problems));
+        let errors = serde_json::to_vec(&Errors::from_problems(case.served, lists, problems));
+        let by_field =
+            serde_json::to_vec(&ErrorsByField::from_problems(case.served, lists, problems));
         for written in [errors, by_field] {
             match written {
                 Ok(written) if !problems.is_empty() && written.len() <= longest => {}

@@ -99,7 +99,7 @@ pub(crate) struct SentStrings {
 
 impl SentStrings {
     /// The strings of a JSON body; none where it is not JSON.
-    pub(crate) fn of(json: &str) -> Self {
+    pub(crate) fn from_json(json: &str) -> Self {
         let mut sent_strings = Self::default();
         sent_strings.collect(json.trim());
         sent_strings
@@ -126,7 +126,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn of(version: &ApiVersion, versions: &Versions) -> Self {
+    pub(crate) fn new(version: &ApiVersion, versions: &Versions) -> Self {
         let known = all(version);
         let mut other: BTreeSet<_> = versions
             .iter()

@@ -21,7 +21,7 @@ const REFUSED_AT_MOST: usize = 4;
 /// The last refused one, when they refuse too many.
 pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
-        let case = Case::of(CHECK, served, sample);
+        let case = Case::new(CHECK, served, sample);
         let (version, context) = (case.version(), case.context());
         let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
         let mut refused = 0;

@@ -25,7 +25,7 @@ pub(super) struct AddedNames {
 
 impl AddedNames {
     /// What only the second version writes.
-    pub(super) fn of(from: &ApiVersion, to: &ApiVersion) -> Self {
+    pub(super) fn new(from: &ApiVersion, to: &ApiVersion) -> Self {
         Self {
             requests: Self::set_names(from, to),
             replies: Self::shown(from, to),

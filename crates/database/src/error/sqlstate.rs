@@ -17,7 +17,7 @@ impl DatabaseError {
 
     /// Sorts what PostgreSQL, or the connection to it, refused, by the SQLSTATE (PostgreSQL's
     /// manual, appendix A).
-    fn of_sqlstate(state: &str, error: DieselError) -> Self {
+    fn from_sqlstate(state: &str, error: DieselError) -> Self {
         match (state.get(..2).unwrap_or_default(), state) {
             // statement_completion_unknown
             (_, postgres_client::OUTCOME_UNKNOWN | "40003") => Self::OutcomeUnknown(error.into()),
@@ -34,7 +34,7 @@ impl DatabaseError {
             | (_, "57P01" | "57P02" | "57P03" | "57P04" | "57P05" | "25P03" | "26000") => {
                 Self::ConnectionLost(error)
             }
-            (_, state) if FAULTS.contains(&state) => Self::of_fault(&error),
+            (_, state) if FAULTS.contains(&state) => Self::from_fault(&error),
             // insufficient_resources; program_limit_exceeded has no place here; query_canceled
             ("53", _) | (_, "57014") => Self::ServerUnavailable(error),
             // system_error, internal_error of a server that is failing
@@ -44,7 +44,7 @@ impl DatabaseError {
     }
 
     /// What the database says names the object, and holds no values of rows.
-    fn of_fault(error: &DieselError) -> Self {
+    fn from_fault(error: &DieselError) -> Self {
         Self::DatabaseFault(error.to_string().into())
     }
 }
@@ -106,7 +106,7 @@ impl From<DieselError> for DatabaseError {
             return Self::from(*commit_error);
         }
         if let Some(state) = sqlstate(&error).map(str::to_owned) {
-            return Self::of_sqlstate(&state, error);
+            return Self::from_sqlstate(&state, error);
         }
         if let DieselError::DatabaseError(_, information) = &error {
             match information.message() {
@@ -117,7 +117,7 @@ impl From<DieselError> for DatabaseError {
                     if SQLITE_FAULTS.iter().any(|fault| message.starts_with(fault))
                         || message.contains(SQLITE_NO_COLUMN) =>
                 {
-                    return Self::of_fault(&error);
+                    return Self::from_fault(&error);
                 }
                 _ => {}
             }
@@ -177,7 +177,7 @@ mod tests {
             commit_error: Box::new(refusal("database is locked")),
         };
         assert!(matches!(
-            DatabaseError::of_lost_transaction(error),
+            DatabaseError::from_lost_transaction(error),
             DatabaseError::Busy
         ));
     }

@@ -105,7 +105,7 @@ where
         let answer = self.timer.run(transaction, &mut self.function);
         let outcome = match &answer {
             Ok(_) => JobOutcome::Keep,
-            Err(error) => match error.of_the_database() {
+            Err(error) => match error.database_error() {
                 Some(DatabaseError::DateNotDue { wait }) => JobOutcome::Wait(*wait),
                 Some(_) => JobOutcome::Fail,
                 None => JobOutcome::Refuse,

@@ -101,7 +101,7 @@ impl LookUps {
         if is_usable {
             *place = Some(taken);
         }
-        let is_busy = |error: &E| matches!(error.of_the_database(), Some(DatabaseError::Busy));
+        let is_busy = |error: &E| matches!(error.database_error(), Some(DatabaseError::Busy));
         if answer.as_ref().is_err_and(is_busy) {
             return None;
         }
@@ -160,7 +160,7 @@ impl LookUps {
             } else {
                 connection.run_prepared(prepared::RollBack)
             };
-            end.map_err(DatabaseError::of_lost_transaction)
+            end.map_err(DatabaseError::from_lost_transaction)
         });
         let is_usable = ended.is_ok();
         (

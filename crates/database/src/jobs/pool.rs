@@ -286,7 +286,7 @@ impl JobPool {
         if self.limits.is_none() {
             return (answer, None);
         }
-        let failure = answer.as_ref().err().and_then(JobError::of_the_database);
+        let failure = answer.as_ref().err().and_then(JobError::database_error);
         let decision = runs.decide(access, failure);
         match decision {
             RerunDecision::AfterCollision { .. } => self.counters.collided(),

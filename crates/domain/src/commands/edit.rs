@@ -253,5 +253,5 @@ pub fn sort_nested(trainee: &mut Trainee) {
 }
 
 fn sort<R: NestedRecord>(trainee: &mut Trainee) {
-    R::of_mut(trainee).sort_by(R::compare);
+    R::records_mut(trainee).sort_by(R::compare);
 }

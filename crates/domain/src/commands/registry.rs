@@ -87,7 +87,7 @@ pub fn issue_trn(
         Some(current) => return Err(RegistryError::OtherTrn(current.to_owned())),
         None => {}
     }
-    let person = DuplicateKey::of(trainee, today);
+    let person = DuplicateKey::from_trainee(trainee, today);
     if let Some(other) = holders
         .iter()
         .find(|holder| !holder.can_be_same_person(&person))
@@ -247,7 +247,7 @@ pub fn undo_withdrawal(
     if !withdrawn && last.is_some_and(|last| last.undone) {
         return Ok(unchanged(trainee));
     }
-    let previous = last.and_then(|last| StateBeforeWithdrawal::of(last.previous));
+    let previous = last.and_then(|last| StateBeforeWithdrawal::from_state(last.previous));
     // Of a trainee who is not withdrawn the state machine says so, whatever the state was before.
     let action = Action::UndoWithdrawal {
         previous: previous.unwrap_or(StateBeforeWithdrawal::SubmittedForTrn),

@@ -217,7 +217,7 @@ impl Field {
 
     /// The field among those of a record; `None` when it belongs to another one.
     #[must_use]
-    pub fn of_record<F: RecordField>(self) -> Option<F> {
+    pub fn to_record_field<F: RecordField>(self) -> Option<F> {
         if self.record == F::RECORD {
             F::ALL.get(self.index).copied()
         } else {

@@ -68,7 +68,7 @@ impl<R: Record> Default for ParsedRecord<R> {
 impl<R: Record> ParsedRecord<R> {
     /// These changes, without problems and nested records.
     #[must_use]
-    pub fn of(changes: R::Changes) -> Self {
+    pub fn from_changes(changes: R::Changes) -> Self {
         Self {
             changes,
             ..Self::default()

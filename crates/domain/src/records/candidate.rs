@@ -144,7 +144,7 @@ impl<R: Record> Candidate<R> {
     /// Reports a problem.
     pub fn report(&mut self, problem: Problem) {
         if let Path::Field(at) = problem.at
-            && let Some(field) = at.of_record()
+            && let Some(field) = at.to_record_field()
         {
             self.invalid.insert(field);
         }

@@ -61,7 +61,7 @@ impl Withdrawal {
     /// The request that withdrew the trainee, as far as the record shows; `None` when there was
     /// none.
     #[must_use]
-    pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
+    pub fn from_trainee(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::withdrawal_date).map(|date| Self {
             withdrawal_date: Some(date),
             trigger: trainee.get(F::withdrawal_trigger),
@@ -76,7 +76,7 @@ impl Withdrawal {
 impl Deferral {
     /// The request that deferred the trainee last; `None` when there was none.
     #[must_use]
-    pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
+    pub fn from_trainee(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::defer_date).map(|date| Self {
             defer_date: Some(date),
             defer_reason: trainee.get(F::defer_reason),
@@ -87,7 +87,7 @@ impl Deferral {
 impl Recommendation {
     /// The request that recommended the trainee; `None` when there was none.
     #[must_use]
-    pub fn of(trainee: &dyn Stored<Trainee>) -> Option<Self> {
+    pub fn from_trainee(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::outcome_date).map(|date| Self {
             qts_standards_met_date: Some(date),
         })

@@ -62,7 +62,7 @@ fn route_in_year(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findi
         .lists
         .entry(List::TrainingRoute, code)
         .and_then(|route| route.start_year);
-    let year = start_date(&candidate.record).map(academic_year::of);
+    let year = start_date(&candidate.record).map(academic_year::starting_year);
     match first.zip(year) {
         Some((from, year)) if year < from => found(
             F::training_route,

@@ -104,7 +104,7 @@ mod tests {
     use crate::records::trainee::{FlatTrainee, TraineeChanges};
     use crate::rules::testing::{apply, paths};
 
-    fn of(ethnicity: &str) -> FlatTrainee {
+    fn trainee_with_ethnicity(ethnicity: &str) -> FlatTrainee {
         FlatTrainee {
             ethnicity: Some(ethnicity.to_owned()),
             ..FlatTrainee::default()
@@ -145,7 +145,7 @@ mod tests {
             (Some("120".to_owned()), noticed.clone())
         );
         assert_eq!(
-            left(Some(&of("160")), both),
+            left(Some(&trainee_with_ethnicity("160")), both),
             (Some("120".to_owned()), noticed)
         );
     }
@@ -157,7 +157,7 @@ mod tests {
             ..pair("asian_ethnic_group", "Chinese")
         };
         assert_eq!(
-            left(Some(&of("120")), both),
+            left(Some(&trainee_with_ethnicity("120")), both),
             (Some("101".to_owned()), vec![])
         );
     }
@@ -169,7 +169,7 @@ mod tests {
             ..TraineeChanges::default()
         };
         assert_eq!(
-            left(Some(&of("120")), background),
+            left(Some(&trainee_with_ethnicity("120")), background),
             (Some("121".to_owned()), vec![])
         );
     }
@@ -182,7 +182,7 @@ mod tests {
         };
         let noticed = vec![F::ethnic_background.into()];
         assert_eq!(
-            left(Some(&of("120")), background),
+            left(Some(&trainee_with_ethnicity("120")), background),
             (Some("120".to_owned()), noticed)
         );
         let group = TraineeChanges {
@@ -191,7 +191,7 @@ mod tests {
         };
         let noticed = vec![F::ethnic_group.into()];
         assert_eq!(
-            left(Some(&of("120")), group),
+            left(Some(&trainee_with_ethnicity("120")), group),
             (Some("120".to_owned()), noticed)
         );
         let noticed = vec![F::ethnic_group.into(), F::ethnic_background.into()];
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_pair_that_matches_nothing_changes_nothing() {
-        let stored = of("120");
+        let stored = trainee_with_ethnicity("120");
         let candidate = apply(
             (),
             Some(&stored),

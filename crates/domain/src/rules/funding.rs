@@ -179,7 +179,7 @@ fn in_year(
 
 /// The academic year whose funding applies.
 fn year_of(trainee: &FlatTrainee, context: &Context<'_>) -> i32 {
-    academic_year::of_start(start_date(trainee), context.today)
+    academic_year::training_year(start_date(trainee), context.today)
 }
 
 fn funding_subjects<'a>(trainee: &FlatTrainee, context: &Context<'a>) -> &'a [String] {

@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_postcode_that_cannot_be_read_does_not_hide_the_name_of_the_school() {
-        let mut sent = crate::ParsedRecord::of(change(Some("100001"), None, None));
+        let mut sent = crate::ParsedRecord::from_changes(change(Some("100001"), None, None));
         sent.unread.insert(F::postcode);
         let organisations = crate::rules::testing::organisations();
         let context = crate::rules::testing::context(&organisations);

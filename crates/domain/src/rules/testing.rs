@@ -73,7 +73,12 @@ pub(crate) fn apply_with<R: Record>(
     rules: &[Rule<R>],
 ) -> Candidate<R> {
     let context = context(organisations);
-    let mut candidate = Candidate::new(owner, stored.cloned(), ParsedRecord::of(changes), &context);
+    let mut candidate = Candidate::new(
+        owner,
+        stored.cloned(),
+        ParsedRecord::from_changes(changes),
+        &context,
+    );
     apply_rules(&mut candidate, rules, &context);
     candidate
 }

@@ -7,7 +7,7 @@ const FIRST_MONTH: u32 = 8;
 
 /// The academic year that contains the day: year Y runs from 1 August Y to 31 July Y + 1.
 #[must_use]
-pub fn of(day: NaiveDate) -> i32 {
+pub fn starting_year(day: NaiveDate) -> i32 {
     if day.month() >= FIRST_MONTH {
         day.year()
     } else {
@@ -17,8 +17,10 @@ pub fn of(day: NaiveDate) -> i32 {
 
 /// The academic year of a training: that of its start, else that of a month from today.
 #[must_use]
-pub fn of_start(start: Option<NaiveDate>, today: NaiveDate) -> i32 {
-    of(start.unwrap_or_else(|| today.checked_add_months(Months::new(1)).unwrap_or(today)))
+pub fn training_year(start: Option<NaiveDate>, today: NaiveDate) -> i32 {
+    starting_year(
+        start.unwrap_or_else(|| today.checked_add_months(Months::new(1)).unwrap_or(today)),
+    )
 }
 
 /// The academic year as people write it: `2026 to 2027`.
@@ -44,17 +46,20 @@ mod tests {
 
     #[test]
     fn an_academic_year_begins_on_the_first_of_august() {
-        assert_eq!(of(day("2026-07-31")), 2025);
-        assert_eq!(of(day("2026-08-01")), 2026);
-        assert_eq!(of(day("2026-12-31")), 2026);
-        assert_eq!(of(day("2027-01-01")), 2026);
+        assert_eq!(starting_year(day("2026-07-31")), 2025);
+        assert_eq!(starting_year(day("2026-08-01")), 2026);
+        assert_eq!(starting_year(day("2026-12-31")), 2026);
+        assert_eq!(starting_year(day("2027-01-01")), 2026);
     }
 
     #[test]
     fn without_a_start_the_year_is_that_of_a_month_from_today() {
-        assert_eq!(of_start(None, day("2026-06-30")), 2025);
-        assert_eq!(of_start(None, day("2026-07-01")), 2026);
-        assert_eq!(of_start(Some(day("2020-09-01")), day("2026-07-01")), 2020);
+        assert_eq!(training_year(None, day("2026-06-30")), 2025);
+        assert_eq!(training_year(None, day("2026-07-01")), 2026);
+        assert_eq!(
+            training_year(Some(day("2020-09-01")), day("2026-07-01")),
+            2020
+        );
     }
 
     #[test]

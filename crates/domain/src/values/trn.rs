@@ -111,7 +111,7 @@ mod tests {
                 last_name: Some(last_name.to_owned()),
                 ..Trainee::default()
             };
-            DuplicateKey::of(&trainee, Date::default())
+            DuplicateKey::from_trainee(&trainee, Date::default())
         };
         let known = born("1999-04-12", "Ayo", "Okafor");
         let holder = Holder {

@@ -19,7 +19,7 @@ pub(crate) struct Balancer {
 
 impl Balancer {
     /// Balances over servers at these addresses.
-    pub(crate) fn over(servers: Vec<String>) -> Self {
+    pub(crate) fn new(servers: Vec<String>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let servers = Arc::new(Mutex::new(servers));

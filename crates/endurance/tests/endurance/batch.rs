@@ -97,7 +97,7 @@ fn count(caller: &Caller, manner: &Manner, address: &str) -> usize {
     let path = manner.path(Endpoint::ListTrainees, "", "");
     let list = Request::get(format!(
         "{path}?per_page=1&academic_cycle={}",
-        academic_year::of(begun_on())
+        academic_year::starting_year(begun_on())
     ));
     let count = caller.ask(address, &list).json()["meta"]["total_count"].as_u64();
     usize::try_from(count.unwrap()).unwrap()

@@ -208,7 +208,7 @@ fn cancel_statements(site: &Site, seconds: usize) -> i64 {
 
 #[test]
 fn answers_agree_with_rows_while_statements_are_cancelled() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::from_environment() != Kind::Postgres {
         return;
     }
     let seconds = size("CANCEL_SECONDS", SECONDS);

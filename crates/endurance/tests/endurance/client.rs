@@ -64,7 +64,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// What several clients saw together.
-    pub(crate) fn of<'a>(clients: impl IntoIterator<Item = &'a Client<'a>>) -> Self {
+    pub(crate) fn from_clients<'a>(clients: impl IntoIterator<Item = &'a Client<'a>>) -> Self {
         clients
             .into_iter()
             .fold(Self::default(), |mut sum, client| {

@@ -90,7 +90,7 @@ fn a_killed_server_has_kept_every_acknowledged_write() {
 
 #[test]
 fn a_server_outlives_crashes_of_postgres_and_has_kept_every_acknowledged_write() {
-    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
+    if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     let (stops, seed, begun) = (size("POSTGRES_STOPS", 1), seed(), Instant::now());
@@ -162,7 +162,7 @@ fn reconcile(clients: &mut [Client<'_>], address: &str, all: bool) {
 
 /// The register holds the trainees that the clients know, those of the learning, and nobody else.
 pub(crate) fn require_count(site: &Site, address: &str, learned: usize, clients: &[Client<'_>]) {
-    let cycle = academic_year::of(begun_on());
+    let cycle = academic_year::starting_year(begun_on());
     let newest = versions::all().newest().unwrap().version.label;
     let list = Request::get(format!(
         "/api/{newest}/trainees?per_page=1&academic_cycle={cycle}"
@@ -179,7 +179,7 @@ pub(crate) fn check(site: &Site) {
 
 /// Says what was done.
 pub(crate) fn report(what: &str, clients: &[Client<'_>], begun: Instant) {
-    let tally = Tally::of(clients);
+    let tally = Tally::from_clients(clients);
     let records: usize = clients.iter().map(Client::count).sum();
     eprintln!(
         "{what}: {} acknowledged, {} unacknowledged found whole, {} absent, {records} records, {} comparisons, {:.1} s",

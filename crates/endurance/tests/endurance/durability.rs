@@ -30,7 +30,7 @@ const TRACER: [&str; 7] = [
 
 #[test]
 fn the_log_is_synced_between_a_write_and_its_acknowledgement() {
-    if Kind::of_this_run() != Kind::Sqlite || !has_tools(&[Tool::Strace]) {
+    if Kind::from_environment() != Kind::Sqlite || !has_tools(&[Tool::Strace]) {
         return;
     }
     let folder = tempfile::tempdir().unwrap();

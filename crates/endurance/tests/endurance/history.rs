@@ -114,7 +114,7 @@ impl Worker<'_> {
                 assert!(is_first || reply.status == 409, "{reply:?}");
                 let mut data = reply.json()["data"].take();
                 let shown = if is_first { data } else { data[0].take() };
-                let seen = Shown::of(&shown, reply.etag);
+                let seen = Shown::from_record(&shown, reply.etag);
                 let known = Seen {
                     id: id(&shown).to_owned(),
                     placements: seen.placements.clone(),
@@ -241,7 +241,7 @@ impl Seen {
     /// Takes note of a reply that shows the whole trainee.
     fn see(&mut self, reply: &Reply) -> Shown {
         assert_eq!(reply.status, 200, "{reply:?}");
-        let shown = Shown::of(&reply.json()["data"], reply.etag.clone());
+        let shown = Shown::from_record(&reply.json()["data"], reply.etag.clone());
         self.placements = shown.placements.clone();
         self.tag = shown.tag.clone();
         shown

@@ -24,7 +24,7 @@ pub(crate) struct Shown {
 
 impl Shown {
     /// What a record shows, with the entity tag that came with it.
-    pub(crate) fn of(record: &Value, tag: Option<String>) -> Self {
+    pub(crate) fn from_record(record: &Value, tag: Option<String>) -> Self {
         let list = |name: &str| {
             record[name]
                 .as_array()

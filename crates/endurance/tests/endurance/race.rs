@@ -51,11 +51,11 @@ pub(crate) struct Servers {
 impl Servers {
     /// As many as the database of this run takes.
     pub(crate) fn start() -> Self {
-        Self::over(Site::new())
+        Self::with_site(Site::new())
     }
 
     /// As many as the database of the site takes.
-    pub(crate) fn over(site: Site) -> Self {
+    pub(crate) fn with_site(site: Site) -> Self {
         let count = if site.kind() == Kind::Postgres { 2 } else { 1 };
         let servers = (0..count).map(|_| site.serve()).collect();
         Self { site, servers }
@@ -184,7 +184,7 @@ fn require_shown(replies: &[Reply], won: u16, key: &str, identifier: &Value) {
 }
 
 #[test]
-fn of_equal_registrations_at_once_one_wins() {
+fn equal_concurrent_registrations_one_wins() {
     let mut crowd = Crowd::new();
     let rounds = size("RACE_ROUNDS", ROUNDS);
     for round in 0..rounds {
@@ -197,7 +197,7 @@ fn of_equal_registrations_at_once_one_wins() {
 }
 
 #[test]
-fn of_equal_degrees_at_once_one_wins() {
+fn equal_concurrent_degrees_one_wins() {
     let mut crowd = Crowd::new();
     let rounds = size("RACE_ROUNDS", ROUNDS);
     let mut trainee = String::new();
@@ -250,7 +250,7 @@ fn updates_of_different_fields_at_once_all_survive() {
 }
 
 #[test]
-fn of_updates_of_the_same_state_at_once_one_wins() {
+fn concurrent_updates_of_same_state_one_wins() {
     let mut crowd = Crowd::new();
     let rounds = size("RACE_ROUNDS", ROUNDS);
     let trainee = crowd.register(&Person::new("Tags", 0));

@@ -27,14 +27,14 @@ const KIT_STOP_DELAY: &str = "4";
 
 #[test]
 fn servers_that_are_restarted_in_turn_lose_no_request() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::from_environment() != Kind::Postgres {
         return;
     }
     let (restarts, seed, begun) = (size("RESTARTS", 3), seed(), Instant::now());
     let random = Random::new(seed);
     let site = Site::new();
     let mut servers: Vec<Server> = (0..2).map(|_| site.serve()).collect();
-    let balancer = Balancer::over(
+    let balancer = Balancer::new(
         servers
             .iter()
             .map(|server| server.address.clone())
@@ -61,7 +61,7 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
             wait_for_writes(MOST_WRITES);
         });
         if in_good_order {
-            let tally = Tally::of(&clients);
+            let tally = Tally::from_clients(&clients);
             let cut: usize = clients.iter().map(Client::cut).sum();
             assert_eq!(cut, 0, "replies were cut off in their middle");
             assert_eq!(
@@ -85,7 +85,7 @@ fn servers_that_are_restarted_in_turn_lose_no_request() {
 
 #[test]
 fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
-    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Haproxy]) {
+    if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Haproxy]) {
         return;
     }
     let (restarts, seed, begun) = (size("RESTARTS", 2), seed(), Instant::now());
@@ -110,7 +110,7 @@ fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
         }
         wait_for_writes(MOST_WRITES);
     });
-    let tally = Tally::of(&clients);
+    let tally = Tally::from_clients(&clients);
     assert_eq!(
         (tally.found_whole, tally.found_absent),
         (0, 0),

@@ -54,7 +54,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn of_this_run() -> Self {
+    fn from_environment() -> Self {
         match size("SOAK_SECONDS", 0) {
             0 => Self {
                 load: Duration::from_secs(2),
@@ -83,7 +83,7 @@ impl Plan {
 
 #[test]
 fn a_server_under_load_and_abuse_stays_what_it_was() {
-    let (plan, seed, begun) = (Plan::of_this_run(), seed(), Instant::now());
+    let (plan, seed, begun) = (Plan::from_environment(), seed(), Instant::now());
     let site = Site::new();
     let mut server = serve_as_installed(&site);
     let address = server.address.clone();
@@ -109,7 +109,7 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
         for _ in 0..ROUNDS {
             let mut quiet = rate(plan.abuse);
             for abuse in ABUSES {
-                let (under_abuse, done) = beside(abuse, &target, || rate(plan.abuse));
+                let (under_abuse, done) = measure_under_abuse(abuse, &target, || rate(plan.abuse));
                 let after = rate(plan.abuse);
                 let share = shares.note(abuse.name, under_abuse, (quiet + after) / 2);
                 eprintln!(
@@ -241,7 +241,11 @@ impl Drop for Over<'_> {
 }
 
 /// Has the server abused as long as something is measured. Says how often it was abused, too.
-fn beside(abuse: &Abuse, target: &Target<'_>, measure: impl FnOnce() -> usize) -> (usize, usize) {
+fn measure_under_abuse(
+    abuse: &Abuse,
+    target: &Target<'_>,
+    measure: impl FnOnce() -> usize,
+) -> (usize, usize) {
     let is_over = AtomicBool::new(false);
     thread::scope(|scope| {
         let abusing = scope.spawn(|| (abuse.run)(target, &is_over));

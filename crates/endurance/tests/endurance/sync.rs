@@ -117,7 +117,10 @@ fn copy_and_register_are_right_however_often_server_and_program_are_killed() {
 
 /// What the register shows in its list.
 fn in_register(runs: &SyncRuns, label: Label) -> Trainees {
-    let (caller, cycle) = (Caller::new(&runs.site.token), academic_year::of(begun_on()));
+    let (caller, cycle) = (
+        Caller::new(&runs.site.token),
+        academic_year::starting_year(begun_on()),
+    );
     let list = format!(
         "/api/{label}/trainees?academic_cycle={cycle}&per_page={MAX_PER_PAGE}&include=placements,degrees"
     );

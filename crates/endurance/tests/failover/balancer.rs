@@ -22,7 +22,7 @@ pub(crate) struct Balancer {
 
 impl Balancer {
     /// Balances over servers, each with its address for clients and its port for operators.
-    pub(crate) fn over(machine: &Machine, servers: &[(String, u16)]) -> Self {
+    pub(crate) fn new(machine: &Machine, servers: &[(String, u16)]) -> Self {
         let address = format!("{}:{PORT}", machine.address(Host::Main));
         let mut text = format!(
             "global\n  maxconn 2000\n\

@@ -70,7 +70,7 @@ pub(crate) fn on_own_machine(form: Form, test: &str, scenario: impl FnOnce(&Mach
     if let Ok(kind) = std::env::var(KIND) {
         return scenario(&Machine::new(kind == "namespaces"));
     }
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::from_environment() != Kind::Postgres {
         return;
     }
     if form == Form::FullOnly && !in_full() {

@@ -54,7 +54,7 @@ impl<'a> Site<'a> {
         let balanced: Vec<_> = numbered
             .map(|(server, operators)| (server.address.clone(), operators))
             .collect();
-        let balancer = Balancer::over(machine, &balanced);
+        let balancer = Balancer::new(machine, &balanced);
         Ok(Self {
             machine,
             token,

@@ -74,7 +74,7 @@ pub(super) fn usage(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let days = query::days(request.query()).map_err(ApiError::Filters)?;
-    let data = Report::own(session, first_day(session.today(), days), request.versions)?;
+    let data = Report::load_own(session, first_day(session.today(), days), request.versions)?;
     Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
 }
 
@@ -84,6 +84,6 @@ pub(super) fn readiness(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let days = query::days(request.query()).map_err(ApiError::Filters)?;
-    let data = OwnReadiness::of(session, request.served, days, request.versions)?;
+    let data = OwnReadiness::load(session, request.served, days, request.versions)?;
     Ok(ApiResponse::json(StatusCode::OK, &Data { data })?)
 }

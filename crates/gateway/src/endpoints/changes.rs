@@ -64,7 +64,7 @@ pub(super) fn list(
     let mut cursor = String::new();
     let write = |change: &Change, out: &mut Vec<u8>| write(request, change, out);
     let reply = ApiResponse::entries(StatusCode::OK, &page.changes, write, "meta", |written| {
-        let (place, has_more) = page.behind(written);
+        let (place, has_more) = page.position_after(written);
         // Who is up to date keeps the cursor, and is not given another one each time.
         cursor = match query
             .after

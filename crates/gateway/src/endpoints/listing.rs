@@ -98,9 +98,9 @@ fn numbered_page(
         pages: (found.total + listing.per_page - 1) / listing.per_page,
         total: found.total,
     };
-    let links = Links::of(session, request, query);
-    let previous =
-        (listing.page > 1).then(|| links.to(&[("page", &(listing.page - 1).to_string())]));
+    let links = Links::new(session, request, query);
+    let previous = (listing.page > 1)
+        .then(|| links.page_address(&[("page", &(listing.page - 1).to_string())]));
     let next = found
         .next
         .map(|cursor| links.to_cursor(request, &cursor))
@@ -121,7 +121,7 @@ fn page_behind(
     query: &ListQuery,
     cursor: &str,
 ) -> Result<ApiResponse, ApiError> {
-    let links = Links::of(session, request, query);
+    let links = Links::new(session, request, query);
     let cursor = request
         .cursors
         .open::<ListCursor>(links.scope(), cursor)
@@ -193,7 +193,7 @@ struct Links {
 }
 
 impl Links {
-    fn of(session: &ProviderSession<'_>, request: &HandlerContext<'_>, query: &ListQuery) -> Self {
+    fn new(session: &ProviderSession<'_>, request: &HandlerContext<'_>, query: &ListQuery) -> Self {
         let ListQuery {
             listing, included, ..
         } = query;
@@ -231,7 +231,7 @@ impl Links {
     }
 
     /// The address of a page.
-    fn to(&self, parameters: &[(&str, &str)]) -> String {
+    fn page_address(&self, parameters: &[(&str, &str)]) -> String {
         let query = form_urlencoded::Serializer::new(self.query.clone())
             .extend_pairs(parameters)
             .finish();
@@ -244,7 +244,7 @@ impl Links {
         cursor: &ListCursor,
     ) -> Result<String, ApiError> {
         let cursor = request.cursors.seal(self.scope(), cursor)?;
-        Ok(self.to(&[("cursor", &cursor)]))
+        Ok(self.page_address(&[("cursor", &cursor)]))
     }
 
     fn write(
@@ -254,7 +254,7 @@ impl Links {
         next: Option<String>,
     ) -> ApiResponse {
         let pages = [
-            (Some(self.to(&[])), "first"),
+            (Some(self.page_address(&[])), "first"),
             (previous, "prev"),
             (next, "next"),
         ];

@@ -49,7 +49,7 @@ pub(super) fn list<R: NestedEndpoints>(
     request: &HandlerContext<'_>,
 ) -> Result<ApiResponse, ApiError> {
     let trainee = find(session, request)?;
-    let records = R::of(&trainee.record);
+    let records = R::records(&trainee.record);
     if records.is_empty() && request.endpoint.row().is_missing_when_empty {
         return Err(ApiError::NotFound(Missing::Nested(R::NAME)));
     }
@@ -172,7 +172,7 @@ fn one<'a, R: NestedEndpoints>(
     request: &HandlerContext<'_>,
 ) -> Result<&'a R, ApiError> {
     let id = request.nested_id();
-    R::of(&trainee.record)
+    R::records(&trainee.record)
         .iter()
         .find(|one| one.id() == Some(id))
         .ok_or(ApiError::NotFound(Missing::Nested(R::NAME)))
@@ -184,7 +184,7 @@ fn require_distinct<R: NestedEndpoints>(
     trainee: &StoredTrainee,
     record: &R,
 ) -> Result<(), ApiError> {
-    let others = R::of(&trainee.record).iter();
+    let others = R::records(&trainee.record).iter();
     let existing: Vec<_> = others
         .filter(|other| other.id() != record.id() && record.duplicates(other))
         .map(|other| view(other, request))
@@ -208,7 +208,7 @@ fn write<R: NestedEndpoints>(
     change: impl FnOnce(&mut Vec<R>),
 ) -> Result<Trainee, ApiError> {
     let mut changed = trainee.record.clone();
-    change(R::of_mut(&mut changed));
+    change(R::records_mut(&mut changed));
     changed.updated_at = Some(session.change_date());
     if !request.validates_only() {
         session.update_trainee(&trainee, &changed)?;

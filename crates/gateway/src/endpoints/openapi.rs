@@ -20,7 +20,7 @@ pub fn answer(
     state: &GatewayState,
     request: &HttpRequest,
 ) -> HttpResponse {
-    let address = document.of(served.version.label);
+    let address = document.versioned_path(served.version.label);
     let bytes = || {
         written(served, document, state.lists)
             .map(String::into_bytes)

@@ -113,9 +113,9 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
         links: Links {
             base: Some(label.base_path()),
             documentation: Some(paths::documentation(label)),
-            openapi: Some(OpenApiDocument::Complete.of(label)),
-            openapi_client: Some(OpenApiDocument::Client.of(label)),
-            openapi_3_0: Some(OpenApiDocument::Client30.of(label)),
+            openapi: Some(OpenApiDocument::Complete.versioned_path(label)),
+            openapi_client: Some(OpenApiDocument::Client.versioned_path(label)),
+            openapi_3_0: Some(OpenApiDocument::Client30.versioned_path(label)),
             release_notes: Some(paths::release_notes(label)),
             migration_guide: migration_guide(label, versions),
         },

@@ -46,9 +46,9 @@ impl ApiError {
         };
         let is_by_field = form == ErrorForm::ByField && problem_form == ProblemForm::Errors;
         let body = if is_by_field && problems.iter().all(Problem::concerns_value) {
-            ErrorBody::ByField(ErrorsByField::of(served, lists, problems))
+            ErrorBody::ByField(ErrorsByField::from_problems(served, lists, problems))
         } else {
-            ErrorBody::List(Errors::of(served, lists, problems))
+            ErrorBody::List(Errors::from_problems(served, lists, problems))
         };
         let reply = ErrorReply::new(StatusCode::UNPROCESSABLE_ENTITY, body).in_form(problem_form);
         match problems

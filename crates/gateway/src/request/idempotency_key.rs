@@ -35,7 +35,7 @@ impl KeyDigests {
 
     /// The digests of this process alone.
     #[must_use]
-    pub fn of_process() -> Self {
+    pub fn with_random_secret() -> Self {
         let mut secret = [0; KEY_BYTES];
         // Without random bytes the server cannot make identifiers or cursors either.
         let _ = SystemRandom::new().fill(&mut secret);
@@ -73,7 +73,7 @@ impl Key {
     /// # Errors
     ///
     /// [`MalformedKey`]
-    pub fn of(
+    pub fn from_request(
         request: &HttpRequest,
         body: &[u8],
         digests: &KeyDigests,
@@ -124,7 +124,7 @@ mod tests {
         for different in [
             one.digest("okafor-2"),
             other.digest("okafor-1"),
-            KeyDigests::of_process().digest("okafor-1"),
+            KeyDigests::with_random_secret().digest("okafor-1"),
         ] {
             assert_ne!(different, one.digest("okafor-1"));
         }

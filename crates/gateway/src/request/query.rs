@@ -106,7 +106,7 @@ pub fn unknown(query: &str, known: &'static [&'static str]) -> Vec<UnknownParame
 ///
 /// The names, if there are any.
 pub fn require_known(unknown: &[UnknownParameter]) -> Result<(), FilterErrors> {
-    let mut read = Reading::of("");
+    let mut read = Reading::from_query("");
     read.refuse(unknown);
     read.verdict("parameter")
 }
@@ -136,7 +136,7 @@ pub fn listing(
     version: &ApiVersion,
     today: NaiveDate,
 ) -> Result<ListQuery, FilterErrors> {
-    let mut read = Reading::of(query);
+    let mut read = Reading::from_query(query);
     let cycles = known_cycles(today);
     let cycle = read.filter("academic_cycle", |text| {
         let year = Some(text)
@@ -188,7 +188,7 @@ pub fn listing(
     read.verdict("filter")?;
     Ok(ListQuery {
         listing: Listing {
-            cycle: cycle.unwrap_or_else(|| academic_year::of(today)),
+            cycle: cycle.unwrap_or_else(|| academic_year::starting_year(today)),
             status,
             since,
             has_trn,
@@ -221,7 +221,7 @@ pub struct ChangesQuery {
 ///
 /// The parameters that are wrong.
 pub fn changes(query: &str, refused: &[UnknownParameter]) -> Result<ChangesQuery, FilterErrors> {
-    let mut read = Reading::of(query);
+    let mut read = Reading::from_query(query);
     let after = read.filter("after", |text| Ok(text.to_owned()));
     read.refuse(refused);
     let limit = read.count("limit").unwrap_or(DEFAULT_PER_PAGE);
@@ -257,7 +257,7 @@ fn nested_lists(text: &str, version: &ApiVersion) -> Result<FieldSet<TraineeFiel
 ///
 /// When it is no number of days that can be looked at.
 pub fn days(query: &str) -> Result<u16, FilterErrors> {
-    let mut read = Reading::of(query);
+    let mut read = Reading::from_query(query);
     let days = read.filter("days", |text| {
         let days = text
             .parse()
@@ -280,7 +280,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn of(query: &str) -> Self {
+    fn from_query(query: &str) -> Self {
         let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             values

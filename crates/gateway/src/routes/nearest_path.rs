@@ -18,7 +18,7 @@ const API: &str = "api";
 
 /// The path that exists and resembles this one most.
 #[must_use]
-pub(super) fn of(path: &str, versions: &Versions, environment: Environment) -> Option<String> {
+pub(super) fn find(path: &str, versions: &Versions, environment: Environment) -> Option<String> {
     if path.len() > MAX_BYTES {
         return None;
     }
@@ -156,9 +156,9 @@ mod tests {
 
     use super::*;
 
-    /// As [`super::of`], in a sandbox.
-    fn of(path: &str, versions: &Versions) -> Option<String> {
-        super::of(path, versions, Environment::Sandbox)
+    /// As [`super::find`], in a sandbox.
+    fn find_in_sandbox(path: &str, versions: &Versions) -> Option<String> {
+        super::find(path, versions, Environment::Sandbox)
     }
 
     #[test]
@@ -199,7 +199,11 @@ mod tests {
             ("/api/version".to_owned(), paths::VERSIONS.to_owned()),
             ("/doc".to_owned(), paths::DOCS.to_owned()),
         ] {
-            assert_eq!(of(&path, all()).unwrap_or_default(), meant, "{path}");
+            assert_eq!(
+                find_in_sandbox(&path, all()).unwrap_or_default(),
+                meant,
+                "{path}"
+            );
         }
     }
 
@@ -216,7 +220,7 @@ mod tests {
                     continue;
                 }
                 let below = endpoint.path().replace("{trainee_id}", "5x");
-                let found = of(&(version.label.base_path() + &below), all());
+                let found = find_in_sandbox(&(version.label.base_path() + &below), all());
                 assert_eq!(found, Some(newest.label.base_path() + &below));
             }
         }
@@ -227,8 +231,11 @@ mod tests {
         for served in all().iter() {
             let base = served.version.label.base_path();
             let path = format!("{base}/sandbox/rest");
-            assert_eq!(of(&path, all()), Some(format!("{base}/sandbox/reset")));
-            assert_eq!(super::of(&path, all(), Environment::Production), None);
+            assert_eq!(
+                find_in_sandbox(&path, all()),
+                Some(format!("{base}/sandbox/reset"))
+            );
+            assert_eq!(super::find(&path, all(), Environment::Production), None);
         }
     }
 
@@ -242,10 +249,10 @@ mod tests {
             "/api/v1999.7/anything",
             "/%00/%ff",
         ] {
-            assert_eq!(of(path, all()), None, "{path}");
+            assert_eq!(find_in_sandbox(path, all()), None, "{path}");
         }
         assert_eq!(
-            of(&format!("/api/{}", "trainees/".repeat(100)), all()),
+            find_in_sandbox(&format!("/api/{}", "trainees/".repeat(100)), all()),
             None
         );
     }

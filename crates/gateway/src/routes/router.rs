@@ -64,7 +64,7 @@ enum KnownLabel {
 
 impl Router {
     /// The paths of all versions that the register serves.
-    pub(crate) fn of(state: &Rc<GatewayState>) -> Self {
+    pub(crate) fn new(state: &Rc<GatewayState>) -> Self {
         let paths = METHODS.map(|method| (method, matchit::Router::new()));
         let mut routes = Self {
             state: Rc::clone(state),
@@ -79,7 +79,7 @@ impl Router {
         }
         for served in state.versions.iter() {
             for endpoint in endpoints::available(served, state.environment) {
-                let target = Target::Endpoint(endpoint, endpoints::of(endpoint));
+                let target = Target::Endpoint(endpoint, endpoints::handler(endpoint));
                 routes.add(served, endpoint.method(), endpoint.path(), target);
             }
             for document in OpenApiDocument::ALL {
@@ -136,7 +136,7 @@ impl Router {
             target,
         } = found.value;
         access_log::set_pattern(&request, Rc::clone(pattern));
-        let ids = PathIds::of(|name| found.params.get(name));
+        let ids = PathIds::from_path_parameters(|name| found.params.get(name));
         let (mut response, endpoint) = match *target {
             Target::Endpoint(endpoint, handler) => {
                 let api_route = Route {
@@ -154,7 +154,7 @@ impl Router {
             Target::OpenApi(document) => {
                 let response = match self.state.page_rate_limit.count(&request) {
                     Ok(()) => openapi::answer(served, document, &self.state, &request),
-                    Err(used_up) => ApiError::of_address(used_up)
+                    Err(used_up) => ApiError::from_address_quota(used_up)
                         .response(served.version.wire.problems)
                         .into(),
                 };
@@ -247,7 +247,7 @@ pub(crate) fn not_found(
     request: &HttpRequest,
     form: ProblemForm,
 ) -> HttpResponse {
-    let nearest = nearest_path::of(request.path(), state.versions, state.environment);
+    let nearest = nearest_path::find(request.path(), state.versions, state.environment);
     let missing = match (
         unknown_version(request.path(), state.versions, nearest.is_some()),
         nearest,

@@ -42,7 +42,7 @@ pub struct LongPoll {
 impl LongPolls {
     /// For a server with so many connections at most.
     #[must_use]
-    pub fn of(connections: usize) -> Self {
+    pub fn new(connections: usize) -> Self {
         let most = (connections / SHARE_OF_CONNECTIONS).max(1);
         Self {
             most,
@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_token_waits_five_times_at_most_and_all_tokens_on_a_quarter_of_the_connections() {
-        let polls = LongPolls::of(32);
-        let [one, other] = ["one", "other"].map(TokenDigest::of);
+        let polls = LongPolls::new(32);
+        let [one, other] = ["one", "other"].map(TokenDigest::from_text);
         let wait = Duration::from_secs(20);
         let mut begun: Vec<_> = (0..5).map(|_| polls.begin(&one, wait).unwrap()).collect();
         assert!(polls.begin(&one, wait).is_none());

@@ -65,22 +65,24 @@ struct Place {
 impl RequestMetrics {
     /// For a server of these versions.
     #[must_use]
-    pub fn of(versions: &Versions) -> Self {
-        let mut places =
-            HashMap::from([(paths::VERSIONS.to_owned(), Place::outside(paths::VERSIONS))]);
+    pub fn new(versions: &Versions) -> Self {
+        let mut places = HashMap::from([(
+            paths::VERSIONS.to_owned(),
+            Place::without_version(paths::VERSIONS),
+        )]);
         for served in versions.iter() {
             let label = served.version.label;
             for document in OpenApiDocument::ALL {
                 places.insert(
-                    document.of(label),
-                    Place::of(version_label(label), document.path()),
+                    document.versioned_path(label),
+                    Place::new(version_label(label), document.path()),
                 );
             }
             for endpoint in served.version.endpoints.all() {
                 let pattern = format!("{}{}", label.base_path(), endpoint.path());
                 let place = places
                     .entry(pattern)
-                    .or_insert_with(|| Place::of(version_label(label), endpoint.path()));
+                    .or_insert_with(|| Place::new(version_label(label), endpoint.path()));
                 if served.version.endpoints.deprecation(endpoint).is_some() {
                     place.deprecated.push(endpoint);
                 }
@@ -88,9 +90,9 @@ impl RequestMetrics {
         }
         Self {
             places,
-            docs: Place::outside(paths::DOCS),
-            settings: Place::outside(paths::SETTINGS),
-            nowhere: Place::outside(NONE),
+            docs: Place::without_version(paths::DOCS),
+            settings: Place::without_version(paths::SETTINGS),
+            nowhere: Place::without_version(NONE),
             in_flight: gauge!(REQUESTS_IN_FLIGHT),
         }
     }
@@ -124,7 +126,7 @@ impl RequestMetrics {
 }
 
 impl Place {
-    fn of(version: SharedString, endpoint: &'static str) -> Self {
+    fn new(version: SharedString, endpoint: &'static str) -> Self {
         Self {
             version,
             endpoint,
@@ -135,8 +137,8 @@ impl Place {
     }
 
     /// A place of no version.
-    fn outside(endpoint: &'static str) -> Self {
-        Self::of(NONE.into(), endpoint)
+    fn without_version(endpoint: &'static str) -> Self {
+        Self::new(NONE.into(), endpoint)
     }
 
     fn count(&self, method: &'static str, outcome: Outcome, duration: Option<Duration>) {

@@ -32,8 +32,8 @@ pub fn token(
         return Err(AuthenticationError::WrongScheme);
     }
     let token = token.trim();
-    match Environment::of_token(token) {
-        Some(own) if own == environment => Ok(TokenDigest::of(token)),
+    match Environment::from_token(token) {
+        Some(own) if own == environment => Ok(TokenDigest::from_text(token)),
         Some(_) => Err(AuthenticationError::OtherEnvironment),
         None => Err(AuthenticationError::Malformed),
     }

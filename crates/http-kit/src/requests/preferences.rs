@@ -21,7 +21,7 @@ pub struct Preferences {
 impl Preferences {
     /// Those of a request.
     #[must_use]
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn from_headers(headers: &HeaderMap) -> Self {
         let mut preferences = Self::default();
         let lines: Vec<_> = headers
             .get_all("prefer")
@@ -85,12 +85,12 @@ mod tests {
 
     use super::*;
 
-    fn of(value: &str) -> Preferences {
+    fn preferences(value: &str) -> Preferences {
         let header = (
             HeaderName::from_static("prefer"),
             HeaderValue::from_bytes(value.as_bytes()).unwrap(),
         );
-        Preferences::of(&[header].into_iter().collect())
+        Preferences::from_headers(&[header].into_iter().collect())
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
             "handling=\"strict\"",
             "handling = strict",
         ] {
-            assert!(of(value).is_strict, "{value}");
+            assert!(preferences(value).is_strict, "{value}");
         }
         for value in [
             "handling=lenient",
@@ -110,11 +110,14 @@ mod tests {
             "handling=\"strict",
             "strict",
         ] {
-            assert!(!of(value).is_strict, "{value}");
+            assert!(!preferences(value).is_strict, "{value}");
         }
-        assert!(of("handling=strict, Validate-Only").validates_only);
-        assert!(!of("validate-only=no").validates_only);
-        assert_eq!(Preferences::of(&HeaderMap::new()), Preferences::default());
+        assert!(preferences("handling=strict, Validate-Only").validates_only);
+        assert!(!preferences("validate-only=no").validates_only);
+        assert_eq!(
+            Preferences::from_headers(&HeaderMap::new()),
+            Preferences::default()
+        );
     }
 
     #[test]
@@ -124,38 +127,38 @@ mod tests {
             "x=\"a, b\", validate-only",
             "x=\"\\\", b\", validate-only",
         ] {
-            assert!(of(value).validates_only, "{value}");
+            assert!(preferences(value).validates_only, "{value}");
         }
         for value in ["x=\"a, validate-only, b\"", "x=\"\\\\, validate-only\""] {
-            assert!(!of(value).validates_only, "{value}");
+            assert!(!preferences(value).validates_only, "{value}");
         }
         assert!(
-            of("x=\"a, validate-only").validates_only,
+            preferences("x=\"a, validate-only").validates_only,
             "the quote does not end"
         );
         assert!(
-            of("x=5\", validate-only, y=6\"").validates_only,
+            preferences("x=5\", validate-only, y=6\"").validates_only,
             "no value begins with a quote"
         );
         let header = (
             HeaderName::from_static("prefer"),
             HeaderValue::from_bytes(b"validate-only; note=\xe9").unwrap(),
         );
-        assert!(Preferences::of(&[header].into_iter().collect()).validates_only);
+        assert!(Preferences::from_headers(&[header].into_iter().collect()).validates_only);
     }
 
     #[test]
     fn a_wait_is_found_among_other_preferences() {
         assert_eq!(
-            of("handling=strict, Wait = 20").wait,
+            preferences("handling=strict, Wait = 20").wait,
             Some(Duration::from_secs(20))
         );
         assert_eq!(
-            of("wait=99999999999999999999999").wait,
+            preferences("wait=99999999999999999999999").wait,
             Some(Duration::from_secs(u64::MAX))
         );
         for none in ["wait", "wait=0", "wait=-1", "wait=1.5", "handling=strict"] {
-            assert_eq!(of(none).wait, None, "{none}");
+            assert_eq!(preferences(none).wait, None, "{none}");
         }
     }
 }

@@ -33,7 +33,7 @@ thread_local! {
 
 /// The client's identifier when it is well formed, else a new one.
 #[must_use]
-pub fn chosen(headers: &HeaderMap) -> RequestId {
+pub fn choose(headers: &HeaderMap) -> RequestId {
     let sent = headers
         .get(HEADER)
         .and_then(|header| header.to_str().ok())
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn identifiers_that_are_made_differ() {
         let made: HashSet<_> = (0..3 * DRAWN_AT_ONCE)
-            .map(|_| chosen(&HeaderMap::new()))
+            .map(|_| choose(&HeaderMap::new()))
             .collect();
         assert_eq!(made.len(), 3 * DRAWN_AT_ONCE);
     }

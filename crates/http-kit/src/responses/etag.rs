@@ -15,7 +15,7 @@ const TAG_BYTES: usize = 16;
 
 /// The strong tag of a plain body: a digest of it.
 #[must_use]
-pub fn of(body: &[u8]) -> String {
+pub fn compute(body: &[u8]) -> String {
     let digest = Sha256::digest(body);
     let mut tag = String::with_capacity(2 * TAG_BYTES + 2);
     tag.push('"');
@@ -76,12 +76,12 @@ mod tests {
 
     #[test]
     fn tag_is_the_first_half_of_the_sha_256_in_quotes() {
-        assert_eq!(of(b"abc"), "\"ba7816bf8f01cfea414140de5dae2223\"");
+        assert_eq!(compute(b"abc"), "\"ba7816bf8f01cfea414140de5dae2223\"");
     }
 
     #[test]
     fn tag_of_a_compressed_reply_stands_for_the_plain_one() {
-        let (tag, other) = (of(b"one"), of(b"other"));
+        let (tag, other) = (compute(b"one"), compute(b"other"));
         let gzip = encoded(&tag, GZIP);
         assert!(gzip.starts_with('"') && gzip.ends_with("-gzip\""), "{gzip}");
         for (sent, known) in [

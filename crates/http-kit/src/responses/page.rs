@@ -49,7 +49,7 @@ pub fn shared_page(request: &HttpRequest, content: &SharedContent) -> HttpRespon
 
 /// A page without anything that somebody sent in a body, with its entity tag. It is not compressed.
 pub fn tagged_page(request: &HttpRequest, html: String) -> HttpResponse {
-    let tag = etag::of(html.as_bytes());
+    let tag = etag::compute(html.as_bytes());
     match conditional(request, &tag, &headers(FRESH)) {
         Condition::Cached(mut response) => response.finish(),
         Condition::Modified(mut response) => response.body(html),

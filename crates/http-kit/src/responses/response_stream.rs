@@ -533,7 +533,7 @@ mod tests {
     /// Text that is compressed to somewhat more than half of its size.
     fn entity_tags(count: usize) -> String {
         (0..count)
-            .map(|number| etag::of(number.to_string().as_bytes()))
+            .map(|number| etag::compute(number.to_string().as_bytes()))
             .collect()
     }
 }

@@ -28,10 +28,10 @@ struct Forms {
 impl SharedContent {
     /// Content that is compressed when the first client asks for it compressed.
     #[must_use]
-    pub fn of(plain: impl Into<Bytes>) -> Self {
+    pub fn new(plain: impl Into<Bytes>) -> Self {
         let plain = plain.into();
         Self(Arc::new(Forms {
-            entity_tag: etag::of(&plain),
+            entity_tag: etag::compute(&plain),
             plain: plain.into(),
             gzip: OnceLock::new(),
         }))
@@ -42,7 +42,7 @@ impl SharedContent {
     pub fn compressed(gzip: &'static [u8]) -> Self {
         let bytes = Some(Bytes::from_static(gzip));
         Self(Arc::new(Forms {
-            entity_tag: etag::of(gzip),
+            entity_tag: etag::compute(gzip),
             plain: OnceLock::new(),
             gzip: bytes.into(),
         }))
@@ -168,7 +168,7 @@ impl SharedContentCache {
         if let Some(content) = cache.get(address) {
             return Ok(content.clone());
         }
-        let content = SharedContent::of(make()?);
+        let content = SharedContent::new(make()?);
         cache.insert(address.to_owned(), content.clone());
         Ok(content)
     }
@@ -210,7 +210,7 @@ mod tests {
                 .unwrap()
                 .leak();
         for content in [
-            SharedContent::of("body { margin: 0 }"),
+            SharedContent::new("body { margin: 0 }"),
             SharedContent::compressed(gzip),
         ] {
             let response = content.response(&TestRequest::get().to_http_request(), &[]);

@@ -19,7 +19,7 @@ const EDITION: &str = "2-";
 
 /// The style.
 pub static CONTENT: LazyLock<SharedContent> =
-    LazyLock::new(|| SharedContent::of(Bytes::from_static(include_str!("style.css").as_bytes())));
+    LazyLock::new(|| SharedContent::new(Bytes::from_static(include_str!("style.css").as_bytes())));
 
 /// The address of the style, for pages.
 #[must_use]

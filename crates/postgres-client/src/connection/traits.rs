@@ -99,7 +99,7 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
             NextQuery::Queue => self.reporting(&source, |connection| {
                 let bound = connection.bind(&source)?;
                 connection.queue_bound(bound);
-                Ok(Rows::of(Vec::new()))
+                Ok(Rows::new(Vec::new()))
             }),
             NextQuery::Take(rows) => {
                 let missing = || {
@@ -107,7 +107,7 @@ impl LoadConnection<DefaultLoadingMode> for PostgresConnection {
                         "the query that was queued was not answered".into(),
                     )
                 };
-                rows.into_rows().map(Rows::of).ok_or_else(missing)
+                rows.into_rows().map(Rows::new).ok_or_else(missing)
             }
         }
     }

@@ -29,7 +29,7 @@ pub enum FileFormat {
 
 /// The format of a file whose header row, with these names, lacks columns; `None` where the format
 /// is not the reason.
-pub(super) fn of<'a>(
+pub(super) fn detect<'a>(
     header: &ByteRecord,
     names: impl Iterator<Item = Cow<'a, str>>,
     columns: &[&str],

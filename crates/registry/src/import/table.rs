@@ -163,13 +163,15 @@ impl<R: Read> Table<R> {
                 places,
             })
         } else {
-            Err(match file_format::of(&record, cells(&record), columns) {
-                Some(format) => ImportError::Format(format),
-                None => ImportError::MissingColumns {
-                    needed: columns,
-                    missing,
+            Err(
+                match file_format::detect(&record, cells(&record), columns) {
+                    Some(format) => ImportError::Format(format),
+                    None => ImportError::MissingColumns {
+                        needed: columns,
+                        missing,
+                    },
                 },
-            })
+            )
         }
     }
 

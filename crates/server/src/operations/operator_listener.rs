@@ -72,7 +72,7 @@ enum NotReady {
 impl OperatorListener {
     /// What operators can ask of a register.
     #[must_use]
-    pub fn of(state: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
+    pub fn new(state: &AppState, readiness: Readiness, metrics: PrometheusHandle) -> Self {
         Self {
             store: state.gateway.store.clone(),
             probe: state.gateway.store.probe(),
@@ -87,8 +87,8 @@ impl OperatorListener {
     pub fn with_pages(self, state: &AppState, pages: SettingsPages) -> Self {
         let settings = Some(
             pages
-                .only_for(Audience::Operators)
-                .behind(state.gateway.proxies.clone()),
+                .with_audience(Audience::Operators)
+                .with_trusted_proxies(state.gateway.proxies.clone()),
         );
         // Replies to operators do not share the memory for replies to clients.
         let response_sender = ResponseSender::new(no_memory);
@@ -170,7 +170,7 @@ impl OperatorListener {
         if let Some(state) = &self.pages {
             let state = state.clone();
             let response_sender = state.gateway.response_sender.clone();
-            config.app_data(Rc::new(RequestMetrics::of(state.gateway.versions)));
+            config.app_data(Rc::new(RequestMetrics::new(state.gateway.versions)));
             config.service(home(paths::SETTINGS));
             let is_page = |path: &str| {
                 [paths::SETTINGS, paths::DOCS]
@@ -304,9 +304,9 @@ mod tests {
 
     async fn answers_before_and_while_stopping(store: Store) -> Vec<(u16, Value)> {
         let readiness = Readiness::default();
-        let state = AppState::of(store, Environment::Sandbox);
+        let state = AppState::new(store, Environment::Sandbox);
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let operator = OperatorListener::of(&state, readiness.clone(), metrics);
+        let operator = OperatorListener::new(&state, readiness.clone(), metrics);
         let app =
             init_service(App::new().configure(|config| operator.configure_routes(config))).await;
         let mut answers = Vec::new();

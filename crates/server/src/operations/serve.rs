@@ -75,7 +75,7 @@ impl Service {
     ///
     /// When the listener or the certificate cannot be used.
     pub fn server(&self, state: AppState, listener: TcpListener) -> io::Result<Server> {
-        self.serving(configure, state, listener)
+        self.build_server(configure, state, listener)
     }
 
     /// The server of these pages of the settings over a listener of their own; it runs when it is
@@ -94,7 +94,7 @@ impl Service {
             max_connections: self.limits.max_connections.min(MAX_SETTINGS_CONNECTIONS),
             ..self.limits
         };
-        let settings = settings.behind(state.gateway.proxies.clone());
+        let settings = settings.with_trusted_proxies(state.gateway.proxies.clone());
         let state = AppState {
             settings: Some(settings),
             ..state
@@ -103,10 +103,10 @@ impl Service {
             limits,
             ..self.clone()
         }
-        .serving(configure_settings, state, listener)
+        .build_server(configure_settings, state, listener)
     }
 
-    fn serving(
+    fn build_server(
         &self,
         routes: fn(&mut ServiceConfig, &AppState),
         state: AppState,

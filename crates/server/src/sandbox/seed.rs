@@ -30,7 +30,7 @@ pub enum SeedError {
 }
 
 impl JobError for SeedError {
-    fn of_the_store(&self) -> Option<&StorageError> {
+    fn storage_error(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self {
             Some(error)
         } else {
@@ -83,7 +83,7 @@ pub fn fill(
                 &provider,
                 Cause {
                     by: by.as_deref(),
-                    ..Cause::of("sandbox seed")
+                    ..Cause::new("sandbox seed")
                 },
             )? {
                 Some(session) => session,

@@ -51,7 +51,7 @@ pub(crate) fn ask(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, operator.signed_in, SettingsSection::History);
+    let frame = Frame::new(request, operator.signed_in, SettingsSection::History);
     Reply::page(&HistoryForm {
         frame,
         form: &request.form,
@@ -65,7 +65,7 @@ pub(crate) fn show(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, operator.signed_in, SettingsSection::History);
+    let frame = Frame::new(request, operator.signed_in, SettingsSection::History);
     let mut faults = Faults::default();
     let trainee_id = request.form.value("trainee_id");
     if trainee_id.is_empty() {

@@ -45,7 +45,7 @@ pub(crate) fn list(
     imports.truncate(PAGE);
     let before = imports.last().filter(|_| has_more).map(|import| import.id);
     Reply::page(&Imports {
-        frame: Frame::of(request, operator.signed_in, SettingsSection::Imports),
+        frame: Frame::new(request, operator.signed_in, SettingsSection::Imports),
         imports,
         before,
     })
@@ -58,7 +58,7 @@ pub(crate) fn show(
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
     let (import, refused) = session.import(request.id()?)?.ok_or(PageError::NotFound)?;
-    let frame = Frame::of(request, operator.signed_in, SettingsSection::Imports);
+    let frame = Frame::new(request, operator.signed_in, SettingsSection::Imports);
     let others = import
         .refused
         .saturating_sub(u64::try_from(refused.len()).unwrap_or(u64::MAX));

@@ -59,7 +59,7 @@ pub(crate) fn show_all(
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, signed_in, SettingsSection::Overview);
+    let frame = Frame::new(request, signed_in, SettingsSection::Overview);
     Reply::page(&Organisations {
         frame,
         organisations: session.organisation_summaries()?,
@@ -72,7 +72,7 @@ pub(crate) fn ask_to_add(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, operator.signed_in, SettingsSection::Overview);
+    let frame = Frame::new(request, operator.signed_in, SettingsSection::Overview);
     Reply::page(&AddOrganisation {
         frame,
         form: &request.form,
@@ -104,7 +104,7 @@ pub(crate) fn add(
         }
         Err(error) => return Err(error.into()),
     }
-    let frame = Frame::of(request, operator.signed_in, SettingsSection::Overview);
+    let frame = Frame::new(request, operator.signed_in, SettingsSection::Overview);
     Reply::faults(&AddOrganisation {
         frame,
         form: &request.form,

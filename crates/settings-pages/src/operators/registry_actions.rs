@@ -114,7 +114,7 @@ fn page<'a>(
     outcome: Option<String>,
 ) -> TraineeForm<'a> {
     let is_production = request.environment == storage::base::token::Environment::Production;
-    let frame = Frame::of(request, operator.signed_in, SettingsSection::Registry);
+    let frame = Frame::new(request, operator.signed_in, SettingsSection::Registry);
     TraineeForm {
         frame,
         form,

@@ -36,7 +36,7 @@ pub(crate) fn ask(
     fields: &[&'static str],
 ) -> Result<Reply, PageError> {
     Reply::page(&Confirm {
-        frame: Frame::of(request, operator.signed_in, SettingsSection::Registry),
+        frame: Frame::new(request, operator.signed_in, SettingsSection::Registry),
         question,
         action,
         fields: fields

@@ -117,7 +117,7 @@ fn page<'a>(
     operator: &OperatorContext<'_>,
     faults: Faults,
 ) -> FileForm<'a> {
-    let frame = Frame::of(request, operator.signed_in, SettingsSection::Registry);
+    let frame = Frame::new(request, operator.signed_in, SettingsSection::Registry);
     FileForm {
         frame,
         form: &request.form,
@@ -191,7 +191,7 @@ async fn perform_rows(
         .await
         .inspect_err(|error| log::warn!("an import was not stored: {}", Causes(error)))
         .ok();
-    let frame = Frame::of(request, &signed_in, SettingsSection::Registry);
+    let frame = Frame::new(request, &signed_in, SettingsSection::Registry);
     let operation = action.operation();
     Reply::page(&ReportPage {
         frame,

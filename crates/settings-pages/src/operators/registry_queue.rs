@@ -103,7 +103,7 @@ pub(crate) fn list(
     };
     let is_valid = faults.is_empty();
     let page = Queue {
-        frame: Frame::of(request, operator.signed_in, SettingsSection::Registry),
+        frame: Frame::new(request, operator.signed_in, SettingsSection::Registry),
         query,
         faults,
         awaits_award: awaited == Awaited::Award,

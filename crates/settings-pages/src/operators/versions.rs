@@ -29,11 +29,11 @@ pub(crate) fn show(
     request: &PageRequest,
     operator: &OperatorContext<'_>,
 ) -> Result<Reply, PageError> {
-    let mut versions = VersionReadiness::of_each(session, DEFAULT_DAYS, None, request.versions)?;
+    let mut versions = VersionReadiness::load_all(session, DEFAULT_DAYS, None, request.versions)?;
     // The newest first, as elsewhere; the oldest are the ones to look into.
     versions.reverse();
     Reply::page(&Versions {
-        frame: Frame::of(request, operator.signed_in, SettingsSection::Versions),
+        frame: Frame::new(request, operator.signed_in, SettingsSection::Versions),
         newest: request.versions.newest().map(|served| served.version.label),
         tries_writes: request.tries_writes,
         versions,

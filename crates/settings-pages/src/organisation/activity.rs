@@ -48,7 +48,7 @@ pub(crate) fn list(
     entries.truncate(PAGE);
     let before = entries.last().filter(|_| has_more).map(|entry| entry.id);
     Reply::page(&ActivityPage {
-        frame: Frame::of(request, signed_in, SettingsSection::Activity),
+        frame: Frame::new(request, signed_in, SettingsSection::Activity),
         entries,
         organisation: chosen.to_owned(),
         before,

@@ -41,7 +41,7 @@ pub(crate) fn show(
     let Some(organisation) = &signed_in.organisation else {
         return organisations::show_all(session, request, signed_in);
     };
-    let frame = Frame::of(request, signed_in, SettingsSection::Overview);
+    let frame = Frame::new(request, signed_in, SettingsSection::Overview);
     let mut tokens = session.list_tokens(Some(&organisation.ukprn))?;
     let has_token = tokens
         .iter()
@@ -87,7 +87,7 @@ const USER: &str = "user ";
 
 impl Names {
     /// The people of an organisation, those whose access was removed too.
-    pub(crate) fn of(
+    pub(crate) fn load(
         session: &mut Session<'_>,
         ukprn: &str,
         asking: &SignedIn,

@@ -67,7 +67,7 @@ fn people<'a>(
     let mut users = session.list_users(Some(&organisation.ukprn))?;
     users.retain(|user| user.removed_at.is_none());
     Ok(People {
-        frame: Frame::within(request, signed_in, organisation, SettingsSection::People),
+        frame: Frame::with_organisation(request, signed_in, organisation, SettingsSection::People),
         users,
         invitations: session.pending_invitations(&organisation.ukprn)?,
         form: &request.form,

@@ -44,12 +44,12 @@ pub(crate) fn show(
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let used = OwnReadiness::of_older(session, DEFAULT_DAYS, request.versions)?;
+    let used = OwnReadiness::load_older(session, DEFAULT_DAYS, request.versions)?;
     let versions = used
         .into_iter()
-        .filter_map(|found| Version::of(session, found).transpose());
+        .filter_map(|found| Version::from_readiness(session, found).transpose());
     Reply::page(&Readiness {
-        frame: Frame::of(request, signed_in, SettingsSection::Readiness),
+        frame: Frame::new(request, signed_in, SettingsSection::Readiness),
         newest: request.versions.newest().map(|served| served.version.label),
         tries_writes: request.tries_writes,
         versions: versions.collect::<Result<_, _>>()?,
@@ -57,7 +57,7 @@ pub(crate) fn show(
 }
 
 impl Version {
-    fn of(
+    fn from_readiness(
         session: &mut ProviderSession<'_>,
         OwnReadiness {
             version,
@@ -74,7 +74,7 @@ impl Version {
         Ok(Some(Self {
             label: version,
             newest,
-            weeks: ReadinessWeek::own(session, version, newest)?,
+            weeks: ReadinessWeek::load_own(session, version, newest)?,
             help: help.collect(),
             usage,
             differences: paths::differences(version, newest),

@@ -101,10 +101,10 @@ pub(crate) fn list(
     let most = if is_part {
         None
     } else {
-        Some(Most::from(RefusedMost::of(session)?))
+        Some(Most::from(RefusedMost::load(session)?))
     };
     let list = match faults.is_empty() {
-        true => Some(List::of(
+        true => Some(List::from_page(
             session.requests(&filter, position)?,
             query,
             is_part,
@@ -113,7 +113,7 @@ pub(crate) fn list(
     };
     let is_valid = faults.is_empty();
     let page = Requests {
-        frame: Frame::of(request, signed_in, SettingsSection::Requests),
+        frame: Frame::new(request, signed_in, SettingsSection::Requests),
         logs_requests: request.logs_requests,
         query,
         faults,
@@ -177,7 +177,7 @@ impl From<RefusalLine> for MostLine {
 }
 
 impl List {
-    fn of(page: RequestPage, query: &Form, is_part: bool) -> Self {
+    fn from_page(page: RequestPage, query: &Form, is_part: bool) -> Self {
         let next = page
             .next
             .map(|position| request_filter::address_after(query, &position.to_string()));

@@ -108,7 +108,7 @@ fn tokens<'a>(
     faults: Faults,
 ) -> Result<Tokens<'a>, StorageError> {
     let records = session.list_tokens(Some(&organisation.ukprn))?;
-    let names = Names::of(session, &organisation.ukprn, signed_in)?;
+    let names = Names::load(session, &organisation.ukprn, signed_in)?;
     let mut versions = session.last_versions(&records)?;
     let listed = |token: TokenRecord| Listed {
         made_by: names.shown(&token.created_by),
@@ -120,7 +120,7 @@ fn tokens<'a>(
         token,
     };
     Ok(Tokens {
-        frame: Frame::within(request, signed_in, organisation, SettingsSection::Tokens),
+        frame: Frame::with_organisation(request, signed_in, organisation, SettingsSection::Tokens),
         // Newest first.
         tokens: records.into_iter().rev().map(listed).collect(),
         form: &request.form,

@@ -28,10 +28,10 @@ pub(crate) fn show(
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let usage = UsageByMonth::own(session, MONTHS)?;
+    let usage = UsageByMonth::load_own(session, MONTHS)?;
     let chart = chart::svg(&usage).map_err(PageError::Template)?;
     Reply::page(&Usage {
-        frame: Frame::of(request, signed_in, SettingsSection::Usage),
+        frame: Frame::new(request, signed_in, SettingsSection::Usage),
         usage,
         chart,
     })
@@ -43,6 +43,6 @@ pub(crate) fn download(
     _: &PageRequest,
     _: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let usage = UsageByMonth::own(session, MONTHS)?;
+    let usage = UsageByMonth::load_own(session, MONTHS)?;
     Ok(Reply::Csv(FILE, usage.csv().map_err(PageError::File)?))
 }

@@ -86,7 +86,7 @@ pub(crate) struct AdminContext<'a> {
 impl AdminContext<'_> {
     /// What stands around a page of the organisation.
     pub(crate) fn frame(&self, request: &PageRequest, place: SettingsSection) -> Frame {
-        Frame::within(request, self.signed_in, self.organisation, place)
+        Frame::with_organisation(request, self.signed_in, self.organisation, place)
     }
 
     /// The UKPRN of the organisation, where it is not one's own.

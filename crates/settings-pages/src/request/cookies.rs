@@ -68,7 +68,7 @@ pub(crate) struct SecretCookie {
 
 impl SecretCookie {
     /// The cookie of a request; none where what is sent has not the form of one.
-    pub(crate) fn of(request: &HttpRequest, name: CookieName) -> Option<Self> {
+    pub(crate) fn from_request(request: &HttpRequest, name: CookieName) -> Option<Self> {
         let lines = request
             .headers()
             .get_all(COOKIE)
@@ -98,7 +98,7 @@ impl SecretCookie {
 
     /// By what the register knows the session.
     pub(crate) fn digest(&self) -> SecretDigest {
-        SecretDigest::of(&self.text)
+        SecretDigest::from_text(&self.text)
     }
 
     /// What each form for this cookie holds.
@@ -122,7 +122,7 @@ impl SecretCookie {
         context.update(link.as_bytes());
         let mut bytes = [0; 32];
         bytes.copy_from_slice(context.sign().as_ref());
-        Secret::of_bytes(&bytes)
+        Secret::from_bytes(&bytes)
     }
 
     fn key(&self) -> hmac::Key {

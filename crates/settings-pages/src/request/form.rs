@@ -58,7 +58,7 @@ impl Faults {
     }
 
     /// That of a field.
-    pub(crate) fn of(&self, field: &str) -> Option<&str> {
+    pub(crate) fn message(&self, field: &str) -> Option<&str> {
         self.iter()
             .find(|(name, _)| *name == field)
             .map(|(_, words)| words.as_str())

@@ -75,7 +75,7 @@ pub(crate) struct FrameUser {
 
 impl Frame {
     /// Around a page for somebody who is signed in.
-    pub(crate) fn of(request: &PageRequest, signed_in: &SignedIn, place: SettingsSection) -> Self {
+    pub(crate) fn new(request: &PageRequest, signed_in: &SignedIn, place: SettingsSection) -> Self {
         let user = FrameUser {
             email: signed_in.email.clone(),
             role: signed_in.role.name(),
@@ -95,7 +95,7 @@ impl Frame {
     }
 
     /// Around a page of an organisation, for one of its users or for an operator.
-    pub(crate) fn within(
+    pub(crate) fn with_organisation(
         request: &PageRequest,
         signed_in: &SignedIn,
         organisation: &Provider,
@@ -107,7 +107,7 @@ impl Frame {
             .then(|| organisation.clone());
         Self {
             about,
-            ..Self::of(request, signed_in, place)
+            ..Self::new(request, signed_in, place)
         }
     }
 
@@ -374,7 +374,7 @@ impl From<Refusal> for PageError {
 }
 
 impl JobError for PageError {
-    fn of_the_store(&self) -> Option<&StorageError> {
+    fn storage_error(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self {
             Some(error)
         } else {
@@ -506,10 +506,14 @@ impl PageError {
                 "Too many pages are requested",
                 "Nothing was done. Try again in a moment.",
             ),
-            Self::Template(error) => return of_api(ApiError::UnwritablePage(error), around),
-            Self::Cookie(_) | Self::File(_) => return of_api(ApiError::Interrupted, around),
-            Self::Request(error) => return of_api(error, around),
-            Self::Storage(error) => return of_api(ApiError::Storage(error), around),
+            Self::Template(error) => {
+                return api_error_response(ApiError::UnwritablePage(error), around);
+            }
+            Self::Cookie(_) | Self::File(_) => {
+                return api_error_response(ApiError::Interrupted, around);
+            }
+            Self::Request(error) => return api_error_response(error, around),
+            Self::Storage(error) => return api_error_response(ApiError::Storage(error), around),
         };
         let mut response = message(around, status, title, text);
         let busy = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1);
@@ -538,7 +542,7 @@ fn message(
 
 /// An error with the status, and the other headers, that the API answers it with. It is logged as
 /// those are.
-fn of_api(error: ApiError, around: Surroundings) -> HttpResponse {
+fn api_error_response(error: ApiError, around: Surroundings) -> HttpResponse {
     let reply = error.response_without_version();
     let (title, text) = match reply.status {
         StatusCode::TOO_MANY_REQUESTS => (

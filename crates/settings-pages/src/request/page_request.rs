@@ -22,8 +22,8 @@ pub(crate) struct BrowserCookie {
 }
 
 impl BrowserCookie {
-    pub(crate) fn of(request: &HttpRequest) -> Result<Self, StorageError> {
-        match SecretCookie::of(request, CookieName::Browser) {
+    pub(crate) fn from_request(request: &HttpRequest) -> Result<Self, StorageError> {
+        match SecretCookie::from_request(request, CookieName::Browser) {
             Some(cookie) => Ok(Self {
                 cookie,
                 is_new: false,

@@ -86,7 +86,7 @@ async fn receive(
     request: &HttpRequest,
     payload: Payload,
 ) -> Result<PageRequest, PageError> {
-    let cookie = SecretCookie::of(request, CookieName::Session);
+    let cookie = SecretCookie::from_request(request, CookieName::Session);
     let session = cookie.as_ref().map(SecretCookie::digest);
     let is_public = route.access() == Access::Public;
     let known = session
@@ -98,7 +98,7 @@ async fn receive(
         settings
             .by_address
             .count(request)
-            .map_err(ApiError::of_address)?;
+            .map_err(ApiError::from_address_quota)?;
     }
     if let Err(refused) = admit(state, settings, route, request) {
         state.bodies.discard(request.headers(), payload).await;
@@ -119,7 +119,7 @@ async fn receive(
     };
     let form = Form::read(&form);
     let browser = if is_public {
-        Some(BrowserCookie::of(request)?)
+        Some(BrowserCookie::from_request(request)?)
     } else {
         None
     };
@@ -159,7 +159,8 @@ async fn receive(
         session,
         form_token: made_for.map(SecretCookie::form_token).unwrap_or_default(),
         browser,
-        attempt: SecretCookie::of(request, CookieName::SignIn).map(|cookie| cookie.digest()),
+        attempt: SecretCookie::from_request(request, CookieName::SignIn)
+            .map(|cookie| cookie.digest()),
         issuer: settings
             .issuer
             .as_ref()
@@ -340,7 +341,7 @@ fn handle(
         Handler::Organisation(handler) => handler(session, request, &signed_in, organisation()?)?,
         Handler::Own(handler) => {
             let ukprn = &organisation()?.ukprn;
-            let own = session.open_provider(ukprn, Cause::of("settings"))?;
+            let own = session.open_provider(ukprn, Cause::new("settings"))?;
             handler(
                 &mut own.ok_or(Refusal::UnknownProvider)?,
                 request,
@@ -383,7 +384,7 @@ fn handle(
             let context = AdminContext {
                 signed_in: &signed_in,
                 organisation,
-                actor: actor.within(organisation),
+                actor: actor.limited_to_provider(organisation),
             };
             handler(session, request, &context).map_err(PageError::for_operator)?
         }

@@ -127,7 +127,7 @@ async fn come_back(
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let redirect = redirect_address(&request)?;
-    let attempt_state = SecretDigest::of(request.query.value("state"));
+    let attempt_state = SecretDigest::from_text(request.query.value("state"));
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
     let of_browser = browser.clone();
     // Whatever the answer says, it is the only one.
@@ -205,7 +205,7 @@ fn enter(
                 request,
                 identity,
                 only.ukprn(),
-                &SecretDigest::of(begun.reveal()),
+                &SecretDigest::from_text(begun.reveal()),
             )?;
             Ok(Reply::SignedIn(begun))
         }
@@ -231,10 +231,10 @@ async fn choose(
     request: PageRequest,
 ) -> Result<Reply, PageError> {
     let browser = request.attempt.clone().ok_or(Refusal::SignInNotUsable)?;
-    let choice = SecretDigest::of(request.form.value(SECRET));
+    let choice = SecretDigest::from_text(request.form.value(SECRET));
     let shown_to = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
     let begun = shown_to.cookie.session_of(request.form.value(SECRET));
-    let secret = SecretDigest::of(begun.reveal());
+    let secret = SecretDigest::from_text(begun.reveal());
     let request = Arc::new(request);
     let chosen = jobs::write(state, settings, move |session| {
         let identity = match session.take_choice(&choice, &browser) {

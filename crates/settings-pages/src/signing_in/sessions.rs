@@ -22,7 +22,7 @@ pub(crate) fn list(
     request: &PageRequest,
     signed_in: &SignedIn,
 ) -> Result<Reply, PageError> {
-    let frame = Frame::of(request, signed_in, SettingsSection::Elsewhere);
+    let frame = Frame::new(request, signed_in, SettingsSection::Elsewhere);
     Reply::page(&Sessions {
         frame,
         sessions: session.open_sessions(signed_in)?,

@@ -50,8 +50,8 @@ pub(crate) fn show_link(
     request: &PageRequest,
 ) -> Result<Reply, PageError> {
     let secret = request.secret();
-    let invitation =
-        open_here(session, request, &SecretDigest::of(secret))?.ok_or(Refusal::LinkNotUsable)?;
+    let invitation = open_here(session, request, &SecretDigest::from_text(secret))?
+        .ok_or(Refusal::LinkNotUsable)?;
     Reply::sign_in_page(
         &Link {
             frame: Frame::sign_in(request),
@@ -84,7 +84,10 @@ pub(crate) fn accept(session: &mut Session<'_>, request: &PageRequest) -> Result
     let link = request.form.value(SECRET);
     let browser = request.browser.as_ref().ok_or(PageError::OtherBrowser)?;
     let begun = browser.cookie.session_of(link);
-    let (link, secret) = (SecretDigest::of(link), SecretDigest::of(begun.reveal()));
+    let (link, secret) = (
+        SecretDigest::from_text(link),
+        SecretDigest::from_text(begun.reveal()),
+    );
     open_here(session, request, &link)?;
     session.accept_invitation(&link, &secret, request.session.as_ref(), request.origin())?;
     Ok(Reply::SignedIn(begun))

@@ -152,7 +152,7 @@ type Row = (
 
 /// Whether a row of one of the tables is of the organisation, or of the service where there is
 /// none. The index of e-mail addresses has the same expression.
-fn of_organisation(provider_id: Option<i64>) -> dsl::Eq<SqlLiteral<BigInt>, i64> {
+fn belongs_to_organisation(provider_id: Option<i64>) -> dsl::Eq<SqlLiteral<BigInt>, i64> {
     sql::<BigInt>("COALESCE(provider_id, 0)").eq(provider_id.unwrap_or(0))
 }
 
@@ -308,7 +308,7 @@ impl Session<'_> {
             .set(users::email.eq(""))
             .execute(self.connection)?;
         diesel::update(invitation_rows::table.filter(invitation_rows::email.eq(&user.email)))
-            .filter(of_organisation(user.provider_id))
+            .filter(belongs_to_organisation(user.provider_id))
             .set(invitation_rows::email.eq(""))
             .execute(self.connection)?;
         self.record_activity(

@@ -16,7 +16,7 @@ pub struct Cause<'a> {
 impl<'a> Cause<'a> {
     /// An operation that no request of the API asked for.
     #[must_use]
-    pub fn of(operation: &'a str) -> Self {
+    pub fn new(operation: &'a str) -> Self {
         Self {
             operation,
             version: None,

@@ -73,7 +73,7 @@ mod tests {
         let server_time = Register::new()
             .read(|session| session.server_time())
             .unwrap();
-        match Kind::of_this_run() {
+        match Kind::from_environment() {
             Kind::Sqlite => assert_eq!(server_time, None),
             // The server of the tests runs on this machine.
             Kind::Postgres => {

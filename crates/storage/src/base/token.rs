@@ -31,7 +31,7 @@ pub enum Environment {
 impl Environment {
     /// The environment that a token's text names, whether or not the token exists; nothing for a
     /// text that does not have the form of a [`Token`].
-    pub fn of_token(text: &str) -> Option<Self> {
+    pub fn from_token(text: &str) -> Option<Self> {
         let (name, secret) = text.split_once('_')?;
         let is_hex = secret
             .bytes()
@@ -98,7 +98,7 @@ pub struct TokenDigest(String);
 
 impl TokenDigest {
     /// The digest of a token's text, as it stands in the `Authorization` header.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         Self(HEXLOWER.encode(&Sha256::digest(text.as_bytes())))
     }
 
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_token_and_its_digest_are_not_shown_by_accident() {
         let token = Token::generate(Environment::Production).unwrap();
-        let digest = TokenDigest::of(token.reveal());
+        let digest = TokenDigest::from_text(token.reveal());
         assert_eq!(
             format!("{token:?} {digest:?}"),
             "Token(hidden) TokenDigest(hidden)"
@@ -172,18 +172,18 @@ mod tests {
     #[test]
     fn the_digest_is_the_sha_256_of_the_whole_text() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(TokenDigest::of("abc").as_hex(), expected);
+        assert_eq!(TokenDigest::from_text("abc").as_hex(), expected);
     }
 
     #[test]
     fn a_digest_differs_from_every_other_one() {
-        let digest = TokenDigest::of("abc");
+        let digest = TokenDigest::from_text("abc");
         assert!(digest.is_stored_as(digest.as_hex()));
         for other in [
             "",
             &digest.as_hex()[..63],
             &digest.as_hex().to_uppercase(),
-            TokenDigest::of("abd").as_hex(),
+            TokenDigest::from_text("abd").as_hex(),
         ] {
             assert!(!digest.is_stored_as(other), "{other}");
         }
@@ -193,11 +193,11 @@ mod tests {
     fn a_token_text_names_its_environment() {
         let secret = "0123456789abcdef".repeat(4);
         assert_eq!(
-            Environment::of_token(&format!("sandbox_{secret}")),
+            Environment::from_token(&format!("sandbox_{secret}")),
             Some(Environment::Sandbox)
         );
         assert_eq!(
-            Environment::of_token(&format!("production_{secret}")),
+            Environment::from_token(&format!("production_{secret}")),
             Some(Environment::Production)
         );
         let (short, upper) = (&secret[1..], secret.to_uppercase());
@@ -211,7 +211,7 @@ mod tests {
             format!("sandbox_{short}g"),
             format!("sandbox_{short} "),
         ] {
-            assert_eq!(Environment::of_token(&other), None, "{other}");
+            assert_eq!(Environment::from_token(&other), None, "{other}");
         }
     }
 }

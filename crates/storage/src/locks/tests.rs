@@ -69,7 +69,7 @@ fn duplicate_key(last_name: &str) -> DuplicateKey {
         last_name: Some(last_name.to_owned()),
         ..domain::Trainee::default()
     };
-    DuplicateKey::of(&trainee, now().date())
+    DuplicateKey::from_trainee(&trainee, now().date())
 }
 
 #[test]

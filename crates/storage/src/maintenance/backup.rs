@@ -134,7 +134,7 @@ impl BackupError {
     }
 
     /// Makes the error of reading or writing a file.
-    fn of_file(path: &Path) -> impl Fn(io::Error) -> Self {
+    fn file_error(path: &Path) -> impl Fn(io::Error) -> Self {
         move |source| Self::File(path.to_owned(), source)
     }
 }
@@ -228,7 +228,7 @@ fn is_part_of(file: &Path, database: &Path) -> bool {
         .canonicalize()
         .unwrap_or_else(|_| database.to_owned());
     let mut parts = JOURNALS
-        .map(|ending| beside(&database, ending))
+        .map(|ending| sibling_file(&database, ending))
         .into_iter()
         .chain([database]);
     parts.any(|part| {
@@ -270,7 +270,7 @@ fn folder_of(file: &Path) -> &Path {
 }
 
 /// The file of the same name with something behind it.
-fn beside(file: &Path, ending: &str) -> PathBuf {
+fn sibling_file(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
@@ -279,14 +279,14 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
 /// Gives a finished file its name, after its content is on the disk, and brings the name to the
 /// disk. Returns its size in bytes.
 fn put_in_place(part: Part, to: &Path, replace: bool) -> Result<u64, BackupError> {
-    let failed = BackupError::of_file(to);
+    let failed = BackupError::file_error(to);
     let Part {
         file,
         journals: _journals,
     } = part;
     file.as_file().sync_all().map_err(&failed)?;
     // SQLite would take the files beside the replaced database for parts of the new one.
-    for journal in JOURNALS.map(|ending| beside(to, ending)) {
+    for journal in JOURNALS.map(|ending| sibling_file(to, ending)) {
         match std::fs::remove_file(&journal) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(BackupError::File(journal, error));

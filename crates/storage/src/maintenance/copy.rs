@@ -106,34 +106,34 @@ pub fn copy(
     mut report_step: impl FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
     let (mut source, environment) = open_source(from, requested)?;
-    let target_connections = Connections::from_url(to).map_err(of_target)?;
-    let mut target = target_connections.establish().map_err(of_target)?;
+    let target_connections = Connections::from_url(to).map_err(target_error)?;
+    let mut target = target_connections.establish().map_err(target_error)?;
     prepare(&mut target, environment)?;
 
     // On an error the connection is dropped, which ends its transaction.
-    source.begin(Access::Read).map_err(of_source)?;
+    source.begin(Access::Read).map_err(source_error)?;
     report_step(Step::Begun {
-        rows: count_all(&mut source).map_err(of_source)?,
+        rows: count_all(&mut source).map_err(source_error)?,
     });
     for table in COPIED {
         copy_rows(&mut source, &mut target, table, &mut report_step)?;
     }
-    source.roll_back().map_err(of_source)?;
+    source.roll_back().map_err(source_error)?;
 
     let report = verify::compare(&mut source, &mut target, &mut report_step)?;
     if report.differences.is_empty() {
         open_target(&mut target)
             .and_then(|()| Ok(target_connections.mark_created()?))
-            .map_err(of_target)?;
+            .map_err(target_error)?;
     }
     Ok(report)
 }
 
-fn of_source(error: impl Into<StorageError>) -> CopyError {
+fn source_error(error: impl Into<StorageError>) -> CopyError {
     CopyError::Source(error.into())
 }
 
-fn of_target(error: impl Into<StorageError>) -> CopyError {
+fn target_error(error: impl Into<StorageError>) -> CopyError {
     CopyError::Target(error.into())
 }
 
@@ -150,16 +150,16 @@ fn open_source(
     url: &str,
     requested: Option<Environment>,
 ) -> Result<(DatabaseConnection, Environment), CopyError> {
-    let connections = Connections::from_url(url).map_err(of_source)?;
+    let connections = Connections::from_url(url).map_err(source_error)?;
     let mut source = connections.establish_existing().map_err(|error| {
         if let DatabaseError::Absent(file) = error {
             CopyError::Absent(file)
         } else {
-            of_source(error)
+            source_error(error)
         }
     })?;
-    let environment =
-        require_source(&mut source, &connections.display_name(), requested).map_err(of_source)?;
+    let environment = require_source(&mut source, &connections.display_name(), requested)
+        .map_err(source_error)?;
     Ok((source, environment))
 }
 
@@ -188,31 +188,31 @@ pub(crate) fn is_unfinished(connection: &mut DatabaseConnection) -> Result<bool,
 
 /// Brings a new target's schema up to date and marks it; refuses one that holds a register.
 fn prepare(target: &mut DatabaseConnection, environment: Environment) -> Result<(), CopyError> {
-    if is_unfinished(target).map_err(of_target)? {
-        return Err(of_target(StorageError::UnfinishedCopy));
+    if is_unfinished(target).map_err(target_error)? {
+        return Err(target_error(StorageError::UnfinishedCopy));
     }
-    bring_to(target, Goal::Newest).map_err(of_target)?;
+    bring_to(target, Goal::Newest).map_err(target_error)?;
     // On an error the connection is dropped, which ends its transaction.
-    target.begin(Access::Write).map_err(of_target)?;
+    target.begin(Access::Write).map_err(target_error)?;
     mark(target, environment)?;
-    target.commit().map_err(of_target)
+    target.commit().map_err(target_error)
 }
 
 fn mark(target: &mut DatabaseConnection, from: Environment) -> Result<(), CopyError> {
     // An empty register has settings of its own, which make room for those of the source.
     let settings = tables::SETTINGS;
     for table in tables::copied().filter(|table| *table != settings) {
-        let rows = catalog::count(target, table).map_err(of_target)?;
+        let rows = catalog::count(target, table).map_err(target_error)?;
         if rows > 0 {
             return Err(CopyError::NotEmpty { table, rows });
         }
     }
-    match environment::recorded(target).map_err(of_target)? {
+    match environment::recorded(target).map_err(target_error)? {
         Some(to) if to != from => return Err(CopyError::OtherEnvironment { from, to }),
         Some(_) | None => {}
     }
     let marker = format!("DELETE FROM {settings}; CREATE TABLE {IN_PROGRESS} (begun BOOLEAN)");
-    target.batch_execute(&marker).map_err(of_target)
+    target.batch_execute(&marker).map_err(target_error)
 }
 
 fn count_all(connection: &mut DatabaseConnection) -> Result<u64, StorageError> {
@@ -230,20 +230,20 @@ fn copy_rows(
     table: &'static CopiedTable,
     report_step: &mut dyn FnMut(Step),
 ) -> Result<(), CopyError> {
-    let read = TableAccess::new(source, table).map_err(of_source)?;
-    let write = TableAccess::new(target, table).map_err(of_target)?;
+    let read = TableAccess::new(source, table).map_err(source_error)?;
+    let write = TableAccess::new(target, table).map_err(target_error)?;
     let mut last = None;
     loop {
-        let rows = read.page(source, last.as_ref()).map_err(of_source)?;
+        let rows = read.page(source, last.as_ref()).map_err(source_error)?;
         let Some(row) = rows.last() else { break };
         last = Some(key_of(table, row));
-        write.insert(target, &rows).map_err(of_target)?;
+        write.insert(target, &rows).map_err(target_error)?;
         report_step(Step::Copied(rows.len() as u64));
     }
     if read.has_sequence
-        && let Some(key) = sequences::last_key(source, table.name).map_err(of_source)?
+        && let Some(key) = sequences::last_key(source, table.name).map_err(source_error)?
     {
-        sequences::set_last_key(target, table.name, key).map_err(of_target)?;
+        sequences::set_last_key(target, table.name, key).map_err(target_error)?;
     }
     Ok(())
 }

@@ -203,7 +203,7 @@ impl<'a> Migrator<'a> {
     /// somebody is in the way, a server does so later, and what is written meanwhile has its place
     /// in the default partition.
     fn make_partitions(&mut self) -> Result<(), StorageError> {
-        let present = Month::of(Utc::now().date_naive());
+        let present = Month::from_day(Utc::now().date_naive());
         if partitions::missing(self.connection, present)?.is_empty() {
             return Ok(());
         }

@@ -47,12 +47,12 @@ pub struct Probe {
 impl Store {
     /// A probe that checks whether the database answers, independently of all jobs.
     pub fn probe(&self) -> Probe {
-        Probe::over(self.clone(), self.database.connections().clone())
+        Probe::new(self.clone(), self.database.connections().clone())
     }
 }
 
 impl Probe {
-    pub(crate) fn over(store: Store, connections: Connections) -> Self {
+    pub(crate) fn new(store: Store, connections: Connections) -> Self {
         Self {
             store,
             connections,

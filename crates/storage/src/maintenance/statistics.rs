@@ -81,7 +81,7 @@ mod tests {
                 .read(|session| session.statistics_are_due())
                 .unwrap()
         };
-        if Kind::of_this_run() == Kind::Sqlite {
+        if Kind::from_environment() == Kind::Sqlite {
             assert_eq!(due(), None, "SQLite plans without statistics");
             return;
         }

@@ -42,7 +42,7 @@ impl Outcome {
 
     /// What a status says.
     #[must_use]
-    pub const fn of_status(status: u16) -> Self {
+    pub const fn from_status(status: u16) -> Self {
         if status < 400 {
             Self::Accepted
         } else {
@@ -67,7 +67,7 @@ pub struct LogLimits {
 impl LogLimits {
     /// Of the requests with the outcome.
     #[must_use]
-    pub const fn of(self, outcome: Outcome) -> u32 {
+    pub const fn limit(self, outcome: Outcome) -> u32 {
         match outcome {
             Outcome::Refused => self.refused,
             Outcome::Accepted => self.accepted,
@@ -122,7 +122,7 @@ impl LoggedRequest {
     /// What became of it.
     #[must_use]
     pub const fn outcome(&self) -> Outcome {
-        Outcome::of_status(self.status)
+        Outcome::from_status(self.status)
     }
 }
 

@@ -76,7 +76,7 @@ fn rows() -> _ {
 }
 
 /// The erasure of a trainee; `None` when the trainee was not erased.
-pub(crate) fn of(
+pub(crate) fn find(
     connection: &mut DatabaseConnection,
     trainee_id: &str,
 ) -> Result<Option<Erasure>, StorageError> {
@@ -132,7 +132,7 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn erasure_of(&mut self, trainee_id: &str) -> Result<Option<Erasure>, StorageError> {
-        of(self.connection, trainee_id)
+        find(self.connection, trainee_id)
     }
 }
 
@@ -143,7 +143,7 @@ impl ProviderSession<'_> {
     ///
     /// When the database does not answer.
     pub fn erasure_of(&mut self, trainee_id: &str) -> Result<Option<Erasure>, StorageError> {
-        of(self.connection, trainee_id)
+        find(self.connection, trainee_id)
     }
 
     /// Records the erasure of a trainee with so many entries in the history. The register need not

@@ -324,7 +324,7 @@ mod tests {
     ) -> T {
         register
             .write(move |session| {
-                job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap())
+                job(&mut session.open_provider(ukprn, Cause::new("test"))?.unwrap())
             })
             .unwrap()
     }
@@ -356,7 +356,7 @@ mod tests {
         register.clock.advance(TimeDelta::minutes(2));
         // A request that is refused leaves the old reply where it is.
         let refused = |session: &mut Session<'_>| {
-            let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             assert_eq!(session.earlier_reply(KEY, "two")?, KeyState::Unused);
             Err::<(), _>(StorageError::Database(DatabaseError::Closed))
         };
@@ -408,7 +408,7 @@ mod tests {
         let another = register.another_store();
         let first = thread::spawn(move || {
             another.write_blocking(move |session| {
-                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
                 begun.send(()).unwrap();
                 first_goes_on.recv().unwrap();
@@ -440,7 +440,7 @@ mod tests {
         let first_store = register.another_store();
         let first = thread::spawn(move || {
             first_store.write_blocking(move |session| {
-                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
                 locks::lock_trn(session.connection, &first_trn)?;
                 // A look-up sends the lock, which is deferred.
@@ -457,7 +457,7 @@ mod tests {
             let mut runs = 0;
             let found = second_store.write_blocking(move |session| {
                 runs += 1;
-                let mut session = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 let found = session.earlier_reply(KEY, "one")?;
                 if found == KeyState::Unused {
                     // As a handler does that goes on.

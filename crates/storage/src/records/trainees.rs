@@ -98,7 +98,7 @@ fn visible(provider_id: i64) -> _ {
 
 /// The provider's trainee with the identifier.
 #[diesel::dsl::auto_type(no_type_alias)]
-fn of_id<'a>(provider_id: i64, trainee_id: &'a str) -> _ {
+fn select_by_id<'a>(provider_id: i64, trainee_id: &'a str) -> _ {
     trainees::table
         .filter(trainees::trainee_id.eq(trainee_id))
         .filter(trainees::provider_id.eq(provider_id))
@@ -131,7 +131,7 @@ impl ProviderSession<'_> {
             return Ok(None);
         }
         let query = static_query(
-            of_id(self.provider().id, trainee_id)
+            select_by_id(self.provider().id, trainee_id)
                 .filter(is_visible())
                 .select((trainees::id, trainees::record)),
         );
@@ -184,7 +184,7 @@ impl ProviderSession<'_> {
 
     /// The row of the trainee with the identifier, locked in a job that may write.
     fn load_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeRow>, StorageError> {
-        let query = of_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
+        let query = select_by_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
         let writes = self.writes();
         let found = match &mut *self.connection {
             DatabaseConnection::Postgres(inner) if writes => {
@@ -210,7 +210,7 @@ impl ProviderSession<'_> {
         &mut self,
         trainee: &Trainee,
     ) -> Result<Vec<TraineeDocument>, StorageError> {
-        let duplicate_key = DuplicateKey::of(trainee, self.today());
+        let duplicate_key = DuplicateKey::from_trainee(trainee, self.today());
         let provider = self.provider().id;
         let same_names = trainees::first_names_folded
             .ne("")
@@ -299,8 +299,8 @@ impl ProviderSession<'_> {
         let changes = (
             trainees::revision.eq(stored.revision + 1),
             trainees::changed_in.eq(CurrentPosition),
-            trainees::record.eq(JsonText::of(record, extra)?),
-            Derived::of(record, self.today()),
+            trainees::record.eq(JsonText::from_trainee(record, extra)?),
+            Derived::from_trainee(record, self.today()),
         );
         let update = static_update::<ReplaceRecord, _, _, _>(trainees::table, filter, changes);
         let replaced = with_inner!(self.connection, |inner| update.execute(inner))?;

@@ -20,11 +20,11 @@ fn a_token_opens_its_provider() {
         NaiveDate::from_ymd_opt(2026, 9, 2).unwrap()
     );
     assert_eq!(record.status, TokenStatus::Active);
-    let digest = TokenDigest::of(token.reveal());
+    let digest = TokenDigest::from_text(token.reveal());
     let name = register
         .read(|session| {
             Ok(session
-                .authenticate(&digest, Cause::of("test"))?
+                .authenticate(&digest, Cause::new("test"))?
                 .unwrap()
                 .provider()
                 .name
@@ -76,10 +76,10 @@ fn the_use_of_a_token_is_recorded_once_a_day() {
     let register = Register::with_provider();
     let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
     let use_token = || {
-        let digest = TokenDigest::of(token.reveal());
+        let digest = TokenDigest::from_text(token.reveal());
         register
             .write(move |session| {
-                let mut provider = session.authenticate(&digest, Cause::of("test"))?.unwrap();
+                let mut provider = session.authenticate(&digest, Cause::new("test"))?.unwrap();
                 let known = provider.token_use_is_recorded();
                 provider.record_token_use()?;
                 Ok(known)
@@ -125,10 +125,10 @@ fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
     // Whether the token opens records, whether the trainee is among them, and whether others can
     // lock it.
     let to_change = |token: &Token, trainee_id: &'static str| {
-        let digest = TokenDigest::of(token.reveal());
+        let digest = TokenDigest::from_text(token.reveal());
         let mut other = register.second_connection();
         register.write(move |session| {
-            let opened = session.authenticate_to_change(&digest, Cause::of("test"), trainee_id)?;
+            let opened = session.authenticate_to_change(&digest, Cause::new("test"), trainee_id)?;
             let Some(mut provider) = opened else {
                 return Ok((false, false, lockable(&mut other)?));
             };
@@ -139,7 +139,7 @@ fn trainee_to_change_is_found_and_locked_for_a_valid_token_of_its_provider() {
             ))
         })
     };
-    let locks = Kind::of_this_run() == Kind::Postgres;
+    let locks = Kind::from_environment() == Kind::Postgres;
     assert_eq!(to_change(&ours, "ours").unwrap(), (true, true, !locks));
     assert_eq!(to_change(&ours, "unknown").unwrap(), (true, false, true));
     assert_eq!(to_change(&ours, "\0").unwrap(), (true, false, true));

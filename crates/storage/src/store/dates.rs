@@ -24,7 +24,7 @@ fn add(
     id: &str,
     updated_at: Option<DateTime<Utc>>,
 ) -> Result<(), StorageError> {
-    let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+    let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
     let date = updated_at.unwrap_or(provider.change_date());
     provider.insert_trainee(&Trainee {
         trainee_id: Some(id.to_owned()),
@@ -38,7 +38,7 @@ fn add(
 
 /// Changes a trainee and gives its new date.
 fn change(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
-    let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+    let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
     let stored = provider.find_trainee(id)?.unwrap();
     let now = provider.change_date();
     let count = stored
@@ -95,7 +95,7 @@ impl Poller {
         };
         let read = |session: &mut Session<'_>| {
             session
-                .open_provider(UKPRN, Cause::of("test"))?
+                .open_provider(UKPRN, Cause::new("test"))?
                 .unwrap()
                 .list_trainees(&listing)
         };
@@ -204,7 +204,7 @@ fn refused_jobs_move_no_date() {
     );
     let refused = register.write(|session| {
         session
-            .open_provider(UKPRN, Cause::of("test"))?
+            .open_provider(UKPRN, Cause::new("test"))?
             .unwrap()
             .find_trainee("0")?;
         Err::<(), _>(Refusal::UnknownProvider.into())
@@ -284,7 +284,7 @@ fn jumps() -> impl Iterator<Item = TimeDelta> {
 /// Adds a trainee and gives its date.
 fn add_now(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
     let date = session
-        .open_provider(UKPRN, Cause::of("test"))?
+        .open_provider(UKPRN, Cause::new("test"))?
         .unwrap()
         .change_date();
     add(session, id, Some(date))?;
@@ -312,7 +312,7 @@ fn dates_follow_the_clock_during_and_after_a_jump() {
             // Neither a refused job nor one that writes no trainee uses its date.
             let refused = register.write(|session| {
                 session
-                    .open_provider(UKPRN, Cause::of("test"))?
+                    .open_provider(UKPRN, Cause::new("test"))?
                     .unwrap()
                     .find_trainee("0")?;
                 Err::<(), _>(Refusal::UnknownProvider.into())
@@ -356,10 +356,10 @@ fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
             })
             .unwrap();
         let accepts = || {
-            let digest = TokenDigest::of(token.reveal());
+            let digest = TokenDigest::from_text(token.reveal());
             register
                 .write(move |session| {
-                    Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())
+                    Ok(session.authenticate(&digest, Cause::new("test"))?.is_some())
                 })
                 .unwrap()
         };
@@ -375,7 +375,7 @@ fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
         // A record that is dated ahead does not make the rest of its job later.
         let today = register.write(|session| {
             change(session, "0")?;
-            let provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             Ok((provider.today(), provider.now()))
         });
         assert_eq!(
@@ -388,7 +388,7 @@ fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
 #[test]
 fn on_sqlite_no_process_dates_a_change_before_one_that_is_committed() {
     let register = register_with_trainees(2);
-    if Kind::of_this_run() != Kind::Sqlite {
+    if Kind::from_environment() != Kind::Sqlite {
         return;
     }
     let before = register.write(|session| change(session, "0")).unwrap();

@@ -55,7 +55,7 @@ fn is_pooled(register: &Register) -> bool {
 
 #[test]
 fn commits_on_postgres_wait_for_the_disk_whatever_the_default_is() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::from_environment() != Kind::Postgres {
         return;
     }
     let register = Register::new();

@@ -37,7 +37,7 @@ impl From<StorageError> for Failure {
 }
 
 impl JobError for Failure {
-    fn of_the_store(&self) -> Option<&StorageError> {
+    fn storage_error(&self) -> Option<&StorageError> {
         if let Self::Storage(error) = self {
             Some(error)
         } else {
@@ -66,7 +66,7 @@ impl Grouped {
     }
 
     fn with(options: StoreOptions) -> Option<Self> {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::from_environment() != Kind::Postgres {
             return None;
         }
         let register = Register::with_provider();
@@ -94,7 +94,7 @@ impl Grouped {
     ) -> JoinHandle<Answer> {
         let store = self.store.clone();
         let write = move |session: &mut Session<'_>| {
-            job(&mut session.open_provider(UKPRN, Cause::of("test"))?.unwrap())
+            job(&mut session.open_provider(UKPRN, Cause::new("test"))?.unwrap())
         };
         self.runtime
             .spawn(async move { store.write_in_group(write).await })
@@ -310,7 +310,7 @@ fn panic_in_a_group_is_that_of_one() {
 }
 
 #[test]
-fn of_two_in_a_group_who_are_the_same_person_one_is_registered() {
+fn same_person_twice_in_group_is_registered_once() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
@@ -343,7 +343,7 @@ fn write_whose_lock_another_transaction_holds_holds_up_no_other() {
     let elsewhere = Store::open(grouped.register.url(), StoreOptions::default()).unwrap();
     let locking = std::thread::spawn(move || {
         elsewhere.write_blocking(move |session| {
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             insert_if_new("a", "Ash", &mut provider)?;
             // What was deferred is sent with this.
             assert!(provider.has_trainees()?);
@@ -475,7 +475,7 @@ fn store_that_has_settled_has_run_what_nobody_waits_for_any_more() {
         let write = store.write_in_group(|session| {
             insert(
                 "a",
-                &mut session.open_provider(UKPRN, Cause::of("test"))?.unwrap(),
+                &mut session.open_provider(UKPRN, Cause::new("test"))?.unwrap(),
             )
         });
         let mut write = Box::pin(write);

@@ -63,7 +63,7 @@ fn job_that_is_run_again_counts_each_run() {
     assert_eq!((times.statements, times.runs), (2, 2));
     assert!(times.wait >= Duration::from_millis(2), "{times:?}");
 
-    if Kind::of_this_run() == Kind::Postgres {
+    if Kind::from_environment() == Kind::Postgres {
         let mut runs = 0;
         // The first run is in a group, the second one alone.
         let times = times_of(register.store.write_in_group(move |session| {
@@ -92,7 +92,7 @@ fn jobs_of_one_request_are_added_up() {
 
 #[test]
 fn job_without_a_connection_has_only_waited() {
-    if Kind::of_this_run() == Kind::Sqlite {
+    if Kind::from_environment() == Kind::Sqlite {
         return;
     }
     let register = Register::new();

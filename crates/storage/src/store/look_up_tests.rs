@@ -34,7 +34,7 @@ fn only_a_look_up_on_sqlite_stays_on_the_calling_thread() {
     let caller = thread::current().id();
     assert_eq!(
         thread_of_a_look_up(&register) == caller,
-        Kind::of_this_run() == Kind::Sqlite
+        Kind::from_environment() == Kind::Sqlite
     );
     let here = || Ok::<_, StorageError>(thread::current().id());
     assert_ne!(
@@ -91,9 +91,9 @@ fn look_up_on_sqlite_sees_one_snapshot_of_what_is_committed_and_cannot_write() {
 
 /// Whether a look-up accepts the token.
 fn is_accepted(register: &Register, token: &Token) -> bool {
-    let digest = TokenDigest::of(token.reveal());
+    let digest = TokenDigest::from_text(token.reveal());
     let job = move |session: &mut Session<'_>| {
-        Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())
+        Ok(session.authenticate(&digest, Cause::new("test"))?.is_some())
     };
     block_on(register.store.look_up::<_, StorageError>(job)).unwrap()
 }

@@ -28,7 +28,7 @@ struct Measured {
 
 impl Measured {
     fn new() -> Option<Self> {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::from_environment() != Kind::Postgres {
             return None;
         }
         let register = Register::with_provider();
@@ -36,14 +36,14 @@ impl Measured {
             .write(|session| session.ensure_sandbox_organisations())
             .unwrap();
         let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
-        let digest = TokenDigest::of(token.reveal());
+        let digest = TokenDigest::from_text(token.reveal());
         let measured = Self {
             register,
             digest: digest.clone(),
         };
         let recorded = measured.register.write(move |session| {
             session
-                .authenticate(&digest, Cause::of("test"))?
+                .authenticate(&digest, Cause::new("test"))?
                 .unwrap()
                 .record_token_use()
         });
@@ -113,7 +113,7 @@ fn register_at(
     key: Option<&str>,
     urn: &str,
 ) -> Answer {
-    let mut provider = session.authenticate(digest, Cause::of("test"))?.unwrap();
+    let mut provider = session.authenticate(digest, Cause::new("test"))?.unwrap();
     provider.record_token_use()?;
     if let Some(key) = key {
         assert_eq!(provider.earlier_reply(key, "digest")?, KeyState::Unused);
@@ -151,7 +151,7 @@ fn look_up_by_key_is_one_round_trip() {
     };
     measured.register_trainee();
     let shown = measured.round_trips(Access::LookUp, |session, _| {
-        let cause = Cause::of("test");
+        let cause = Cause::new("test");
         let mut provider = session
             .authenticate_to_show(&measured.digest, cause, "trainee 0")?
             .unwrap();
@@ -161,7 +161,7 @@ fn look_up_by_key_is_one_round_trip() {
     let authenticated = measured.round_trips(Access::LookUp, |session, _| {
         assert!(
             session
-                .authenticate(&measured.digest, Cause::of("test"))?
+                .authenticate(&measured.digest, Cause::new("test"))?
                 .is_some()
         );
         Ok(())
@@ -178,7 +178,7 @@ fn page_of_a_list_is_two_round_trips_and_of_a_few_of_many_four() {
     let listed = |page: i64, has_trn: Option<bool>| {
         measured.round_trips(Access::Read, |session, _| {
             let mut provider = session
-                .authenticate(&measured.digest, Cause::of("test"))?
+                .authenticate(&measured.digest, Cause::new("test"))?
                 .unwrap();
             let (cycle, status, since, order) = (2025, None, None, Order::NewestFirst);
             let listing = Listing {
@@ -236,7 +236,7 @@ fn changes_and_a_page_behind_a_cursor_are_two_round_trips() {
     let mut cursor = None;
     measured.round_trips(Access::Read, |session, _| {
         let mut provider = session
-            .authenticate(&measured.digest, Cause::of("test"))?
+            .authenticate(&measured.digest, Cause::new("test"))?
             .unwrap();
         cursor = provider.list_trainees(&listing)?.next;
         Ok(())
@@ -244,7 +244,7 @@ fn changes_and_a_page_behind_a_cursor_are_two_round_trips() {
     let cursor = cursor.unwrap();
     let page = measured.round_trips(Access::Read, |session, _| {
         let mut provider = session
-            .authenticate(&measured.digest, Cause::of("test"))?
+            .authenticate(&measured.digest, Cause::new("test"))?
             .unwrap();
         let page = provider.continue_list(&listing, cursor.clone())?.unwrap();
         assert!(page.trainees.len() == 1 && page.next.is_some());
@@ -252,7 +252,7 @@ fn changes_and_a_page_behind_a_cursor_are_two_round_trips() {
     });
     let changes = measured.round_trips(Access::Read, |session, _| {
         let mut provider = session
-            .authenticate(&measured.digest, Cause::of("test"))?
+            .authenticate(&measured.digest, Cause::new("test"))?
             .unwrap();
         assert!(
             provider
@@ -298,7 +298,7 @@ fn update_is_four_round_trips() {
     measured.register_trainee();
     let updated = measured.round_trips(Access::Write, |session, run| {
         let mut provider = session
-            .authenticate_to_change(&measured.digest, Cause::of("test"), "trainee 0")?
+            .authenticate_to_change(&measured.digest, Cause::new("test"), "trainee 0")?
             .unwrap();
         let stored = provider.find_trainee("trainee 0")?.unwrap();
         provider.organisations(std::slice::from_ref(&urn), &[], &[])?;
@@ -326,7 +326,7 @@ fn removing_old_replies_is_three_round_trips_and_adding_usage_one_whatever_their
                 headers: Vec::new(),
                 body: String::new(),
             };
-            let mut provider = session.authenticate(&digest, Cause::of("test"))?.unwrap();
+            let mut provider = session.authenticate(&digest, Cause::new("test"))?.unwrap();
             provider.keep_reply(&format!("key {number}"), "digest", &reply)
         };
         measured.register.write(keep).unwrap();
@@ -387,7 +387,7 @@ fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
     let see = |store: &Store| {
         let digest = digest.clone();
         store.read_blocking(move |session| {
-            Ok::<_, StorageError>(session.authenticate(&digest, Cause::of("test"))?.is_some())
+            Ok::<_, StorageError>(session.authenticate(&digest, Cause::new("test"))?.is_some())
         })
     };
     let urn = first_school(&measured);
@@ -406,7 +406,7 @@ fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
         .unwrap();
     assert!(!see(store).unwrap());
     let refused = store.write_blocking(move |session| {
-        match session.authenticate(&digest, Cause::of("test"))? {
+        match session.authenticate(&digest, Cause::new("test"))? {
             Some(mut provider) => {
                 let now = provider.change_date();
                 provider.insert_trainee(&trainee(1, 1, now))?;

@@ -119,7 +119,7 @@ fn servers_that_start_together_migrate_once() {
 
 #[test]
 fn job_that_waits_for_a_lock_in_vain_ends_before_its_connection_has_to_be_given_up() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::from_environment() != Kind::Postgres {
         return;
     }
     let register = Register::with_provider();

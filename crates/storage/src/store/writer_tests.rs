@@ -34,7 +34,7 @@ struct Hold {
 }
 
 impl Hold {
-    fn of(store: &Store) -> Self {
+    fn new(store: &Store) -> Self {
         let (started, wait_for_start) = mpsc::channel();
         let (release, wait_for_release) = mpsc::channel();
         let held = queue(store, move |_| {
@@ -94,7 +94,7 @@ fn run_between_neighbours(
     register: &Register,
     culprit: impl FnMut(&mut Session<'_>) -> Answer<()> + Send + 'static,
 ) -> [Answer<()>; 4] {
-    let hold = Hold::of(&register.store);
+    let hold = Hold::new(&register.store);
     let before = queue(&register.store, add(1));
     let culprit = queue(&register.store, culprit);
     let after = queue(&register.store, add(3));
@@ -127,7 +127,7 @@ fn assert_that_the_group_is_lost_and_the_store_goes_on(
 #[test]
 fn waiting_jobs_share_one_commit() {
     let register = Register::on_sqlite();
-    let hold = Hold::of(&register.store);
+    let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..40)
         .map(|number| queue(&register.store, add(number)))
         .collect();
@@ -152,7 +152,7 @@ fn waiting_jobs_share_one_commit() {
 fn what_waits_is_counted_and_what_is_refused_is_not() {
     let register = Register::on_sqlite_with_queue(3);
     let waiting_now = || register.store.stats().writer_queue;
-    let hold = Hold::of(&register.store);
+    let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..3)
         .map(|number| queue(&register.store, add(number)))
         .collect();
@@ -183,7 +183,7 @@ fn what_waits_is_counted_and_what_is_refused_is_not() {
 #[test]
 fn a_group_has_a_limit() {
     let register = Register::on_sqlite();
-    let hold = Hold::of(&register.store);
+    let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..StoreOptions::default().group)
         .map(|number| queue(&register.store, add(number)))
         .collect();
@@ -223,7 +223,7 @@ fn every_concurrent_writer_is_acknowledged_and_kept() {
 fn nobody_is_answered_before_the_commit() {
     let register = Register::on_sqlite();
     let mut refused = {
-        let first = Hold::of(&register.store);
+        let first = Hold::new(&register.store);
         let refused = queue(&register.store, |_| {
             Err::<(), _>(Refusal::UnknownProvider.into())
         });
@@ -442,10 +442,10 @@ fn a_database_held_by_another_process_is_busy() {
 fn the_changes_of_a_group_have_a_millisecond_each_although_the_clock_stands_still() {
     let register = Register::on_sqlite();
     register.add_provider();
-    let hold = Hold::of(&register.store);
+    let hold = Hold::new(&register.store);
     let add = |number: usize| {
         move |session: &mut Session<'_>| {
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             let now = provider.change_date();
             provider.insert_trainee(&Trainee {
                 trainee_id: Some(number.to_string()),
@@ -492,7 +492,7 @@ fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
     .unwrap();
     store.migrate().unwrap();
 
-    let hold = Hold::of(&store);
+    let hold = Hold::new(&store);
     let (ran, wait_for_run) = mpsc::channel();
     drop(queue(&store, move |session| {
         add(1)(session)?;

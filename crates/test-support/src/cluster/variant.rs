@@ -65,7 +65,7 @@ impl Variant {
     /// # Errors
     ///
     /// When the environment names none.
-    pub(crate) fn of_this_run() -> Result<Self, String> {
+    pub(crate) fn from_environment() -> Result<Self, String> {
         let Ok(named) = std::env::var(VARIANT_VARIABLE) else {
             return Ok(Self::Plain);
         };

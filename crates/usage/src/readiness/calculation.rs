@@ -37,7 +37,7 @@ pub(super) struct Known {
 
 impl Known {
     /// What is known of all tokens, or of those of a provider; nothing yet of how writes fared.
-    pub(super) fn of(
+    pub(super) fn load(
         session: &mut Session<'_>,
         since: NaiveDate,
         provider: Option<&str>,
@@ -70,7 +70,7 @@ impl Known {
         );
         self.checks = session.checks_since(since, &label, &against)?;
         self.problems = session.problems_since(since, &label, &against)?;
-        let weeks = ReadinessWeek::of_tokens(session, &label, &against, |token| {
+        let weeks = ReadinessWeek::load_for_tokens(session, &label, &against, |token| {
             self.tokens.contains_key(&token)
         })?;
         let last = session.last_use(first_kept(until), &label, self.chosen_tokens().as_deref())?;
@@ -108,7 +108,7 @@ impl Known {
         let label = served.version.label.to_string();
         let rules = NewRules::between(served, newest);
         let mut by_provider: BTreeMap<&str, Vec<&UsageTotal>> = BTreeMap::new();
-        for (total, token) in self.of_version(&label) {
+        for (total, token) in self.version_totals(&label) {
             by_provider
                 .entry(&token.provider_ukprn)
                 .or_default()
@@ -125,7 +125,7 @@ impl Known {
             until,
             counted_since: self.counted_since,
             last_use: None,
-            writes: Writes::of(
+            writes: Writes::from_checks(
                 self.checks
                     .iter()
                     .filter(|check| self.tokens.contains_key(&check.token_id)),
@@ -137,15 +137,15 @@ impl Known {
     }
 
     /// What was sent to a version with the tokens that are looked at, each with its token.
-    fn of_version<'a>(
+    fn version_totals<'a>(
         &'a self,
         label: &'a str,
     ) -> impl Iterator<Item = (&'a UsageTotal, &'a TokenRecord)> {
-        let of_version = self
+        let matching = self
             .recent
             .iter()
             .filter(move |total| total.version == label);
-        of_version.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
+        matching.filter_map(|total| Some((total, self.tokens.get(&total.token_id)?)))
     }
 
     fn provider_use(
@@ -192,7 +192,7 @@ impl Known {
                 requests,
             })
             .collect(),
-            writes: Writes::of(self.checks.iter().filter(|check| belongs(check.token_id))),
+            writes: Writes::from_checks(self.checks.iter().filter(|check| belongs(check.token_id))),
             problems: obstacles(
                 self.problems
                     .iter()
@@ -248,7 +248,7 @@ impl Known {
 }
 
 impl Writes {
-    fn of<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
+    fn from_checks<'a>(checks: impl Iterator<Item = &'a CheckTotal>) -> Self {
         let (checked, valid) = checks.fold((0, 0), |sum, check| {
             (sum.0 + check.checked, sum.1 + check.valid)
         });

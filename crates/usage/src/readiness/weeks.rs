@@ -33,7 +33,7 @@ impl ReadinessWeek {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn own(
+    pub fn load_own(
         session: &mut ProviderSession<'_>,
         version: Label,
         newest: Label,
@@ -47,7 +47,7 @@ impl ReadinessWeek {
     }
 
     /// The same of the tokens that the condition picks.
-    pub(super) fn of_tokens(
+    pub(super) fn load_for_tokens(
         session: &mut Session<'_>,
         version: &str,
         newest: &str,

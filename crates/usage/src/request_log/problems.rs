@@ -19,7 +19,7 @@ pub struct RequestProblems {
 impl RequestProblems {
     /// The first of these problems, as codes and fields.
     #[must_use]
-    pub fn of(problems: impl ExactSizeIterator<Item = (&'static str, String)>) -> Self {
+    pub fn from_problems(problems: impl ExactSizeIterator<Item = (&'static str, String)>) -> Self {
         let left_out = problems.len().saturating_sub(MAX_PROBLEMS);
         Self {
             first: problems.take(MAX_PROBLEMS).collect(),
@@ -29,7 +29,7 @@ impl RequestProblems {
 
     /// The first of these names of parameters. What is wrong with a parameter has no code.
     #[must_use]
-    pub fn of_parameters(names: impl Iterator<Item = &'static str>) -> Self {
+    pub fn from_parameters(names: impl Iterator<Item = &'static str>) -> Self {
         Self {
             first: names
                 .take(MAX_PROBLEMS)

@@ -41,7 +41,7 @@ impl RefusedMost {
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn of(session: &mut ProviderSession<'_>) -> Result<Self, StorageError> {
+    pub fn load(session: &mut ProviderSession<'_>) -> Result<Self, StorageError> {
         let since = session.now() - TimeDelta::days(DAYS);
         let Refusals {
             kinds,

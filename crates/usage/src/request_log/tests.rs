@@ -77,7 +77,7 @@ fn logged(store: &Store) -> Vec<String> {
     let page: RequestPage = store
         .read_blocking::<_, StorageError>(|session| {
             session
-                .open_provider(UKPRN, Cause::of("test"))?
+                .open_provider(UKPRN, Cause::new("test"))?
                 .unwrap()
                 .requests(&RequestFilter::default(), None)
         })
@@ -90,7 +90,7 @@ fn logged(store: &Store) -> Vec<String> {
 
 #[test]
 fn refused_requests_beyond_the_room_are_dropped_and_one_provider_leaves_room_for_others() {
-    let log = RequestLog::within(BOUNDS);
+    let log = RequestLog::with_bounds(BOUNDS);
     let add = |provider, number| waiting(&log).add(provider, observed(number, 422));
     assert_eq!(
         [1, 2, 3, 4].map(|number| add(1, number)),
@@ -106,8 +106,8 @@ fn refused_requests_beyond_the_room_are_dropped_and_one_provider_leaves_room_for
 }
 
 #[test]
-fn of_accepted_requests_the_newest_wait() {
-    let log = RequestLog::within(BOUNDS);
+fn newest_accepted_requests_wait() {
+    let log = RequestLog::with_bounds(BOUNDS);
     for number in 0..10 {
         assert!(waiting(&log).add(1, observed(number, 200)));
     }
@@ -120,8 +120,8 @@ fn of_accepted_requests_the_newest_wait() {
 }
 
 #[test]
-fn of_requests_over_the_rate_limit_the_first_of_each_token_wait_and_the_rest_are_not_dropped() {
-    let log = RequestLog::within(BOUNDS);
+fn rate_limited_requests_wait_per_token_others_are_not_dropped() {
+    let log = RequestLog::with_bounds(BOUNDS);
     let add = |number, token, status| {
         waiting(&log).add(
             1,
@@ -161,7 +161,7 @@ fn of_requests_over_the_rate_limit_the_first_of_each_token_wait_and_the_rest_are
 fn the_surplus_of_a_provider_is_removed_when_enough_was_written() {
     let database = Database::fresh();
     let store = store(&database);
-    let log = RequestLog::within(Bounds { slack: 4, ..BOUNDS });
+    let log = RequestLog::with_bounds(Bounds { slack: 4, ..BOUNDS });
     let counts = [0, 1, 2, 3, 4].map(|round| {
         for number in 0..2 {
             waiting(&log).add(1, observed(round * 10 + number, 200));
@@ -195,7 +195,7 @@ fn while_the_store_writes(store: &Store, during: impl FnOnce(mpsc::Sender<()>)) 
 fn the_last_flush_returns_behind_the_one_under_way() {
     // The one writer of SQLite can be kept busy.
     let database = Database::fresh_on(Kind::Sqlite);
-    let (log, store) = (RequestLog::within(BOUNDS), store(&database));
+    let (log, store) = (RequestLog::with_bounds(BOUNDS), store(&database));
     waiting(&log).add(1, observed(1, 422));
     while_the_store_writes(&store, |go_on| {
         rt::System::new().block_on(async {
@@ -222,7 +222,7 @@ fn the_last_flush_returns_behind_the_one_under_way() {
 fn the_log_of_a_provider_stays_within_its_limits() {
     let database = Database::fresh();
     let store = store(&database);
-    let log = RequestLog::within(BOUNDS);
+    let log = RequestLog::with_bounds(BOUNDS);
     for round in 0..4 {
         for number in 0..3 {
             waiting(&log).add(1, observed(round * 100 + number, 422));
@@ -240,7 +240,7 @@ fn the_log_of_a_provider_stays_within_its_limits() {
 fn refused_requests_are_kept_while_the_store_does_not_answer() {
     // The one writer of SQLite can be kept busy.
     let database = Database::fresh_on(Kind::Sqlite);
-    let (log, store) = (RequestLog::within(BOUNDS), store(&database));
+    let (log, store) = (RequestLog::with_bounds(BOUNDS), store(&database));
     waiting(&log).add(1, observed(1, 422));
     waiting(&log).add(1, observed(2, 200));
     let small = Store::open(
@@ -269,7 +269,7 @@ fn refused_requests_are_kept_while_the_store_does_not_answer() {
 fn what_the_store_will_never_take_does_not_stand_in_the_way() {
     let database = Database::fresh();
     let store = store(&database);
-    let log = RequestLog::within(BOUNDS);
+    let log = RequestLog::with_bounds(BOUNDS);
     waiting(&log).add(99, observed(1, 422));
     flush(&log, &store).unwrap_err();
     waiting(&log).add(1, observed(2, 422));

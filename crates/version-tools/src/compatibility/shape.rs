@@ -13,7 +13,7 @@ use super::{Changes, entries};
 
 /// The shape of a version.
 #[must_use]
-pub fn of(version: &ApiVersion, lists: &Lists) -> Value {
+pub fn describe(version: &ApiVersion, lists: &Lists) -> Value {
     let mut rules = Map::from_iter(for_each_record!(rules(version)).into_iter().flatten());
     let gates = version
         .rules

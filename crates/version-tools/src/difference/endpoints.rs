@@ -48,11 +48,11 @@ pub enum EndpointChangeKind {
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     Endpoint::ALL
         .iter()
-        .flat_map(|endpoint| of(*endpoint, from, to))
+        .flat_map(|endpoint| endpoint_changes(*endpoint, from, to))
         .collect()
 }
 
-fn of(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
+fn endpoint_changes(endpoint: Endpoint, from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let deprecation = |version: &ApiVersion| version.endpoints.deprecation(endpoint);
     let mut kinds = Vec::new();
     match (from.endpoints.has(endpoint), to.endpoints.has(endpoint)) {

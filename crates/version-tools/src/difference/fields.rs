@@ -189,15 +189,15 @@ impl<R: Record> Named<R> {
 
 /// The changes of the fields of all records.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
-    let mut changes = of::<Trainee>(from, to);
-    changes.extend(for_each_nested!(of_nested(from, to)).concat());
-    changes.extend(of::<Withdrawal>(from, to));
-    changes.extend(of::<Deferral>(from, to));
-    changes.extend(of::<Recommendation>(from, to));
+    let mut changes = record_changes::<Trainee>(from, to);
+    changes.extend(for_each_nested!(nested_changes(from, to)).concat());
+    changes.extend(record_changes::<Withdrawal>(from, to));
+    changes.extend(record_changes::<Deferral>(from, to));
+    changes.extend(record_changes::<Recommendation>(from, to));
     changes
 }
 
-fn of<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
+fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
     let (before, after) = (sent(R::inputs(from.version)), sent(R::inputs(to.version)));
     let requests = compared::<R>(&before, &after, false, Direction::Request);
     let (before, after) = (shown(R::shape(from.version)), shown(R::shape(to.version)));
@@ -217,8 +217,8 @@ fn of<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
 
 /// The changes of a nested record by itself, and of what its trainee shows of it where that is
 /// something else.
-fn of_nested<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
-    let mut changes = of::<R>(from, to);
+fn nested_changes<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
+    let mut changes = record_changes::<R>(from, to);
     let [before, after] = [from, to].map(|served| R::shapes(served.version));
     if before.differ() || after.differ() {
         let nested = compared::<R>(

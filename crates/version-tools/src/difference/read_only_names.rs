@@ -20,13 +20,13 @@ pub struct ReadOnlyNamesChange {
 
 /// The names of each record, in one change.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
-    for_each_record!(of(from, to))
+    for_each_record!(record_change(from, to))
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn of<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
+fn record_change<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
     let (inputs, shown) = (R::inputs(from.version), R::shape(from.version)?);
     let refused = &R::other_names(&to.other_names).refused;
     let is_known = |name: &str| {

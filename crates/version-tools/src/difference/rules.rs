@@ -75,7 +75,9 @@ pub enum RuleStage {
 
 /// The changes of all rules and gates.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    let changes = for_each_record!(of(from, to)).concat().into_iter();
+    let changes = for_each_record!(record_changes(from, to))
+        .concat()
+        .into_iter();
     let gates = compared(Trainee::NAME, gates(from), gates(to));
     changes
         .chain(gates)
@@ -83,7 +85,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         .collect()
 }
 
-fn of<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
+fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<RuleChange> {
     let rules = |version: &ApiVersion| {
         R::rules(version)
             .iter()

@@ -51,7 +51,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<
         .iter()
         .filter_map(|list| words(*list, from, to, lists))
         .collect();
-    changes.extend(for_each_record!(of_record(from, to)).concat());
+    changes.extend(for_each_record!(record_changes(from, to)).concat());
     changes.extend(page(from, to));
     changes.extend(record_links(from, to));
     changes.extend(problems(from, to));
@@ -125,7 +125,7 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
     Some(change.with_example(&example.0, &example.1))
 }
 
-fn of_record<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
+fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     let shapes = [from, to].map(|version| R::shape(version));
     if let [Some(before), Some(after)] = shapes {
@@ -260,7 +260,7 @@ const fn type_name(accepts: Option<JsonType>) -> &'static str {
 fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
-        let Some(before) = R::inputs(from).of_field(after.field) else {
+        let Some(before) = R::inputs(from).find_by_field(after.field) else {
             continue;
         };
         if before.accepts == after.accepts {
@@ -305,7 +305,7 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
 fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
-        let Some(before) = R::inputs(from).of_field(after.field) else {
+        let Some(before) = R::inputs(from).find_by_field(after.field) else {
             continue;
         };
         if before.default == after.default {

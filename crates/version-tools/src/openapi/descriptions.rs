@@ -9,7 +9,7 @@ use domain::lifecycle::{Action, states_before};
 use super::errors::refuses_duplicates;
 
 /// The description of the operations of an endpoint.
-pub(super) fn of(version: &ApiVersion, endpoint: Endpoint) -> String {
+pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
     let row = endpoint.row();
     let mut sentences: Vec<String> = Vec::new();
     if let Some(Deprecation {

@@ -23,8 +23,8 @@ const WITHDRAWAL_REASON: &str = "WithdrawalReason";
 /// The enumeration of the codes that a request of any version can send in a field.
 pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     match info.codes? {
-        Codes::Listed(list) => is_written_out(list, lists).then(|| of_list(list)),
-        Codes::OneOf(words) => of_words(words),
+        Codes::Listed(list) => is_written_out(list, lists).then(|| list_name(list)),
+        Codes::OneOf(words) => find_by_words(words),
     }
 }
 
@@ -53,7 +53,7 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Sch
         let entries = || lists.entries(*list).iter();
         let accepted = entries().filter(|entry| accepts(version, *list, entry));
         all.push((
-            of_list(*list),
+            list_name(*list),
             listed(list.meaning(), *list, version, accepted),
         ));
         if !accepts_all(*list, lists, version) {
@@ -101,16 +101,16 @@ fn accepts_all(list: List, lists: &Lists, version: &ApiVersion) -> bool {
         .all(|entry| accepts(version, list, entry))
 }
 
-fn of_list(list: List) -> String {
+fn list_name(list: List) -> String {
     in_pascal_case(list.name())
 }
 
 fn recorded_of_list(list: List) -> String {
-    format!("Recorded{}", of_list(list))
+    format!("Recorded{}", list_name(list))
 }
 
 /// The enumeration that has these words, named after the first field that has them.
-fn of_words(words: &[&str]) -> Option<String> {
+fn find_by_words(words: &[&str]) -> Option<String> {
     vocabularies()
         .into_iter()
         .find(|(_, _, others)| *others == words)

@@ -12,7 +12,7 @@ use super::{Context, Profile, descriptions, examples, parameters, replies, schem
 const JSON_LINES: &str = "application/x-ndjson";
 
 /// The operations of an endpoint, with their methods.
-pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
+pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
     let name = operation_id(endpoint);
     match endpoint.method() {
         Method::Get => vec![(HttpMethod::Get, operation(context, endpoint, name))],
@@ -39,11 +39,11 @@ fn operation(context: Context<'_>, endpoint: Endpoint, name: String) -> Operatio
         .operation_id(Some(name))
         .tag(tag)
         .summary(Some(endpoint.meaning()))
-        .description(Some(descriptions::of(context.version, endpoint)))
+        .description(Some(descriptions::build(context.version, endpoint)))
         .deprecated(deprecation.map(|_| Deprecated::True))
-        .parameters(Some(parameters::of(context, endpoint)))
+        .parameters(Some(parameters::build(context, endpoint)))
         .request_body(body(context, endpoint))
-        .responses(replies::of(context, endpoint))
+        .responses(replies::build(context, endpoint))
         .build()
 }
 

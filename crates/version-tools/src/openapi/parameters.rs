@@ -17,7 +17,7 @@ const SINCE: &str = r"^\d{4}-\d{2}-\d{2}([T ].+)?$";
 const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 
 /// The parameters of an endpoint.
-pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
+pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
     let is_client = context.profile == Profile::Client;
     let mut parameters: Vec<Parameter> = identifiers(endpoint.path())
         .map(|name| identifier(name, is_client))
@@ -230,7 +230,7 @@ mod tests {
                 lists: Lists::embedded(),
                 profile: Profile::Complete,
             };
-            let documented: Vec<String> = of(context, *endpoint)
+            let documented: Vec<String> = build(context, *endpoint)
                 .into_iter()
                 .filter(|parameter| parameter.parameter_in == ParameterIn::Query)
                 .map(|parameter| parameter.name)

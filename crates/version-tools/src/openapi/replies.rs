@@ -27,7 +27,7 @@ const TOO_MANY_ITEMS: &str = "There are no items, or too many, or the query has 
 const INVALID: &str = "The content is wrong, or the state of the record refuses it.";
 
 /// The replies of an endpoint, by status.
-pub(super) fn of(context: Context<'_>, endpoint: Endpoint) -> Responses {
+pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Responses {
     let version = context.version;
     let row = endpoint.row();
     let mut success = limited(warned(success(context, row)));
@@ -476,7 +476,7 @@ mod tests {
                     .iter()
                     .any(|name| ["after", "cursor"].contains(name));
                 assert_eq!(
-                    of(context, *endpoint).responses.contains_key("410"),
+                    build(context, *endpoint).responses.contains_key("410"),
                     has_cursor,
                     "{endpoint}"
                 );

@@ -331,7 +331,7 @@ impl Reply<'_> {
 fn list_of_trainee<F: RecordField + Into<Field>>(field: F) -> Option<TraineeField> {
     field
         .into()
-        .of_record()
+        .to_record_field()
         .filter(|_| field.info().kind == Kind::Records)
 }
 

@@ -97,7 +97,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
     let TranslationContext { today, lists } = setting;
     let version = to.version;
     let refused = |problems: &[Problem]| Evaluation {
-        problems: Errors::of(to, lists, problems).errors,
+        problems: Errors::from_problems(to, lists, problems).errors,
         notices: problems
             .iter()
             .filter_map(|problem| ended_code(version, problem))

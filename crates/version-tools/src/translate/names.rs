@@ -277,7 +277,7 @@ fn add_defaults<R: TranslatedRecord>(
     gathered: &mut Gathered,
 ) {
     for after in R::inputs(to.version).entries {
-        let before = R::inputs(from.version).of_field(after.field);
+        let before = R::inputs(from.version).find_by_field(after.field);
         let default = before.and_then(|before| before.default);
         if default == after.default || after.part.is_some() {
             continue;
@@ -430,7 +430,7 @@ fn key_mapping<R: TranslatedRecord>(
             .refused
             .iter()
             .find(|(name, _)| *name == key)?;
-        let input = R::inputs(to.version).of_field(*field)?;
+        let input = R::inputs(to.version).find_by_field(*field)?;
         let list = list(*field, Direction::Request);
         Some(KeyMapping::Named {
             name: input.name,
@@ -454,7 +454,7 @@ fn request_mapping<R: TranslatedRecord>(
         .parts(inputs.input(key)?)
         .get(part.unwrap_or_default())?
         .field;
-    Some(match R::inputs(to.version).of_field(field) {
+    Some(match R::inputs(to.version).find_by_field(field) {
         Some(input) => {
             let list = list(field, Direction::Request);
             KeyMapping::Named {

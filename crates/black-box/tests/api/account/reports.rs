@@ -17,7 +17,7 @@ const DAYS: [&str; 3] = ["2026-10-05", "2026-11-20", "2026-12-15"];
 /// Two providers that send different requests on several days, in all versions, some of which the
 /// newest refuses.
 fn busy() -> (Register, String) {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()
     });
@@ -76,7 +76,7 @@ fn assert_own(body: &Value, ukprn: &str) {
     }
 }
 
-fn of_each<'a>(
+fn provider_apis<'a>(
     register: &'a Register,
     version: &'static ApiVersion,
     other: &str,
@@ -94,7 +94,7 @@ fn of_each<'a>(
 fn usage_is_what_the_command_says_of_the_provider() {
     let (register, other) = busy();
     for version in SERVED {
-        for (api, ukprn) in of_each(&register, version, &other) {
+        for (api, ukprn) in provider_apis(&register, version, &other) {
             for (query, days) in [
                 ("", 30),
                 ("?days=1", 1),
@@ -103,7 +103,7 @@ fn usage_is_what_the_command_says_of_the_provider() {
                 ("?days=", 30),
             ] {
                 let expected = register.operate(move |session| {
-                    Report::since(
+                    Report::load(
                         session,
                         first_day(session.today(), days),
                         Some(ukprn),
@@ -128,11 +128,11 @@ fn readiness_is_what_the_command_says_of_the_provider() {
     let (register, other) = busy();
     let mut problems = 0;
     for version in SERVED {
-        for (api, ukprn) in of_each(&register, version, &other) {
+        for (api, ukprn) in provider_apis(&register, version, &other) {
             for (query, days) in [("", 30), ("?days=16", 16), ("?days=400", 400)] {
                 let label = version.label;
                 let expected = register.operate(move |session| {
-                    VersionReadiness::of(
+                    VersionReadiness::load(
                         session,
                         versions::all().find(label).unwrap(),
                         days,

@@ -76,7 +76,7 @@ fn account_shows_the_provider_and_the_token_that_was_sent() {
 #[test]
 fn account_names_its_environment() {
     for version in SERVED {
-        let register = Register::with(Setup {
+        let register = Register::with_setup(Setup {
             environment: Environment::Production,
             ..Setup::default()
         });

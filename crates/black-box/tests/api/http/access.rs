@@ -29,7 +29,7 @@ struct Identifiers {
 
 impl Identifiers {
     /// Registers the example for whoever asks.
-    fn of_new_trainee(api: &Api<'_>) -> Self {
+    fn from_new_trainee(api: &Api<'_>) -> Self {
         let body = examples::request(api.version, Endpoint::CreateTrainee).unwrap();
         let created = api.send("POST", "/trainees", body).is(201);
         let id = |pointer: &str| {
@@ -48,7 +48,7 @@ impl Identifiers {
     }
 
     /// Identifiers as they could be, of nothing.
-    fn of_nothing() -> Self {
+    fn unassigned() -> Self {
         let id = |digit: &str| digit.repeat(24);
         Self {
             trainee: id("1"),
@@ -230,15 +230,15 @@ fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint
                 requests: NonZeroU32::MAX,
                 window: Duration::from_secs(60),
             };
-            let admission = Admission::within(Some(allowance));
-            let register = Register::with(Setup {
+            let admission = Admission::with_limit(Some(allowance));
+            let register = Register::with_setup(Setup {
                 admission,
                 ..Setup::default()
             });
             let api = register.api(version);
             let authorization = stranger(&api);
             register.clock.set(&format!("{AFTERWARDS}T09:00:00Z"));
-            let known = Identifiers::of_new_trainee(&api);
+            let known = Identifiers::from_new_trainee(&api);
             let all = format!("/trainees?academic_cycle={}", cycle(&api, &known));
             let before = (
                 api.get(&known.path(Endpoint::ShowTrainee)).is(200).body,
@@ -338,9 +338,9 @@ fn what_belongs_to_another_provider_is_as_if_it_were_not_there() {
         register.clock.set(&format!("{AFTERWARDS}T09:00:00Z"));
         let (api, owner) = (register.api(version), register.other_provider(version));
         let (mine, foreign, nothing) = (
-            Identifiers::of_new_trainee(&api),
-            Identifiers::of_new_trainee(&owner),
-            Identifiers::of_nothing(),
+            Identifiers::from_new_trainee(&api),
+            Identifiers::from_new_trainee(&owner),
+            Identifiers::unassigned(),
         );
         let shown = |of: &Api<'_>, identifiers: &Identifiers| {
             let reply = of.get(&identifiers.path(Endpoint::ShowTrainee)).is(200);
@@ -348,7 +348,7 @@ fn what_belongs_to_another_provider_is_as_if_it_were_not_there() {
         };
         let before = (shown(&api, &mine), shown(&owner, &foreign));
         for (endpoint, method) in everything(version) {
-            for (foreign, nothing) in beside(endpoint, &mine, &foreign, &nothing) {
+            for (foreign, nothing) in identifier_pairs(endpoint, &mine, &foreign, &nothing) {
                 for (addition, headers) in ADDITIONS {
                     let ask = |identifiers: &Identifiers| {
                         let request = asking(&api, endpoint, method, identifiers);
@@ -404,7 +404,7 @@ fn what_belongs_to_another_provider_is_as_if_it_were_not_there() {
 
 /// Identifiers that lead to another provider's records, in whole or in part, each with those that
 /// lead nowhere.
-fn beside(
+fn identifier_pairs(
     endpoint: Endpoint,
     mine: &Identifiers,
     foreign: &Identifiers,

@@ -127,7 +127,7 @@ struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    fn over(api: &'a Api<'a>, trainee: &Shown) -> Self {
+    fn new(api: &'a Api<'a>, trainee: &Shown) -> Self {
         let mut own = names::all(api.version);
         own.extend(adapter_kit::reference::names());
         let foreign = SERVED
@@ -240,7 +240,7 @@ fn filled_with(endpoint: Endpoint, shown: &Value, place: &str, rubbish: &str) ->
 fn no_value_of_any_input_gets_more_than_a_refusal() {
     every_version(|api| {
         let created = api.create(api.example());
-        let mut sweep = Sweep::over(api, &created);
+        let mut sweep = Sweep::new(api, &created);
         let path = created.path();
         // A person whom every other field leaves the same, so that what is accepted is a duplicate
         // at worst.
@@ -280,7 +280,7 @@ fn no_body_of_any_endpoint_gets_more_than_a_refusal() {
     every_version(|api| {
         let created = api.create(api.example());
         let shown = api.read(created.id()).data;
-        let mut sweep = Sweep::over(api, &created);
+        let mut sweep = Sweep::new(api, &created);
         for endpoint in api.version.endpoints.all() {
             // What has no body does not look at one.
             if endpoint.row().request.is_none() {
@@ -331,7 +331,7 @@ fn rubbish_in_paths_and_queries_is_not_found_or_refused() {
     every_version(|api| {
         let created = api.create(api.example());
         let shown = api.read(created.id()).data;
-        let mut sweep = Sweep::over(api, &created);
+        let mut sweep = Sweep::new(api, &created);
         let bodies = json!({ "data": { "name": "x" } }).to_string();
         for endpoint in api.version.endpoints.all() {
             for rubbish in RUBBISH {

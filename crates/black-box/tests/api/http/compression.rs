@@ -293,7 +293,7 @@ fn request_is_undone_when_there_is_no_room_for_its_reply() {
         let response_sender = api.register.response_sender();
         // Large replies that nobody reads.
         let large =
-            || ApiResponse::of(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
+            || ApiResponse::new(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
         let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
         assert!((16..=64).contains(&unread.len()), "{}", unread.len());
         let placement = record::<Placement>(
@@ -317,7 +317,8 @@ fn request_is_undone_when_there_is_no_room_for_its_reply() {
 fn pages_without_a_token_and_replies_with_one_do_not_share_room() {
     let register = Register::start();
     let response_sender = register.response_sender();
-    let large = || ApiResponse::of(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
+    let large =
+        || ApiResponse::new(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
     let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();
     let newest = SERVED.last().unwrap().label;
     let form = format!(

@@ -275,8 +275,8 @@ fn token_beyond_its_limit_is_refused_from_the_head() {
         window: Duration::from_secs(86_400),
     };
     for version in SERVED {
-        let register = Register::with(Setup {
-            admission: Admission::within(Some(limit)),
+        let register = Register::with_setup(Setup {
+            admission: Admission::with_limit(Some(limit)),
             ..Setup::default()
         });
         let api = register.api(version);

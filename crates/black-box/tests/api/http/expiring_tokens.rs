@@ -179,8 +179,8 @@ fn too_many_requests_are_answered_with_the_warning_too() {
             requests: NonZeroU32::new(1).unwrap(),
             window: WINDOW,
         };
-        let register = Register::with(Setup {
-            admission: Admission::within(Some(allowance)),
+        let register = Register::with_setup(Setup {
+            admission: Admission::with_limit(Some(allowance)),
             ..Setup::default()
         });
         let api = expiring(&register, version, SOON);
@@ -212,7 +212,9 @@ fn a_token_that_was_replaced_says_from_the_next_reply_on_when_it_expires() {
 #[test]
 fn the_document_names_the_warning_on_every_reply_but_that_without_a_token() {
     for version in SERVED {
-        let document = Contract::of(&version.label.to_string()).unwrap().document();
+        let document = Contract::find(&version.label.to_string())
+            .unwrap()
+            .document();
         for endpoint in version.endpoints.all() {
             let methods = document["paths"][endpoint.path()].as_object().unwrap();
             for replies in methods

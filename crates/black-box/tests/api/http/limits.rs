@@ -28,8 +28,8 @@ fn register_with(requests: u32) -> Register {
         requests: NonZeroU32::new(requests).unwrap(),
         window: WINDOW,
     };
-    Register::with(Setup {
-        admission: Admission::within(Some(allowance)),
+    Register::with_setup(Setup {
+        admission: Admission::with_limit(Some(allowance)),
         ..Setup::default()
     })
 }
@@ -203,7 +203,7 @@ type ForwardedAddress = fn(usize) -> String;
 #[test]
 fn clients_behind_a_trusted_proxy_are_counted_each_by_its_own_address() {
     let proxies = "127.0.0.0/8".parse().unwrap();
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         proxies,
         ..Setup::default()
     });
@@ -264,7 +264,7 @@ fn no_page_shows_a_forwarded_host() {
         ("X-Forwarded-Host", "forged.example"),
     ];
     for (proxies, is_trusted) in [("", false), ("127.0.0.1", true)] {
-        let register = Register::with(Setup {
+        let register = Register::with_setup(Setup {
             proxies: proxies.parse().unwrap(),
             ..Setup::default()
         });
@@ -306,7 +306,7 @@ fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
     const CROWD: usize = 100;
     /// Look-ups that stand in the queue at once.
     const LOOK_UPS: usize = 3;
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         queue: QUEUE,
         ..Setup::default()
     });
@@ -368,7 +368,7 @@ fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
 
 #[test]
 fn a_full_queue_is_answered_at_once_and_says_when_to_try_again() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         queue: 1,
         ..Setup::default()
     });

@@ -185,7 +185,7 @@ fn a_request_that_is_only_tried_out_passes_over_its_key() {
 }
 
 #[test]
-fn of_many_requests_with_one_key_at_once_one_is_carried_out() {
+fn concurrent_requests_with_same_key_run_once() {
     let register = Register::start();
     for (round, version) in SERVED.iter().enumerate() {
         let api = register.api(version);

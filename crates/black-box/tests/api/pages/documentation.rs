@@ -90,7 +90,7 @@ fn the_list_shows_every_version_with_its_days_and_where_to_read() {
             }
         })
         .collect();
-    let register = Register::serving(Box::leak(Box::new(Versions::new(&list))));
+    let register = Register::with_versions(Box::leak(Box::new(Versions::new(&list))));
     let page = get(&register, "/docs").is(200);
     let newest = SERVED.last().unwrap().label;
     for version in SERVED {
@@ -148,7 +148,7 @@ fn version_without_a_date_is_shown_as_not_released() {
             }
         })
         .collect();
-    let register = Register::serving(Box::leak(Box::new(Versions::new(&list))));
+    let register = Register::with_versions(Box::leak(Box::new(Versions::new(&list))));
     let label = old.label;
     for path in [
         "/docs".to_owned(),

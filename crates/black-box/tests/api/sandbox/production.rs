@@ -8,7 +8,7 @@ use crate::api::support::{Register, Setup};
 
 #[test]
 fn sandbox_paths_are_not_found_in_production_with_or_without_a_token() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         environment: Environment::Production,
         ..Setup::default()
     });

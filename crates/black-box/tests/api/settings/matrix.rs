@@ -279,9 +279,9 @@ fn elsewhere<'a>(
     email: &'static str,
     role: UserRole,
 ) -> (Browser<'a>, String) {
-    let link = SecretDigest::of(&link(&register.store(), ukprn, email, role));
+    let link = SecretDigest::from_text(&link(&register.store(), ukprn, email, role));
     let secret = Secret::generate().unwrap();
-    let digest = SecretDigest::of(secret.reveal());
+    let digest = SecretDigest::from_text(secret.reveal());
     register
         .operate(move |session| session.accept_invitation(&link, &digest, None, Origin::default()));
     let browser = Browser::new(register);
@@ -305,7 +305,7 @@ fn the_pages_of_each_listener_are_for_its_own_people_alone() {
     ] {
         // An address that asks for more pages without a session is refused for that reason.
         for routes in ROUTES.chunks(30) {
-            let register = Register::with(Setup {
+            let register = Register::with_setup(Setup {
                 audience,
                 ..Setup::default()
             });
@@ -368,7 +368,7 @@ fn each_listener_signs_its_own_people_in_and_uses_up_no_other_link() {
             (None, UserRole::Operator),
         ),
     ] {
-        let register = Register::with(Setup {
+        let register = Register::with_setup(Setup {
             audience,
             ..Setup::default()
         });

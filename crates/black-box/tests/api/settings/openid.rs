@@ -89,7 +89,7 @@ impl World {
             },
         };
         let issuer = Issuer::new(config, Environment::Sandbox).unwrap();
-        let register = Register::with(Setup {
+        let register = Register::with_setup(Setup {
             issuer: Some(issuer),
             ..Setup::default()
         });
@@ -131,7 +131,8 @@ impl World {
             page.text
         );
         let cookie = cookie_of(page).unwrap();
-        let digest = storage::accounts::users::SecretDigest::of(cookie.split_once('=').unwrap().1);
+        let digest =
+            storage::accounts::users::SecretDigest::from_text(cookie.split_once('=').unwrap().1);
         self.register
             .operate(move |session| session.signed_in(&digest))
             .unwrap()

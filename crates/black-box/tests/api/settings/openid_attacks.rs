@@ -36,7 +36,7 @@ fn trusting_with_pages_for(issuer: &str, audience: Audience) -> Register {
         },
     };
     let issuer = Issuer::new(config, Environment::Sandbox).unwrap();
-    Register::with(Setup {
+    Register::with_setup(Setup {
         issuer: Some(issuer),
         audience,
         ..Setup::default()

@@ -307,7 +307,7 @@ fn a_long_activity_log_has_pages() {
 
 #[test]
 fn production_has_no_settings_unless_they_are_switched_on() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         environment: Environment::Production,
         ..Setup::default()
     });

@@ -95,7 +95,7 @@ fn usage_is_a_chart_with_its_text_and_a_table_and_a_file() {
 
 #[test]
 fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()
     });
@@ -168,7 +168,7 @@ fn readiness_says_what_stood_against_writes_and_where_it_is_explained() {
 
 #[test]
 fn readiness_says_how_the_share_moved_from_week_to_week() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()
     });
@@ -216,14 +216,14 @@ fn pages_say_when_nothing_is_logged_or_tried() {
         [pages[0].contains(words[0]), pages[1].contains(words[1])]
     };
     assert_eq!(
-        shown(&Register::with(Setup {
+        shown(&Register::with_setup(Setup {
             shadow_share: 10,
             ..Setup::default()
         })),
         [false, false]
     );
     assert_eq!(
-        shown(&Register::with(Setup {
+        shown(&Register::with_setup(Setup {
             shadow_share: 0,
             request_log: RequestLog::off(),
             ..Setup::default()

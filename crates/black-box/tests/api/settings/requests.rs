@@ -27,10 +27,10 @@ fn viewer(register: &Register) -> Browser<'_> {
 /// Refused requests of the provider, each a second older than the one before.
 fn plant(register: &Register, ids: impl Iterator<Item = String>) {
     let ids: Vec<String> = ids.collect();
-    let digest = TokenDigest::of(&register.api(SERVED[0]).token);
+    let digest = TokenDigest::from_text(&register.api(SERVED[0]).token);
     register.operate(move |session| {
         let token = session
-            .authenticate(&digest, Cause::of("test"))?
+            .authenticate(&digest, Cause::new("test"))?
             .unwrap()
             .token()
             .unwrap();
@@ -407,7 +407,7 @@ fn older_requests_are_on_further_pages_of_the_same_filter() {
 
 #[test]
 fn no_page_shows_what_another_provider_requested() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()
     });

@@ -299,7 +299,7 @@ fn a_removed_user_another_role_and_a_closed_provider_count_from_the_next_request
 fn the_cookie_is_for_this_host_alone_and_for_no_script() {
     let attributes = "; Path=/; Secure; HttpOnly; SameSite=Lax";
     let proxies = "127.0.0.1".parse().unwrap();
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         proxies,
         ..Setup::default()
     });

@@ -13,11 +13,11 @@ use crate::api::support::register::UKPRN;
 
 /// Whether another server over the same database accepts a token.
 fn other_server_accepts(register: &Register, token: &str) -> bool {
-    let digest = TokenDigest::of(token);
+    let digest = TokenDigest::from_text(token);
     let store = register.another_store();
     store
         .read_blocking::<_, StorageError>(|session| {
-            Ok(session.authenticate(&digest, Cause::of("test"))?.is_some())
+            Ok(session.authenticate(&digest, Cause::new("test"))?.is_some())
         })
         .unwrap()
 }

@@ -23,7 +23,7 @@ fn verdict(page: &str, label: &str) -> String {
 
 #[test]
 fn who_is_furthest_stands_first_and_what_stands_in_the_way_beside() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()
     });

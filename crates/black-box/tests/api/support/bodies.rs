@@ -134,7 +134,7 @@ pub(crate) fn has_default(version: &ApiVersion, field: TraineeField) -> bool {
     version
         .inputs
         .trainee
-        .of_field(field)
+        .find_by_field(field)
         .is_some_and(|input| input.default.is_some())
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn takes_numbers_alone(version: &ApiVersion, field: DegreeField) -> b
     version
         .inputs
         .degree
-        .of_field(field)
+        .find_by_field(field)
         .is_some_and(|input| input.accepts == Some(JsonType::Integer))
 }
 

@@ -58,7 +58,7 @@ fn contracts(document: OpenApiDocument) -> HashMap<String, Contract> {
 
 impl Contract {
     /// The contract of a version.
-    pub(crate) fn of(label: &str) -> Option<&'static Self> {
+    pub(crate) fn find(label: &str) -> Option<&'static Self> {
         COMPLETE.get(label)
     }
 
@@ -148,7 +148,7 @@ pub(crate) fn check(sent: &Sent, response: &Response) {
     else {
         return;
     };
-    let Some(contract) = Contract::of(label) else {
+    let Some(contract) = Contract::find(label) else {
         return;
     };
     let method = sent.method.to_ascii_lowercase();

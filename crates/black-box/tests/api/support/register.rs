@@ -131,19 +131,19 @@ pub(crate) struct Register {
 impl Register {
     /// Starts a sandbox with its invented schools, and the two providers.
     pub(crate) fn start() -> Self {
-        Self::serving(versions::all())
+        Self::with_versions(versions::all())
     }
 
     /// Starts a sandbox as [`Register::start`] does, with these versions.
-    pub(crate) fn serving(versions: &'static Versions) -> Self {
-        Self::with(Setup {
+    pub(crate) fn with_versions(versions: &'static Versions) -> Self {
+        Self::with_setup(Setup {
             versions,
             ..Setup::default()
         })
     }
 
     /// Starts a sandbox as [`Register::start`] does, set up in another way.
-    pub(crate) fn with(setup: Setup) -> Self {
+    pub(crate) fn with_setup(setup: Setup) -> Self {
         let Setup {
             versions,
             environment,
@@ -163,10 +163,10 @@ impl Register {
             .as_ref()
             .map_or_else(|| database.url().to_owned(), StatementProxy::url);
         let store = open(&url, clock.clock(), queue);
-        let register = AppState::of(store.clone(), environment);
+        let register = AppState::new(store.clone(), environment);
         let settings = register
             .settings
-            .map(|settings| settings.only_for(audience).signing_in_by(issuer));
+            .map(|settings| settings.with_audience(audience).with_issuer(issuer));
         let gateway = GatewayState {
             versions,
             admission,
@@ -178,7 +178,7 @@ impl Register {
             gateway,
             ..register
         }
-        .behind(proxies);
+        .with_trusted_proxies(proxies);
         let GatewayState { lists, usage, .. } = &register.gateway;
         let shadow = ShadowChecks::start(shadow_share, versions, lists, usage.clone()).unwrap();
         let gateway = GatewayState {

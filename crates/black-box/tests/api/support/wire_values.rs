@@ -11,7 +11,7 @@ use serde_json::Value;
 /// as it is.
 pub(crate) fn written<R: WireRecord>(version: &ApiVersion, field: R::Field, value: Value) -> Value {
     let accepts = R::inputs(version)
-        .of_field(field)
+        .find_by_field(field)
         .and_then(|input| input.accepts);
     match (&value, version.wire.words_of(field.info().codes), accepts) {
         (Value::String(code), Some(words), _) => Value::from(word_of(words, code)),

@@ -623,7 +623,7 @@ fn more_values_than_there_are_warnings_are_counted_and_come_before_names() {
 }
 
 #[test]
-fn of_two_values_that_contradict_each_other_the_one_that_is_ignored_is_named() {
+fn contradicting_values_name_the_ignored_one() {
     every_version(|api| {
         let named = |body: Body, field: F, by: F| {
             for prefer in ["validate-only", "validate-only, handling=strict"] {

@@ -532,8 +532,8 @@ fn limited(requests: u32) -> Register {
         requests: NonZeroU32::new(requests).unwrap(),
         window: Duration::from_secs(86_400),
     };
-    Register::with(Setup {
-        admission: Admission::within(Some(limit)),
+    Register::with_setup(Setup {
+        admission: Admission::with_limit(Some(limit)),
         ..Setup::default()
     })
 }
@@ -655,7 +655,7 @@ fn token_that_has_ended_is_refused_before_anything_is_said_of_the_batch() {
 #[test]
 fn batch_leaves_room_in_the_queue_of_the_store() {
     every_version(|api| {
-        let all_at_once = Register::with(Setup {
+        let all_at_once = Register::with_setup(Setup {
             queue: 8,
             ..Setup::default()
         });
@@ -664,7 +664,7 @@ fn batch_leaves_room_in_the_queue_of_the_store() {
             [201; 100]
         );
         // What finds no room is not done, and is done when it is sent again.
-        let register = Register::with(Setup {
+        let register = Register::with_setup(Setup {
             queue: 1,
             ..Setup::default()
         });

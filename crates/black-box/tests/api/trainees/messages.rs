@@ -3,7 +3,7 @@
 use adapter_kit::{ApiVersion, Endpoint, ProblemForm};
 use domain::{Degree, DegreeField as D, TraineeField as F, WithdrawalField as W};
 use serde_json::{Value, json};
-use versions::{all, chosen};
+use versions::{all, select};
 
 use crate::api::support::bodies::input;
 use crate::api::support::{
@@ -194,7 +194,7 @@ fn a_server_of_versions_without_lists_links_to_none() {
         .iter()
         .filter(|version| !publishes_lists(version))
     {
-        let register = Register::serving(chosen(&[version.label.to_string()]).unwrap());
+        let register = Register::with_versions(select(&[version.label.to_string()]).unwrap());
         let told = message(&register.api(version), F::sex, "x");
         assert!(
             told.ends_with(&format!("it can be {}", sexes(version))),

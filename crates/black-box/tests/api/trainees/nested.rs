@@ -15,7 +15,7 @@ fn degrees(api: &Api<'_>, degrees: &[&[(D, &str)]]) -> crate::api::support::Body
 }
 
 /// What the first degree shows in a field.
-fn of_degree(api: &Api<'_>, shown: &Shown, field: D) -> Value {
+fn first_degree_value(api: &Api<'_>, shown: &Shown, field: D) -> Value {
     shown.value(F::degrees)[0][api.version.shapes.degree.in_trainee.name_of(field).unwrap()].clone()
 }
 
@@ -46,8 +46,11 @@ fn some_codes_of_a_degree_are_replaced() {
         fields[2] = (D::grade, "09");
         let fields = [fields.as_slice(), &[(D::institution, "0133")]].concat();
         let created = api.create(degrees(api, &[&fields]));
-        assert_eq!(of_degree(api, &created, D::grade), json!("14"));
-        assert_eq!(of_degree(api, &created, D::institution), json!("0149"));
+        assert_eq!(first_degree_value(api, &created, D::grade), json!("14"));
+        assert_eq!(
+            first_degree_value(api, &created, D::institution),
+            json!("0149")
+        );
     });
 }
 

@@ -490,7 +490,7 @@ fn a_recommended_trainee_who_was_never_submitted_for_a_trn_gets_one_with_the_awa
         let id = created.id().to_owned();
         // As an import may bring it.
         api.register.operate(move |session| {
-            let cause = storage::base::cause::Cause::of("test");
+            let cause = storage::base::cause::Cause::new("test");
             let mut provider = session.open_trainee(&id, cause)?.unwrap();
             let stored = provider.find_trainee(&id)?.unwrap();
             let changed = domain::Trainee {

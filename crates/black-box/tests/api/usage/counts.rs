@@ -31,7 +31,7 @@ fn first_day() -> NaiveDate {
 fn lines(register: &Register) -> Vec<Line> {
     register.write_usage();
     register
-        .operate(|session| Report::since(session, first_day(), None, versions::all()))
+        .operate(|session| Report::load(session, first_day(), None, versions::all()))
         .lines
 }
 
@@ -184,7 +184,7 @@ fn each_provider_is_counted_by_itself() {
     ];
     assert_eq!(told, [(ukprns[0].to_owned(), 1), (ukprns[1].to_owned(), 2)]);
     let of_one = register.operate(move |session| {
-        Report::since(session, first_day(), Some(ukprns[1]), versions::all())
+        Report::load(session, first_day(), Some(ukprns[1]), versions::all())
     });
     assert_eq!((of_one.total.requests, of_one.total.providers), (2, 1));
 }
@@ -394,7 +394,7 @@ fn send_rubbish(api: &Api<'_>) {
 
 #[test]
 fn nothing_that_a_client_says_is_stored_but_the_names_of_the_program() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         shadow_share: 100,
         ..Setup::default()
     });

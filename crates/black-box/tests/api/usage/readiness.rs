@@ -46,8 +46,8 @@ fn with_a_stricter_one() -> &'static Versions {
     Box::leak(Box::new(Versions::new(&list)))
 }
 
-fn serving(versions: &'static Versions) -> Register {
-    Register::with(Setup {
+fn register_with_versions(versions: &'static Versions) -> Register {
+    Register::with_setup(Setup {
         versions,
         shadow_share: 100,
         ..Setup::default()
@@ -58,7 +58,7 @@ fn readiness(api: &Api<'_>, versions: &'static Versions) -> VersionReadiness {
     api.register.write_usage();
     let label = api.version.label;
     api.register.operate(move |session| {
-        VersionReadiness::of(session, versions.find(label).unwrap(), 30, None, versions)
+        VersionReadiness::load(session, versions.find(label).unwrap(), 30, None, versions)
     })
 }
 
@@ -82,7 +82,7 @@ fn tried(api: &Api<'_>, versions: &'static Versions) -> ((i64, i64), Vec<Problem
 fn a_write_that_the_newest_version_would_refuse_counts_with_the_field_and_the_rule() {
     let versions = with_a_stricter_one();
     for version in SERVED {
-        let register = serving(versions);
+        let register = register_with_versions(versions);
         let api = register.api(version);
         let without = api.example().with(F::middle_names, Value::Null);
         let created = api.create(without);
@@ -133,7 +133,7 @@ fn a_write_that_the_newest_version_would_refuse_counts_with_the_field_and_the_ru
 fn every_write_of_the_examples_is_accepted_in_the_newest_version_too() {
     let newest = versions::all().newest().unwrap().version.label;
     for version in SERVED.iter().filter(|version| version.label != newest) {
-        let register = serving(versions::all());
+        let register = register_with_versions(versions::all());
         let api = register.api(version);
         let writes = live(&api);
         assert_eq!(
@@ -167,7 +167,7 @@ fn the_verdict_is_what_the_newest_version_really_answers() {
         .filter(|served| served.version.label != newest.version.label);
     let mut refused = 0;
     for served in older {
-        let (register, other) = (serving(versions::all()), Register::start());
+        let (register, other) = (register_with_versions(versions::all()), Register::start());
         let (api, judge) = (register.api(served.version), other.api(newest.version));
         let (mut accepted, mut valid) = (0, 0);
         for (number, (field, value)) in CHANGES.iter().enumerate() {
@@ -271,7 +271,7 @@ fn live(api: &Api<'_>) -> i64 {
 #[test]
 fn only_what_was_carried_out_in_an_older_version_is_tried() {
     let versions = versions::all();
-    let register = serving(versions);
+    let register = register_with_versions(versions);
     let api = register.api(SERVED[0]);
     let newest = register.api(versions.newest().unwrap().version);
     let repeated = |body: Body| {
@@ -310,7 +310,7 @@ fn only_what_was_carried_out_in_an_older_version_is_tried() {
 
 #[test]
 fn items_of_a_batch_are_tried_one_by_one_and_counted_as_one_request() {
-    let register = serving(versions::all());
+    let register = register_with_versions(versions::all());
     let api = register.api(SERVED[0]);
     let foreign = api.served().other_names.trainee.refused[0].0;
     let item = |number: usize, body: Body| {
@@ -335,7 +335,7 @@ fn items_of_a_batch_are_tried_one_by_one_and_counted_as_one_request() {
 
 #[test]
 fn nothing_is_tried_when_no_share_is_requested() {
-    let register = Register::with(Setup {
+    let register = Register::with_setup(Setup {
         shadow_share: 0,
         ..Setup::default()
     });
@@ -507,7 +507,7 @@ fn an_endpoint_that_the_newest_version_does_not_have_is_reported() {
         })),
     ];
     let versions: &'static Versions = Box::leak(Box::new(Versions::new(&list)));
-    let register = serving(versions);
+    let register = register_with_versions(versions);
     let api = register.api(newest);
     let created = api.create(api.example());
     api.send(

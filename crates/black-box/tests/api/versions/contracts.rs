@@ -24,7 +24,7 @@ fn newest() -> Contract {
     let mut common = served
         .iter()
         .filter(|served| served.version.wire == Wire::COMMON);
-    Contract::of(common.next_back().unwrap(), Lists::embedded()).unwrap()
+    Contract::new(common.next_back().unwrap(), Lists::embedded()).unwrap()
 }
 
 fn changes(edit: &edits::Edit) -> Vec<Change> {
@@ -211,7 +211,7 @@ fn promised(edit: impl Fn(&str, &mut Contract)) -> tempfile::TempDir {
     let folder = tempdir().unwrap();
     for served in versions::all().iter() {
         let label = served.version.label.to_string();
-        let mut contract = Contract::of(served, Lists::embedded()).unwrap();
+        let mut contract = Contract::new(served, Lists::embedded()).unwrap();
         edit(&label, &mut contract);
         let place = folder.path().join(label);
         fs::create_dir(&place).unwrap();

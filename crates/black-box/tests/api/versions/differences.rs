@@ -257,7 +257,10 @@ fn in_trainee<R: WireNested>(version: &'static ApiVersion) -> (&'static str, Vec
 
 /// The names of a record in the requests or the responses of a version.
 fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str> {
-    fn of<R: WireRecord>(version: &'static ApiVersion, direction: Direction) -> Vec<&'static str> {
+    fn record_names<R: WireRecord>(
+        version: &'static ApiVersion,
+        direction: Direction,
+    ) -> Vec<&'static str> {
         let shown = R::shape(version).map_or([].as_slice(), |shape| shape.entries);
         match direction {
             Direction::Request => R::inputs(version)
@@ -276,7 +279,7 @@ fn names(version: &'static ApiVersion, change: &FieldChange) -> Vec<&'static str
             .1;
     }
     let kind = change.record.parse::<RecordKind>().unwrap();
-    for_record_kind!(kind, of(version, change.direction))
+    for_record_kind!(kind, record_names(version, change.direction))
 }
 
 #[test]
@@ -677,7 +680,7 @@ fn each_breaking_change_of_a_contract_is_reported_in_the_difference_and_the_reve
     {
         let pair = format!("from {} to {}", from.version.label, to.version.label);
         let [before, now] =
-            [from, to].map(|served| Contract::of(served, Lists::embedded()).unwrap());
+            [from, to].map(|served| Contract::new(served, Lists::embedded()).unwrap());
         let difference = Difference::between(from, to, Lists::embedded());
         let of_contract = before.changes_to(&now);
         assert_eq!(
@@ -709,7 +712,7 @@ fn rename_without_a_change_in_the_difference_is_unreported() {
         .filter(|from| from.version.label != newest.version.label)
     {
         let [before, now] =
-            [from, newest].map(|served| Contract::of(served, Lists::embedded()).unwrap());
+            [from, newest].map(|served| Contract::new(served, Lists::embedded()).unwrap());
         let of_contract = before.changes_to(&now);
         let difference = Difference::between(from, newest, Lists::embedded());
         let renamed: BTreeSet<&str> = difference

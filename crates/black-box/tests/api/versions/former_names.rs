@@ -8,7 +8,7 @@ use adapter_kit::{
     changed_names,
 };
 use domain::{Field, Trainee, TraineeField as F};
-use versions::{FORMER_NAMES, REMOVED, SERVED, chosen};
+use versions::{FORMER_NAMES, REMOVED, SERVED, select};
 
 use crate::api::support::{Api, Body, Register};
 
@@ -85,7 +85,7 @@ fn count_refused(api: &Api<'_>, names: &[FormerName]) -> usize {
         field,
     } in names
     {
-        let Some(field) = field.of_record() else {
+        let Some(field) = field.to_record_field() else {
             continue;
         };
         let Some(right) = api.version.inputs.trainee.name_of(field) else {
@@ -121,7 +121,7 @@ fn a_server_of_one_version_knows_the_names_of_the_others() {
     });
     let names: Vec<FormerName> = FORMER_NAMES.iter().copied().chain(current).collect();
     for version in SERVED {
-        let register = Register::serving(chosen(&[version.label.to_string()]).unwrap());
+        let register = Register::with_versions(select(&[version.label.to_string()]).unwrap());
         assert!(
             count_refused(&register.api(version), &names) > 0,
             "{}",
@@ -145,7 +145,7 @@ fn names_of_a_removed_version_are_refused_with_the_right_one() {
             .copied()
             .filter(|former| former.version == label)
             .collect();
-        let register = Register::serving(leaked(Versions::among(&list, &list, FORMER_NAMES)));
+        let register = Register::with_versions(leaked(Versions::among(&list, &list, FORMER_NAMES)));
         let refused: usize = list
             .iter()
             .map(|version| count_refused(&register.api(version), &names))
@@ -217,7 +217,7 @@ fn a_name_that_only_later_versions_have_is_named_in_a_warning_with_the_version()
     let later = later_version(F::study_mode, "mode_of_study");
     let list: Vec<&'static ApiVersion> = SERVED.iter().copied().chain([later]).collect();
     let versions: &Versions = leaked(Versions::among(&list, &list, FORMER_NAMES));
-    let register = Register::serving(versions);
+    let register = Register::with_versions(versions);
     for version in SERVED {
         let api = register.api(version);
         let own_name = version.inputs.trainee.name_of(F::study_mode).unwrap();

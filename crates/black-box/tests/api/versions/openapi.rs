@@ -49,7 +49,7 @@ fn known_on(today: Date, api: &Api<'_>) -> Known {
 }
 
 fn documented(api: &Api<'_>) -> &'static Contract {
-    Contract::of(&api.version.label.to_string()).unwrap()
+    Contract::find(&api.version.label.to_string()).unwrap()
 }
 
 fn place(endpoint: Endpoint, method: &str) -> String {
@@ -74,7 +74,7 @@ fn everyone_can_read_the_document_of_a_version() {
         let label = served.version.label.to_string();
         let path = format!("/api/{label}/openapi.json");
         let reply = register.request("GET", &path).send().is(200);
-        assert_eq!(&reply.body, Contract::of(&label).unwrap().document());
+        assert_eq!(&reply.body, Contract::find(&label).unwrap().document());
         assert_eq!(reply.body.pointer("/info/version"), Some(&json!(label)));
         let tag = reply.header("etag").unwrap();
         register

@@ -118,7 +118,7 @@ fn a_trn_is_issued_once() {
 fn the_trn_of_another_person_is_refused_and_that_of_the_same_person_is_not() {
     let trainee = in_state(State::SubmittedForTrn);
     let holder = |id: &str, trainee: &Trainee| {
-        let person = DuplicateKey::of(trainee, now().date_naive());
+        let person = DuplicateKey::from_trainee(trainee, now().date_naive());
         let DuplicateKey {
             date_of_birth,
             last_name,
@@ -426,7 +426,10 @@ fn an_undone_withdrawal_leads_back_and_takes_what_was_said_along() {
         };
         let record = done(undo_withdrawal(&trainee, last(previous, false), now()));
         assert_eq!(record.state, Some(after));
-        assert_eq!(crate::records::transition::Withdrawal::of(&record), None);
+        assert_eq!(
+            crate::records::transition::Withdrawal::from_trainee(&record),
+            None
+        );
         assert_eq!(
             (
                 record.withdrawal_reasons.as_ref(),

@@ -79,10 +79,10 @@ pub trait NestedRecord: NestedKind {
     fn in_nested_mut<F: NestedForm>(nested: &mut NestedRecords<F>) -> &mut Vec<F::Of<Self>>;
 
     /// The records of a trainee.
-    fn of(trainee: &Trainee) -> &Vec<Self>;
+    fn records(trainee: &Trainee) -> &Vec<Self>;
 
     /// The records of a trainee, to be changed.
-    fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self>;
+    fn records_mut(trainee: &mut Trainee) -> &mut Vec<Self>;
 
     /// The identifier.
     fn id(&self) -> Option<&str>;
@@ -173,11 +173,11 @@ macro_rules! declare {
                     &mut nested.$list
                 }
 
-                fn of(trainee: &Trainee) -> &Vec<Self> {
+                fn records(trainee: &Trainee) -> &Vec<Self> {
                     &trainee.$list
                 }
 
-                fn of_mut(trainee: &mut Trainee) -> &mut Vec<Self> {
+                fn records_mut(trainee: &mut Trainee) -> &mut Vec<Self> {
                     &mut trainee.$list
                 }
 

@@ -26,7 +26,7 @@ fn text(text: &str) -> Option<Text> {
     Some(text.to_owned())
 }
 
-fn of_subject() -> Degree {
+fn degree_with_subject() -> Degree {
     Degree {
         subject: text("100485"),
         ..Degree::default()
@@ -38,7 +38,7 @@ fn uk() -> Degree {
         uk_degree: text("083"),
         institution: text("0117"),
         grade: text("02"),
-        ..of_subject()
+        ..degree_with_subject()
     }
 }
 
@@ -46,7 +46,7 @@ fn foreign() -> Degree {
     Degree {
         country: text("FR"),
         non_uk_degree: text("051"),
-        ..of_subject()
+        ..degree_with_subject()
     }
 }
 

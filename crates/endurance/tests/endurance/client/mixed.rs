@@ -43,7 +43,10 @@ impl Client<'_> {
 
     fn list(&self, address: &str, manner: &Manner) {
         let path = manner.path(Endpoint::ListTrainees, "", "");
-        let (page, cycle) = (1 + self.random.below(5), academic_year::of(begun_on()));
+        let (page, cycle) = (
+            1 + self.random.below(5),
+            academic_year::starting_year(begun_on()),
+        );
         let path = format!("{path}?per_page={PAGE}&page={page}&academic_cycle={cycle}");
         let reply = self.caller.insist(address, &Request::get(path));
         if reply.status == 404 {

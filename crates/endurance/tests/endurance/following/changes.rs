@@ -227,7 +227,7 @@ fn follow_beside_writers(servers: Servers) {
         *writes.entry(what).or_default() += count;
     }
     let discarded = discarded.into_inner();
-    let others = Tally::of(&clients).acknowledged;
+    let others = Tally::from_clients(&clients).acknowledged;
     eprintln!(
         "{:?}: {writers} writers in {} s: {writes:?}, {discarded} discarded, {others} other writes of all kinds",
         servers.site.kind(),
@@ -257,11 +257,11 @@ fn copies_that_are_made_while_others_write_are_right_in_the_end() {
 
 #[test]
 fn copies_are_right_in_the_end_although_a_transaction_stays_open() {
-    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
+    if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     // A transaction in any database of the server would hold up the tests beside this one.
-    let servers = Servers::over(Site::on_own_cluster());
+    let servers = Servers::with_site(Site::on_own_cluster());
     let transaction = OpenTransaction::begin(&servers.site);
     follow_beside_writers(servers);
     // Their server has stopped by now.

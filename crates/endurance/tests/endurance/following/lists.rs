@@ -160,7 +160,7 @@ impl Experiment {
         let path = self.manner.path(Endpoint::ListTrainees, "", "");
         format!(
             "{path}?academic_cycle={}&sort_order={order}",
-            academic_year::of(begun_on())
+            academic_year::starting_year(begun_on())
         )
     }
 

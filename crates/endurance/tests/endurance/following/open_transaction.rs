@@ -113,7 +113,7 @@ fn delay(server: &Server) -> f64 {
 
 #[test]
 fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
-    if Kind::of_this_run() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
+    if Kind::from_environment() != Kind::Postgres || !has_tools(&[Tool::Postgresql]) {
         return;
     }
     // A transaction in any database of the server would hold up the tests beside this one.
@@ -209,7 +209,7 @@ fn a_transaction_that_stays_open_delays_changes_for_30_seconds_at_most() {
 
 #[test]
 fn a_change_that_is_committed_late_is_not_missed() {
-    if Kind::of_this_run() != Kind::Postgres {
+    if Kind::from_environment() != Kind::Postgres {
         return;
     }
     let site = Site::new();

@@ -82,7 +82,7 @@ impl SyncRuns {
     pub(super) fn new(site: Site, label: Label, random: Random) -> Self {
         let program = build();
         let server = site.serve();
-        let balancer = Balancer::over(vec![server.address.clone()]);
+        let balancer = Balancer::new(vec![server.address.clone()]);
         Self {
             site,
             program,

@@ -31,14 +31,14 @@ pub struct AddressRateLimit {
 
 impl Default for AddressRateLimit {
     fn default() -> Self {
-        Self::within(Some(LIMIT))
+        Self::with_limit(Some(LIMIT))
     }
 }
 
 impl AddressRateLimit {
     /// Lets each address ask within a limit, or as often as it likes.
     #[must_use]
-    pub fn within(limit: Option<RateLimit>) -> Self {
+    pub fn with_limit(limit: Option<RateLimit>) -> Self {
         let limiter = limit.map(|limit| KeyedRateLimiter::new(limit, MAX_ADDRESSES));
         Self {
             limiter,
@@ -46,15 +46,9 @@ impl AddressRateLimit {
         }
     }
 
-    /// Counts clients that may come through these proxies.
-    #[must_use]
-    pub fn behind(proxies: TrustedProxies) -> Self {
-        Self::default().with_proxies(proxies)
-    }
-
     /// The same counts for clients that may come through these proxies.
     #[must_use]
-    pub fn with_proxies(self, proxies: TrustedProxies) -> Self {
+    pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self { proxies, ..self }
     }
 

@@ -26,7 +26,7 @@ enum Reach {
 }
 
 impl Reach {
-    fn of(address: &Url) -> Option<Self> {
+    fn from_address(address: &Url) -> Option<Self> {
         let is_local = match address.host() {
             Some(Host::Ipv4(address)) => IpAddr::from(address).is_loopback(),
             Some(Host::Ipv6(address)) => IpAddr::from(address).is_loopback(),
@@ -83,8 +83,8 @@ pub(crate) enum FetchError {
 
 impl Client {
     /// A client for an issuer.
-    pub(super) fn of(issuer: &Url, environment: Environment) -> Result<Self, AddressError> {
-        let reach = Reach::of(issuer).ok_or(AddressError::NotHttps)?;
+    pub(super) fn new(issuer: &Url, environment: Environment) -> Result<Self, AddressError> {
+        let reach = Reach::from_address(issuer).ok_or(AddressError::NotHttps)?;
         let is_plain = issuer.query().is_none()
             && issuer.fragment().is_none()
             && issuer.username().is_empty()
@@ -109,7 +109,7 @@ impl Client {
 
     /// Whether an address that the issuer names is fetched, or a browser is sent there.
     pub(super) fn reaches(&self, address: &Url) -> bool {
-        Reach::of(address) == Some(self.reach)
+        Reach::from_address(address) == Some(self.reach)
     }
 
     /// The same client for all that one page fetches.
@@ -173,8 +173,9 @@ mod tests {
 
     #[test]
     fn an_issuer_has_https_or_is_on_this_machine_in_a_sandbox() {
-        let is_taken =
-            |address: &str, environment| Client::of(&address.parse().unwrap(), environment).is_ok();
+        let is_taken = |address: &str, environment| {
+            Client::new(&address.parse().unwrap(), environment).is_ok()
+        };
         for address in ["https://id.example", "https://id.example:8443/realm/"] {
             assert!(
                 is_taken(address, Environment::Production)
@@ -207,7 +208,7 @@ mod tests {
     #[test]
     fn an_issuer_leads_neither_to_another_scheme_nor_off_this_machine() {
         let reaches = |issuer: &str, address: &str| {
-            let client = Client::of(&issuer.parse().unwrap(), Environment::Sandbox).unwrap();
+            let client = Client::new(&issuer.parse().unwrap(), Environment::Sandbox).unwrap();
             let is_reached = client.reaches(&address.parse().unwrap());
             if !is_reached {
                 let request = http::Request::get(address).body(Vec::new()).unwrap();

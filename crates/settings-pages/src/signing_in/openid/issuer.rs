@@ -200,7 +200,7 @@ impl Issuer {
     /// [`AddressError`]
     pub fn new(config: IssuerConfig, environment: Environment) -> Result<Self, AddressError> {
         let issuer = IssuerUrl::new(config.issuer).map_err(|_| AddressError::NotHttps)?;
-        let client = fetch::Client::of(issuer.url(), environment)?;
+        let client = fetch::Client::new(issuer.url(), environment)?;
         Ok(Self(Arc::new(Inner {
             issuer,
             client_id: ClientId::new(config.client_id),

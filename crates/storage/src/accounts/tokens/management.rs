@@ -157,7 +157,7 @@ impl Session<'_> {
             .values((
                 tokens::provider_id.eq(provider.id),
                 tokens::name.eq(name),
-                tokens::digest.eq(TokenDigest::of(token.reveal()).as_hex()),
+                tokens::digest.eq(TokenDigest::from_text(token.reveal()).as_hex()),
                 tokens::created_by.eq(request.created_by.to_string()),
                 tokens::created_at.eq(self.now().naive_utc()),
                 tokens::expires_on.eq(expires_on),
@@ -446,7 +446,7 @@ mod tests {
             .select(tokens::digest)
             .load(&mut register.second_connection())
             .unwrap();
-        assert_eq!(digests, [TokenDigest::of(token.reveal()).as_hex()]);
+        assert_eq!(digests, [TokenDigest::from_text(token.reveal()).as_hex()]);
     }
 
     #[test]

@@ -55,7 +55,7 @@ mod tests {
 
     fn refusal(register: &Register, token: &Token) -> TokenRefusal {
         assert!(!register.accepts(token));
-        let digest = TokenDigest::of(token.reveal());
+        let digest = TokenDigest::from_text(token.reveal());
         register
             .read(|session| session.refusal_of(&digest))
             .unwrap()

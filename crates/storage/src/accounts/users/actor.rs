@@ -64,7 +64,7 @@ impl<'a> Actor<'a> {
     /// The same operator, who reaches the things of one provider alone. A user of a provider
     /// reaches nothing else anyway.
     #[must_use]
-    pub const fn within(self, provider: &Provider) -> Self {
+    pub const fn limited_to_provider(self, provider: &Provider) -> Self {
         Self {
             within: Some(provider.id),
             ..self

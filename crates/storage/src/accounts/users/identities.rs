@@ -11,7 +11,7 @@ use diesel::prelude::*;
 
 use super::invitations::Usable;
 use super::{
-    ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, Subject, UserRole, of_organisation,
+    ActivityKind, Actor, BY_CLAIM, Origin, SecretDigest, Subject, UserRole, belongs_to_organisation,
 };
 use crate::error::{Refusal, StorageError};
 use crate::schema::{providers, sign_in_choices, users};
@@ -190,7 +190,7 @@ impl Session<'_> {
         let of_identity = users::issuer
             .eq(&identity.issuer)
             .and(users::subject.eq(&identity.subject));
-        diesel::update(users::table.filter(of_organisation(invitation.provider_id)))
+        diesel::update(users::table.filter(belongs_to_organisation(invitation.provider_id)))
             .filter(of_identity)
             .filter(users::removed_at.is_null())
             .set(users::email.eq(&invitation.email))
@@ -347,7 +347,7 @@ impl Session<'_> {
             .eq(&identity.issuer)
             .and(users::subject.eq(&identity.subject));
         let same = users::table
-            .filter(of_organisation(provider_id))
+            .filter(belongs_to_organisation(provider_id))
             .filter(users::email.eq(email).nullable().or(is_identity));
         let query = dsl::select(dsl::exists(same));
         Ok(with_inner!(self.connection, |inner| query.get_result::<bool>(inner))?)

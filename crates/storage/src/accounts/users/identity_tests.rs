@@ -74,7 +74,7 @@ fn sign_in(
     ukprn: Option<&'static str>,
 ) -> Result<SignedIn, StorageError> {
     let as_whom = identity.clone();
-    let digest = SecretDigest::of(Secret::generate()?.reveal());
+    let digest = SecretDigest::from_text(Secret::generate()?.reveal());
     let secret = digest.clone();
     register.write(move |session| {
         session.sign_in_as(&as_whom, ukprn, &secret, None, Origin::default())
@@ -120,7 +120,7 @@ fn an_invitation_binds_the_identity_and_from_then_on_nothing_else_counts() {
         (UserRole::Admin, UKPRN)
     );
     // The link is used up.
-    let digest = SecretDigest::of(&link);
+    let digest = SecretDigest::from_text(&link);
     assert_eq!(
         register
             .read(|session| session.open_invitation(&digest))
@@ -193,7 +193,7 @@ fn a_new_invitation_binds_another_identity_in_the_place_of_the_first() {
 fn another_identity_in_the_place_of_the_first_ends_its_sessions() {
     let register = register();
     invite(&register, Some(UKPRN), UserRole::Admin);
-    let digest = SecretDigest::of("of the browser");
+    let digest = SecretDigest::from_text("of the browser");
     let (one, secret) = (person("one"), digest.clone());
     let first = move |session: &mut Session<'_>| {
         session.sign_in_as(&one, Some(UKPRN), &secret, None, Origin::default())
@@ -281,8 +281,8 @@ fn whoever_is_invited_while_their_admin_is_removed_gets_no_link() {
 #[test]
 fn a_user_without_an_identity_is_found_by_a_verified_address() {
     let register = register();
-    let digest = SecretDigest::of(&invite(&register, Some(UKPRN), UserRole::Viewer));
-    let secret = SecretDigest::of("of the browser");
+    let digest = SecretDigest::from_text(&invite(&register, Some(UKPRN), UserRole::Viewer));
+    let secret = SecretDigest::from_text("of the browser");
     register
         .write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
         .unwrap();
@@ -421,7 +421,10 @@ fn an_attempt_is_used_once_in_its_browser_and_within_ten_minutes() {
     let register = register();
     let begin = || register.write(|session| session.begin_sign_in()).unwrap();
     let take = |state: &str, browser: &str| {
-        let (state, browser) = (SecretDigest::of(state), SecretDigest::of(browser));
+        let (state, browser) = (
+            SecretDigest::from_text(state),
+            SecretDigest::from_text(browser),
+        );
         register.write(move |session| session.take_sign_in_attempt(&state, &browser))
     };
     let (one, other) = (begin(), begin());
@@ -464,13 +467,13 @@ fn an_attempt_is_used_once_in_its_browser_and_within_ten_minutes() {
 #[test]
 fn a_choice_is_used_once_in_its_browser_and_goes_with_an_erased_user() {
     let register = register();
-    let browser = SecretDigest::of("browser");
+    let browser = SecretDigest::from_text("browser");
     let begin = |identity: &Identity| {
         let (identity, browser) = (identity.clone(), browser.clone());
         let secret = register
             .write(move |session| session.begin_choice(&identity, &browser))
             .unwrap();
-        SecretDigest::of(secret.reveal())
+        SecretDigest::from_text(secret.reveal())
     };
     let take = |secret: &SecretDigest, browser: &SecretDigest| {
         let (secret, browser) = (secret.clone(), browser.clone());
@@ -487,7 +490,7 @@ fn a_choice_is_used_once_in_its_browser_and_goes_with_an_erased_user() {
     };
     let secret = begin(&identity);
     refused(
-        take(&secret, &SecretDigest::of("other")),
+        take(&secret, &SecretDigest::from_text("other")),
         Refusal::SignInNotUsable,
     );
     assert_eq!(take(&secret, &browser).unwrap(), identity);

@@ -5,7 +5,8 @@ use diesel::prelude::*;
 use domain::rules::personal::is_email;
 
 use super::{
-    ActivityKind, Actor, BY_CLAIM, Origin, Secret, SecretDigest, Subject, UserRole, of_organisation,
+    ActivityKind, Actor, BY_CLAIM, Origin, Secret, SecretDigest, Subject, UserRole,
+    belongs_to_organisation,
 };
 use crate::error::{Refusal, StorageError};
 use crate::schema::{invitations, providers, users};
@@ -141,7 +142,7 @@ impl Session<'_> {
         let (secret, expires_at) = (Secret::generate()?, self.now() + VALID_FOR);
         let id = diesel::insert_into(invitations::table)
             .values((
-                invitations::digest.eq(SecretDigest::of(secret.reveal()).as_hex()),
+                invitations::digest.eq(SecretDigest::from_text(secret.reveal()).as_hex()),
                 invitations::provider_id.eq(provider_id),
                 invitations::role.eq(role.name()),
                 invitations::email.eq(&email),
@@ -328,7 +329,7 @@ impl Session<'_> {
         email: &str,
     ) -> Result<(), StorageError> {
         diesel::delete(invitations::table.filter(invitations::email.eq(email)))
-            .filter(of_organisation(provider_id))
+            .filter(belongs_to_organisation(provider_id))
             .filter(invitations::used_at.is_null())
             .execute(self.connection)?;
         Ok(())
@@ -381,7 +382,7 @@ impl Session<'_> {
         email: &str,
     ) -> Result<Option<(i64, UserRole)>, StorageError> {
         let found = users::table
-            .filter(of_organisation(provider_id))
+            .filter(belongs_to_organisation(provider_id))
             .filter(users::email.eq(email))
             .filter(users::removed_at.is_null())
             .select((users::id, users::role))

@@ -24,12 +24,12 @@ impl Secret {
     pub fn generate() -> Result<Self, StorageError> {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut secret).map_err(StorageError::NoRandomness)?;
-        Ok(Self::of_bytes(&secret))
+        Ok(Self::from_bytes(&secret))
     }
 
     /// The secret of these bytes, which must be as hard to guess as random ones.
     #[must_use]
-    pub fn of_bytes(bytes: &[u8; SECRET_BYTES]) -> Self {
+    pub fn from_bytes(bytes: &[u8; SECRET_BYTES]) -> Self {
         Self(BASE64URL_NOPAD.encode(bytes))
     }
 
@@ -53,8 +53,8 @@ pub struct SecretDigest(TokenDigest);
 impl SecretDigest {
     /// The digest of a secret's text.
     #[must_use]
-    pub fn of(text: &str) -> Self {
-        Self(TokenDigest::of(text))
+    pub fn from_text(text: &str) -> Self {
+        Self(TokenDigest::from_text(text))
     }
 
     pub(super) fn as_hex(&self) -> &str {

@@ -68,9 +68,9 @@ impl Session<'_> {
         };
         let id = diesel::insert_into(sign_in_attempts::table)
             .values((
-                sign_in_attempts::digest.eq(SecretDigest::of(begun.state.reveal()).as_hex()),
+                sign_in_attempts::digest.eq(SecretDigest::from_text(begun.state.reveal()).as_hex()),
                 sign_in_attempts::browser_digest
-                    .eq(SecretDigest::of(begun.browser.reveal()).as_hex()),
+                    .eq(SecretDigest::from_text(begun.browser.reveal()).as_hex()),
                 sign_in_attempts::nonce.eq(begun.nonce.reveal()),
                 sign_in_attempts::code_verifier.eq(begun.code_verifier.reveal()),
                 sign_in_attempts::expires_at.eq(self.ends_at()),
@@ -128,7 +128,7 @@ impl Session<'_> {
         let secret = Secret::generate()?;
         let id = diesel::insert_into(sign_in_choices::table)
             .values((
-                sign_in_choices::digest.eq(SecretDigest::of(secret.reveal()).as_hex()),
+                sign_in_choices::digest.eq(SecretDigest::from_text(secret.reveal()).as_hex()),
                 sign_in_choices::browser_digest.eq(browser.as_hex()),
                 sign_in_choices::issuer.eq(&identity.issuer),
                 sign_in_choices::subject.eq(&identity.subject),

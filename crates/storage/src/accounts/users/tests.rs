@@ -44,13 +44,16 @@ fn accept(register: &Register, link: &str) -> Result<String, StorageError> {
 }
 
 fn accept_as(register: &Register, link: &str, secret: &str) -> Result<(), StorageError> {
-    let (digest, secret) = (SecretDigest::of(link), SecretDigest::of(secret));
+    let (digest, secret) = (
+        SecretDigest::from_text(link),
+        SecretDigest::from_text(secret),
+    );
     register
         .write(move |session| session.accept_invitation(&digest, &secret, None, Origin::default()))
 }
 
 fn signed_in(register: &Register, cookie: &str) -> Option<SignedIn> {
-    let digest = SecretDigest::of(cookie);
+    let digest = SecretDigest::from_text(cookie);
     register.read(|session| session.signed_in(&digest)).unwrap()
 }
 
@@ -142,8 +145,8 @@ fn two_servers_that_race_for_a_link_begin_one_session() {
         let stores = [register.another_store(), register.another_store()];
         let begun = stores.map(|store| {
             let (digest, secret) = (
-                SecretDigest::of(&link),
-                SecretDigest::of(Secret::generate().unwrap().reveal()),
+                SecretDigest::from_text(&link),
+                SecretDigest::from_text(Secret::generate().unwrap().reveal()),
             );
             std::thread::spawn(move || {
                 store.write_blocking(move |session| {
@@ -606,7 +609,7 @@ fn an_admin_who_is_removed_meanwhile_changes_nothing() {
     )
     .unwrap();
     let (digest, id) = (
-        SecretDigest::of(&cookie),
+        SecretDigest::from_text(&cookie),
         signed_in(&register, &cookie).unwrap().user_id,
     );
     let by = admin.actor(Origin::default()).unwrap();
@@ -614,7 +617,7 @@ fn an_admin_who_is_removed_meanwhile_changes_nothing() {
         .write(move |session| session.signed_in_to_change(&digest))
         .unwrap();
     assert_eq!(found.map(|found| found.user_id), Some(id));
-    let (digest, store) = (SecretDigest::of(&cookie), register.another_store());
+    let (digest, store) = (SecretDigest::from_text(&cookie), register.another_store());
     let (removed, wait) = std::sync::mpsc::channel();
     let removing = std::thread::spawn(move || {
         store.write_blocking(move |session| {

@@ -84,7 +84,7 @@ mod tests {
         register.add_trainee("trainee");
         register
             .write(|session| {
-                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 for name in ["Ash", "Beech", "Cedar"] {
                     let stored = provider.find_trainee("trainee")?.unwrap();
                     let changed = Trainee {

@@ -13,7 +13,7 @@ use diesel::connection::SimpleConnection as _;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use rustix::io::Errno;
 
-use super::{BackupError, beside, open};
+use super::{BackupError, open, sibling_file};
 use crate::error::{DatabaseError, StorageError};
 
 /// A database that no other program has open, until this is dropped.
@@ -33,7 +33,7 @@ pub(super) struct Exclusive {
 pub(super) fn acquire(database: &Path) -> Result<Exclusive, BackupError> {
     // In WAL mode each connection holds a lock on this file too, also when the database itself was
     // moved or removed since. The lock is released at once: SQLite may need it next.
-    drop(lock(&beside(database, "-shm"), database)?);
+    drop(lock(&sibling_file(database, "-shm"), database)?);
     let connection = acquire_by_sqlite(database)?;
     let file = if connection.is_none() {
         lock(database, database)?

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use tempfile::NamedTempFile;
 
-use super::{BackupError, JOURNALS, beside, folder_of};
+use super::{BackupError, JOURNALS, folder_of, sibling_file};
 
 const PREFIX: &str = ".register-";
 const SUFFIX: &str = ".part";
@@ -47,7 +47,7 @@ pub(super) fn create_beside(file: &Path) -> Result<Part, BackupError> {
             .prefix(PREFIX)
             .suffix(SUFFIX)
             .tempfile_in(folder);
-        let file = file.map_err(BackupError::of_file(folder))?;
+        let file = file.map_err(BackupError::file_error(folder))?;
         if let Err(error) = flock(&file, FlockOperation::LockExclusive) {
             log::debug!("an unfinished file cannot be locked: {error}");
         }
@@ -91,7 +91,7 @@ fn remove_leftovers(folder: &Path) -> io::Result<()> {
 fn remove_journals(part: &Path) {
     for ending in JOURNALS {
         // Most of them do not exist.
-        let _ = remove_file(beside(part, ending));
+        let _ = remove_file(sibling_file(part, ending));
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let part = create_beside(&folder.path().join("backup.db")).unwrap();
         for ending in JOURNALS {
-            std::fs::write(beside(part.file.path(), ending), "left").unwrap();
+            std::fs::write(sibling_file(part.file.path(), ending), "left").unwrap();
         }
         drop(part);
         assert_eq!(folder.path().read_dir().unwrap().count(), 0);

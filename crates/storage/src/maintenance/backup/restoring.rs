@@ -13,8 +13,8 @@ use diesel::connection::SimpleConnection as _;
 
 use super::part::Part;
 use super::{
-    BackupError, beside, exclusive, folder_of, follow_links, open, part, put_in_place,
-    require_no_folder, require_sound,
+    BackupError, exclusive, folder_of, follow_links, open, part, put_in_place, require_no_folder,
+    require_sound, sibling_file,
 };
 use crate::accounts::providers;
 use crate::base::token::Environment;
@@ -79,7 +79,7 @@ pub fn prepare_restore(
     if !from.is_file() {
         return Err(BackupError::Absent(from.to_owned()));
     }
-    for journal in ["-wal", "-journal"].map(|ending| beside(from, ending)) {
+    for journal in ["-wal", "-journal"].map(|ending| sibling_file(from, ending)) {
         if journal.metadata().is_ok_and(|file| file.len() > 0) {
             return Err(BackupError::NotWhole(from.to_owned(), journal));
         }
@@ -113,7 +113,7 @@ fn prepare_copy(
     from: &Path,
     requested: Option<Environment>,
 ) -> Result<(Restored, Result<Vec<Erasure>, StorageError>), BackupError> {
-    let failed = BackupError::of_file(from);
+    let failed = BackupError::file_error(from);
     io::copy(&mut File::open(from).map_err(&failed)?, &mut copy.file).map_err(&failed)?;
     require_sound(copy.file.path(), from)?;
     let mut restored = Connections::from_url(&url_of(copy))?.establish()?;

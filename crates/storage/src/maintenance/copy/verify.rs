@@ -7,7 +7,7 @@ use database::connection::{Access, DatabaseConnection};
 
 use super::rows::{Key, Row, TableAccess, key_of, show_key};
 use super::tables::{COPIED, CopiedTable};
-use super::{BATCH, CopyError, CopyReport, Step, of_source, of_target};
+use super::{BATCH, CopyError, CopyReport, Step, source_error, target_error};
 
 /// A row that is not the same in source and target. It is named by its key and holds nothing of a
 /// person.
@@ -53,15 +53,15 @@ pub(super) fn compare(
     target: &mut DatabaseConnection,
     report_step: &mut dyn FnMut(Step),
 ) -> Result<CopyReport, CopyError> {
-    source.begin(Access::Read).map_err(of_source)?;
-    target.begin(Access::Read).map_err(of_target)?;
+    source.begin(Access::Read).map_err(source_error)?;
+    target.begin(Access::Read).map_err(target_error)?;
     let mut report = CopyReport::default();
     for table in COPIED {
         let rows = compare_rows(source, target, table, &mut report.differences, report_step)?;
         report.rows.push((table.name, rows));
     }
-    source.roll_back().map_err(of_source)?;
-    target.roll_back().map_err(of_target)?;
+    source.roll_back().map_err(source_error)?;
+    target.roll_back().map_err(target_error)?;
     Ok(report)
 }
 
@@ -73,17 +73,17 @@ fn compare_rows(
     differences: &mut Vec<Difference>,
     report_step: &mut dyn FnMut(Step),
 ) -> Result<u64, CopyError> {
-    let source_access = TableAccess::new(source, table).map_err(of_source)?;
-    let target_access = TableAccess::new(target, table).map_err(of_target)?;
+    let source_access = TableAccess::new(source, table).map_err(source_error)?;
+    let target_access = TableAccess::new(target, table).map_err(target_error)?;
     let mut after = None;
     let mut rows = 0;
     loop {
         let source_page = source_access
             .page(source, after.as_ref())
-            .map_err(of_source)?;
+            .map_err(source_error)?;
         let target_page = target_access
             .page(target, after.as_ref())
-            .map_err(of_target)?;
+            .map_err(target_error)?;
         // A full page ends at its last key. Keys behind the end are compared with the next pages.
         let full_pages = [&source_page, &target_page]
             .into_iter()

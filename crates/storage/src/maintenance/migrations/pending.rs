@@ -69,7 +69,7 @@ pub(super) fn migrations(
     migrations: &Migrations,
     goal: Goal<'_>,
 ) -> Result<Vec<String>, StorageError> {
-    fn to<DB: diesel::backend::Backend>(
+    fn changed_names<DB: diesel::backend::Backend>(
         migrations: &Known<DB>,
         goal: Goal<'_>,
     ) -> Result<Vec<String>, StorageError> {
@@ -84,7 +84,11 @@ pub(super) fn migrations(
     }
     let applied = applied(connection)?;
     match connection {
-        DatabaseConnection::Postgres(_) => to(&known((migrations.postgres)(), &applied)?, goal),
-        DatabaseConnection::Sqlite(_) => to(&known((migrations.sqlite)(), &applied)?, goal),
+        DatabaseConnection::Postgres(_) => {
+            changed_names(&known((migrations.postgres)(), &applied)?, goal)
+        }
+        DatabaseConnection::Sqlite(_) => {
+            changed_names(&known((migrations.sqlite)(), &applied)?, goal)
+        }
     }
 }

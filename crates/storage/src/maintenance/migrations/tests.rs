@@ -17,7 +17,7 @@ use crate::testing::filled::{connect, counts, empty, filled};
 
 /// The names of the migrations that are applied, oldest first.
 fn names(connection: &mut DatabaseConnection) -> Vec<String> {
-    fn of<DB: Backend>(
+    fn sorted_names<DB: Backend>(
         migrations: diesel::migration::Result<Vec<Box<dyn Migration<DB>>>>,
     ) -> Vec<String> {
         let mut names: Vec<_> = migrations
@@ -30,11 +30,11 @@ fn names(connection: &mut DatabaseConnection) -> Vec<String> {
     }
     match connection {
         DatabaseConnection::Postgres(_) => {
-            of(MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES))
+            sorted_names(MigrationSource::<diesel::pg::Pg>::migrations(&POSTGRES))
         }
-        DatabaseConnection::Sqlite(_) => of(MigrationSource::<diesel::sqlite::Sqlite>::migrations(
-            &SQLITE,
-        )),
+        DatabaseConnection::Sqlite(_) => sorted_names(
+            MigrationSource::<diesel::sqlite::Sqlite>::migrations(&SQLITE),
+        ),
     }
 }
 
@@ -277,7 +277,7 @@ fn write_and_read(store: &Store, trainee_id: &str) {
         .write_blocking(move |session: &mut Session<'_>| {
             let now = session.now();
             let mut provider = session
-                .open_provider("10000001", Cause::of("test"))?
+                .open_provider("10000001", Cause::new("test"))?
                 .unwrap();
             let trainee = Trainee {
                 trainee_id: Some(id.clone()),
@@ -298,7 +298,7 @@ fn write_and_read(store: &Store, trainee_id: &str) {
         .unwrap();
     let read = store.read_blocking::<_, StorageError>(|session| {
         session
-            .open_provider("10000001", Cause::of("test"))?
+            .open_provider("10000001", Cause::new("test"))?
             .unwrap()
             .find_trainee(trainee_id)
     });

@@ -58,7 +58,7 @@ fn with_problems(second: i64, problems: &[(&str, &str)]) -> NewLoggedRequest {
     new
 }
 
-fn of_other(second: i64) -> NewLoggedRequest {
+fn other_provider_request(second: i64) -> NewLoggedRequest {
     let mut new = request(second, 422);
     new.provider_id = 2;
     new.request.token_id = 2;
@@ -76,7 +76,7 @@ fn page(register: &Register, filter: &RequestFilter, after: Option<LogPosition>)
     register
         .read(move |session| {
             session
-                .open_provider(UKPRN, Cause::of("test"))?
+                .open_provider(UKPRN, Cause::new("test"))?
                 .unwrap()
                 .requests(&filter, after)
         })
@@ -126,7 +126,7 @@ fn pages_lead_through_all_requests_once_newest_first() {
         new.request.request_id = number.to_string();
         new
     });
-    add(&register, all.chain([of_other(0)]).collect());
+    add(&register, all.chain([other_provider_request(0)]).collect());
     for outcome in [None, Some(Outcome::Refused), Some(Outcome::Accepted)] {
         let filter = RequestFilter {
             outcome,
@@ -149,7 +149,7 @@ fn pages_lead_through_all_requests_once_newest_first() {
             .collect();
         numbers.sort_unstable();
         let expected = (0..count).filter(|number| {
-            outcome.is_none_or(|outcome| outcome == Outcome::of_status(status(*number)))
+            outcome.is_none_or(|outcome| outcome == Outcome::from_status(status(*number)))
         });
         assert_eq!(numbers, expected.collect::<Vec<_>>());
     }
@@ -171,7 +171,7 @@ fn every_filter_narrows_the_list() {
             with_problems(2, &[("blank", "email")]),
             other_version,
             other_token,
-            of_other(5),
+            other_provider_request(5),
         ],
     );
     let all = RequestFilter::default;
@@ -293,7 +293,7 @@ fn what_is_refused_most_is_counted_once_a_request_and_by_field_without_positions
         with_problems(-1, &[("blank", "email")]),
         request(5, 404),
         request(6, 404),
-        of_other(7),
+        other_provider_request(7),
     ];
     requests.extend((0..3).map(|second| with_problems(second, &positions)));
     requests.push(request(8, 200));
@@ -301,7 +301,7 @@ fn what_is_refused_most_is_counted_once_a_request_and_by_field_without_positions
     let found = register
         .read(|session| {
             session
-                .open_provider(UKPRN, Cause::of("test"))?
+                .open_provider(UKPRN, Cause::new("test"))?
                 .unwrap()
                 .refused_most(at(0))
         })
@@ -339,7 +339,7 @@ fn requests_over_the_limits_are_removed_a_few_at_a_time_oldest_first() {
     let register = two_providers();
     let mut requests: Vec<_> = (0..8).map(|second| request(second / 2, 422)).collect();
     requests.extend((10..14).map(|second| request(second, 200)));
-    requests.extend((0..4).map(of_other));
+    requests.extend((0..4).map(other_provider_request));
     add(&register, requests);
     let newest = |outcome, limit| {
         register
@@ -373,7 +373,7 @@ fn requests_over_the_limits_are_removed_a_few_at_a_time_oldest_first() {
     let others = register
         .read(|session| {
             let mut other = session
-                .open_provider(OTHER_UKPRN, Cause::of("test"))?
+                .open_provider(OTHER_UKPRN, Cause::new("test"))?
                 .unwrap();
             other.requests(&RequestFilter::default(), None)
         })
@@ -393,7 +393,7 @@ fn old_requests_of_all_providers_are_removed_a_few_at_a_time() {
         vec![
             request(0, 422),
             request(0, 200),
-            of_other(0),
+            other_provider_request(0),
             request(60, 422),
         ],
     );
@@ -415,12 +415,22 @@ fn removal_of_old_requests_keeps_newer_ones_of_the_same_providers() {
     add(
         &register,
         (0..5)
-            .flat_map(|second| [request(second, 422), request(second, 200), of_other(second)])
+            .flat_map(|second| {
+                [
+                    request(second, 422),
+                    request(second, 200),
+                    other_provider_request(second),
+                ]
+            })
             .collect(),
     );
     add(
         &register,
-        vec![request(60, 422), request(61, 200), of_other(60)],
+        vec![
+            request(60, 422),
+            request(61, 200),
+            other_provider_request(60),
+        ],
     );
     register
         .clock
@@ -435,7 +445,7 @@ fn removal_of_old_requests_keeps_newer_ones_of_the_same_providers() {
     let others = register
         .read(|session| {
             let mut other = session
-                .open_provider(OTHER_UKPRN, Cause::of("test"))?
+                .open_provider(OTHER_UKPRN, Cause::new("test"))?
                 .unwrap();
             other.requests(&RequestFilter::default(), None)
         })

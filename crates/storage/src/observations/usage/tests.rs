@@ -55,7 +55,7 @@ fn count(requests: i64, first: (&str, &str), last: (&str, &str)) -> UsageCount {
     }
 }
 
-fn of_token(token: i64, mut count: UsageCount) -> UsageCount {
+fn count_with_token(token: i64, mut count: UsageCount) -> UsageCount {
     count.total.token_id = token;
     count
 }
@@ -328,7 +328,8 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
     let requests = [(1, 1), (2, 20), (3, 300)]
         .into_iter()
         .flat_map(|(token, requests)| {
-            [early, late].map(|at| of_token(token, count(requests, (at, "first"), (at, "last"))))
+            [early, late]
+                .map(|at| count_with_token(token, count(requests, (at, "first"), (at, "last"))))
         });
     let batch = UsageBatch {
         requests: requests.collect(),
@@ -341,7 +342,7 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
             let (own, all) = register
                 .read(|session| {
                     let mut provider = session
-                        .open_provider(ukprn, crate::base::cause::Cause::of("test"))?
+                        .open_provider(ukprn, crate::base::cause::Cause::new("test"))?
                         .unwrap();
                     let own = (
                         provider.own_usage_since(since)?,
@@ -380,7 +381,7 @@ fn a_provider_reads_the_counts_of_its_own_tokens() {
 fn the_first_counted_day_and_the_last_use_of_a_version_are_those_of_all_tokens_or_of_some() {
     let register = with_tokens_of_two();
     let of = |token_id, version: &str, at: &str, id: &str| {
-        let mut count = of_token(token_id, count(1, (at, id), (at, id)));
+        let mut count = count_with_token(token_id, count(1, (at, id), (at, id)));
         version.clone_into(&mut count.total.version);
         count
     };

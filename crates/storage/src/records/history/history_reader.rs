@@ -80,10 +80,10 @@ fn history_of(
     let found = with_inner!(connection, |inner| found
         .get_result::<(i64, String, JsonText)>(inner))
     .optional()?;
-    let erasure = erasure::of(connection, trainee_id)?;
+    let erasure = erasure::find(connection, trainee_id)?;
     let Some((key, ukprn, record)) = found else {
         // A restored backup may be older than a trainee who was erased.
-        return Ok(erasure.map(|erasure| TraineeHistory::of_erased(erasure, Vec::new())));
+        return Ok(erasure.map(|erasure| TraineeHistory::from_erasure(erasure, Vec::new())));
     };
     let mut left_out = 0;
     if let Some(most) = most {
@@ -121,7 +121,7 @@ fn history_of(
         .map(entry)
         .collect::<Result<Vec<_>, _>>()?;
     let history = if let Some(erasure) = erasure {
-        TraineeHistory::of_erased(erasure, stored)
+        TraineeHistory::from_erasure(erasure, stored)
     } else {
         let removed_before = removed_before(connection)?.filter(|day| {
             trainee
@@ -130,7 +130,7 @@ fn history_of(
         });
         TraineeHistory {
             removed_before,
-            ..TraineeHistory::of(trainee_id.to_owned(), ukprn, trainee, stored)?
+            ..TraineeHistory::from_entries(trainee_id.to_owned(), ukprn, trainee, stored)?
         }
     };
     Ok(Some(TraineeHistory {
@@ -141,7 +141,7 @@ fn history_of(
 
 impl TraineeHistory {
     /// What is left of the history of an erased trainee.
-    fn of_erased(erasure: Erasure, entries: Vec<Entry>) -> Self {
+    fn from_erasure(erasure: Erasure, entries: Vec<Entry>) -> Self {
         Self {
             trainee_id: erasure.trainee_id.clone(),
             ukprn: erasure.ukprn.clone(),
@@ -156,7 +156,7 @@ impl TraineeHistory {
     }
 
     /// The history of a record by its entries, oldest first.
-    fn of(
+    fn from_entries(
         trainee_id: String,
         ukprn: String,
         record: Trainee,

@@ -24,7 +24,7 @@ pub struct MonthNotOver(pub(super) Month);
 impl Month {
     /// The month of a day.
     #[must_use]
-    pub fn of(day: NaiveDate) -> Self {
+    pub fn from_day(day: NaiveDate) -> Self {
         Self {
             first_day: day.with_day(1).unwrap_or(day),
         }
@@ -72,7 +72,7 @@ impl FromStr for Month {
         let day = format!("{text}-01")
             .parse::<NaiveDate>()
             .map_err(|_| NoMonth)?;
-        let month = Self::of(day);
+        let month = Self::from_day(day);
         if month.to_string() == text {
             Ok(month)
         } else {

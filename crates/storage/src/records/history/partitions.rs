@@ -159,7 +159,7 @@ impl Session<'_> {
     ///
     /// When the database does not answer.
     pub fn missing_partitions(&mut self) -> Result<Vec<Month>, StorageError> {
-        let present = Month::of(self.today());
+        let present = Month::from_day(self.today());
         missing(self.connection, present)
     }
 
@@ -170,7 +170,7 @@ impl Session<'_> {
     ///
     /// [`DatabaseError::Busy`] when another transaction locks the history for long; otherwise when the database does not answer.
     pub fn make_partitions(&mut self) -> Result<Vec<Month>, StorageError> {
-        let present = Month::of(self.today());
+        let present = Month::from_day(self.today());
         make_ahead(self.connection, present)
     }
 }
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn entries_at_the_turn_of_a_month_and_far_in_the_future_have_a_place() {
-        if Kind::of_this_run() == Kind::Sqlite {
+        if Kind::from_environment() == Kind::Sqlite {
             let missing = Register::new()
                 .read(|session| session.missing_partitions())
                 .unwrap();
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn bounds_are_read_whatever_form_of_dates_the_server_writes() {
-        if Kind::of_this_run() == Kind::Sqlite {
+        if Kind::from_environment() == Kind::Sqlite {
             return;
         }
         let register = Register::new();
@@ -307,7 +307,7 @@ mod tests {
                 ["changes_other"],
                 "{style}"
             );
-            let present = Month::of("2124-11-30".parse().unwrap());
+            let present = Month::from_day("2124-11-30".parse().unwrap());
             assert_eq!(missing(&mut connection, present).unwrap(), [], "{style}");
         }
     }

@@ -27,7 +27,7 @@ impl TraineeHistory {
     ///
     /// [`StorageError::CorruptRow`] when an entry holds what no field can hold.
     pub fn states(&self) -> Result<Vec<Trainee>, StorageError> {
-        let mut state = Rebuilt::of(&self.base);
+        let mut state = Rebuilt::from_record(&self.base);
         let states = self.entries.iter().map(|entry| {
             state.apply(&entry.fields).ok_or(StorageError::CorruptRow {
                 table: "changes",
@@ -82,7 +82,7 @@ fn agrees(mut fields: Vec<Vec<FieldEntry>>, record: &Trainee) -> Option<bool> {
     } else {
         state_before(&fields, record)?
     };
-    let mut state = Rebuilt::of(&base);
+    let mut state = Rebuilt::from_record(&base);
     fields.iter().try_for_each(|fields| state.apply(fields))?;
     Some(state.leads_to(record))
 }
@@ -93,7 +93,7 @@ pub(super) fn state_before(fields: &[Vec<FieldEntry>], record: &Trainee) -> Opti
     if fields.first().is_some_and(|first| is_creation(first)) {
         return Some(Trainee::default());
     }
-    let mut state = Rebuilt::of(record);
+    let mut state = Rebuilt::from_record(record);
     fields
         .iter()
         .rev()
@@ -118,7 +118,7 @@ pub(super) fn complete_creation(
     if !first.is_empty() {
         return Some(());
     }
-    let mut state = Rebuilt::of(record);
+    let mut state = Rebuilt::from_record(record);
     later
         .iter()
         .rev()
@@ -155,7 +155,7 @@ impl NestedForm for WithIds {
 }
 
 impl Rebuilt {
-    fn of(record: &Trainee) -> Self {
+    fn from_record(record: &Trainee) -> Self {
         let mut rebuilt = Self {
             trainee: record.clone(),
             ..Self::default()
@@ -221,7 +221,7 @@ impl Rebuilt {
 
 /// Moves the nested records of a kind out of the trainee.
 fn take_records<R: NestedRecord>(rebuilt: &mut Rebuilt) {
-    let records = std::mem::take(R::of_mut(&mut rebuilt.trainee)).into_iter();
+    let records = std::mem::take(R::records_mut(&mut rebuilt.trainee)).into_iter();
     *R::in_nested_mut(&mut rebuilt.nested) = records
         .map(|record| (record.id().unwrap_or_default().to_owned(), record))
         .collect();
@@ -230,22 +230,25 @@ fn take_records<R: NestedRecord>(rebuilt: &mut Rebuilt) {
 /// Copies the nested records of a kind into the trainee, in the order in which they are shown.
 fn copy_records<R: NestedRecord>(rebuilt: &Rebuilt, trainee: &mut Trainee) {
     let records = R::in_nested(&rebuilt.nested).iter();
-    *R::of_mut(trainee) = records.map(|(_, record)| record.clone()).collect();
-    R::of_mut(trainee).sort_by(R::compare);
+    *R::records_mut(trainee) = records.map(|(_, record)| record.clone()).collect();
+    R::records_mut(trainee).sort_by(R::compare);
 }
 
 /// Whether the record has the nested records of a kind that the history says. Fields that mirror
 /// another record are left out: a placement in a known school shows what the school is called
 /// today.
 fn is_same_list<R: NestedRecord>(rebuilt: &Rebuilt, record: &Trainee) -> bool {
-    let stored: HashMap<_, _> = R::of(record).iter().map(|now| (now.id(), now)).collect();
+    let stored: HashMap<_, _> = R::records(record)
+        .iter()
+        .map(|now| (now.id(), now))
+        .collect();
     let then = R::in_nested(&rebuilt.nested);
     let is_same = |(id, then): &(String, R)| {
         stored.get(&Some(id.as_str())).is_some_and(|now| {
             history::changes(then, *now).all(|change| now.mirrored_fields().contains(&change.field))
         })
     };
-    then.len() == R::of(record).len() && then.iter().all(is_same)
+    then.len() == R::records(record).len() && then.iter().all(is_same)
 }
 
 /// Puts nested records into the order of their identifiers in an entry.

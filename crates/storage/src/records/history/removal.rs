@@ -49,7 +49,7 @@ impl PastMonths {
     ///
     /// When one of them is not over, or has been over for less than an hour.
     pub fn before(end: Month, now: DateTime<Utc>) -> Result<Self, MonthNotOver> {
-        let present = Month::of((now - MARGIN).date_naive());
+        let present = Month::from_day((now - MARGIN).date_naive());
         if end > present {
             Err(MonthNotOver(present))
         } else {

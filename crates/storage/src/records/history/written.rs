@@ -112,7 +112,7 @@ fn add_list<'a, R: EmptyRecord>(
     before: &'a Trainee,
     after: &'a Trainee,
 ) {
-    changed.list(R::of(before), R::of(after), R::id);
+    changed.list(R::records(before), R::records(after), R::id);
 }
 
 /// A record that holds nothing, for as long as the program runs.

@@ -179,7 +179,7 @@ impl Organisation for SchoolDetails {
     ) -> Result<Option<i64>, StorageError> {
         let cause = Cause {
             by,
-            ..Cause::of("school import")
+            ..Cause::new("school import")
         };
         session.update_placements_of_school(
             (id, &self.name, self.postcode.as_deref()),

@@ -127,7 +127,7 @@ mod tests {
             ..Trainee::default()
         };
         session
-            .open_provider(ukprn, Cause::of("test"))?
+            .open_provider(ukprn, Cause::new("test"))?
             .unwrap()
             .insert_trainee(&trainee)
     }
@@ -153,7 +153,7 @@ mod tests {
         let found = |most| {
             let read = move |session: &mut Session<'_>| {
                 let found = session
-                    .open_provider(UKPRN, Cause::of("test"))?
+                    .open_provider(UKPRN, Cause::new("test"))?
                     .unwrap()
                     .visible_trainees(most)?;
                 let ids = found

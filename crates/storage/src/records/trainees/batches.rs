@@ -195,7 +195,8 @@ impl Session<'_> {
         let is_findable = is_findable || record.is_err();
         let is_blank = record.as_ref().is_ok_and(|record| {
             is_tombstone(record)
-                && JsonText::of(record, &Extra::default()).is_ok_and(|blank| blank == document)
+                && JsonText::from_trainee(record, &Extra::default())
+                    .is_ok_and(|blank| blank == document)
         });
         BatchEntry {
             key,

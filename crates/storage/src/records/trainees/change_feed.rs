@@ -58,7 +58,7 @@ pub struct ChangePage {
 impl ChangePage {
     /// The place behind so many of the changes, and whether there are more behind it.
     #[must_use]
-    pub fn behind(&self, count: usize) -> (ChangePlace, bool) {
+    pub fn position_after(&self, count: usize) -> (ChangePlace, bool) {
         let last = count.checked_sub(1).and_then(|last| self.changes.get(last));
         match last.filter(|_| count < self.changes.len()) {
             Some(last) => {
@@ -191,7 +191,7 @@ fn rows_of(
     }
     let rows: Vec<Row> = page.select(columns).load(connection)?;
     let keys: Vec<i64> = rows.iter().map(|(_, key, ..)| *key).collect();
-    let read = documents::of_keys(connection, provider, &keys)?
+    let read = documents::load_by_keys(connection, provider, &keys)?
         .into_iter()
         .map(|(key, .., record)| (key, record));
     let mut records: HashMap<i64, JsonText> = read.collect();
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn what_was_settled_says_nothing_on_another_timeline() {
-        if Kind::of_this_run() != Kind::Postgres {
+        if Kind::from_environment() != Kind::Postgres {
             return;
         }
         let register = Register::with_provider();
@@ -230,7 +230,7 @@ mod tests {
         let (position, timeline) = (seen.next, seen.timeline.unwrap());
         let shown = |settled| {
             let changes = |session: &mut crate::session::Session<'_>| {
-                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 Ok(provider
                     .changes(ChangeQuery {
                         after: None,

@@ -54,8 +54,8 @@ pub(super) fn derived() -> _ {
 
 impl Derived {
     /// The columns of a record that is written on that day.
-    pub(super) fn of(trainee: &Trainee, today: NaiveDate) -> Self {
-        let duplicate_key = DuplicateKey::of(trainee, today);
+    pub(super) fn from_trainee(trainee: &Trainee, today: NaiveDate) -> Self {
+        let duplicate_key = DuplicateKey::from_trainee(trainee, today);
         let timestamp = |timestamp: Option<DateTime<Utc>>| {
             timestamp.map(|timestamp| Timestamp(timestamp.naive_utc()))
         };
@@ -81,7 +81,7 @@ impl Derived {
     /// Whether these are the columns of the record. One without a start counts for the academic
     /// year in which it was written.
     pub(super) fn agree_with(&self, trainee: &Trainee, today: NaiveDate) -> bool {
-        let mut expected = Self::of(trainee, today);
+        let mut expected = Self::from_trainee(trainee, today);
         if domain::records::trainee::start_date(trainee).is_none() {
             expected.academic_cycle = self.academic_cycle;
         }

@@ -19,7 +19,7 @@ type Row = (i64, Option<NaiveDateTime>, i64, JsonText);
 
 /// The provider's trainees with these keys, in any order. On SQLite only the one with the last key
 /// has a date: dates are text there and take long to parse.
-pub(super) fn of_keys(
+pub(super) fn load_by_keys(
     connection: &mut DatabaseConnection,
     provider: i64,
     keys: &[i64],
@@ -37,7 +37,7 @@ pub(super) fn of_keys(
                 trainees::record,
             ))
             .load(inner)?,
-        DatabaseConnection::Sqlite(inner) => DocumentsByKey::of(keys).load(inner)?,
+        DatabaseConnection::Sqlite(inner) => DocumentsByKey::new(keys).load(inner)?,
     })
 }
 
@@ -75,7 +75,7 @@ struct DocumentsByKey {
 }
 
 impl DocumentsByKey {
-    fn of(keys: &[i64]) -> Self {
+    fn new(keys: &[i64]) -> Self {
         let mut list = String::with_capacity(keys.len() * 8);
         for key in keys {
             list.push(if list.is_empty() { '[' } else { ',' });

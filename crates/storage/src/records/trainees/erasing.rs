@@ -88,7 +88,7 @@ impl ProviderSession<'_> {
 }
 
 fn ids_of_kind<R: NestedRecord>(trainee: &Trainee) -> Vec<String> {
-    R::of(trainee)
+    R::records(trainee)
         .iter()
         .filter_map(R::id)
         .map(str::to_owned)

@@ -47,8 +47,8 @@ impl ProviderSession<'_> {
                 trainees::trainee_id.eq(trainee.trainee_id.as_deref().unwrap_or_default()),
                 trainees::revision.eq(1_i64),
                 trainees::changed_in.eq(CurrentPosition),
-                trainees::record.eq(JsonText::of(trainee, &extra)?),
-                Derived::of(trainee, self.today()),
+                trainees::record.eq(JsonText::from_trainee(trainee, &extra)?),
+                Derived::from_trainee(trainee, self.today()),
             ))
             .returning(trainees::id);
         let entry = NewEntry::in_session(self, NO_FIELDS);

@@ -41,12 +41,12 @@ pub struct Page {
 }
 
 impl Page {
-    fn of(listed: Vec<Listed>, total: i64, listing: &Listing, standing: Standing) -> Self {
+    fn new(listed: Vec<Listed>, total: i64, listing: &Listing, standing: Standing) -> Self {
         let is_last = listing.offset().saturating_add(listing.per_page) >= total;
         let next = listed
             .last()
             .filter(|_| !is_last)
-            .and_then(|last| ListCursor::behind(last, standing));
+            .and_then(|last| ListCursor::from_last_trainee(last, standing));
         Self {
             trainees: listed.into_iter().map(|one| one.document).collect(),
             total,
@@ -74,7 +74,7 @@ impl ProviderSession<'_> {
         if let Some(walk) = ListWalk::near_beginning(listing).filter(|_| connection.is_remote()) {
             let listed = finding::walk(connection, list, walk, None)?;
             let total = count(connection)?.total;
-            return Ok(Page::of(listed, total, listing, standing(connection)?));
+            return Ok(Page::new(listed, total, listing, standing(connection)?));
         }
         let queries_days = connection.is_remote() && plan::is_far(listing);
         let days = if queries_days {
@@ -88,7 +88,7 @@ impl ProviderSession<'_> {
             PagePlan::Keys { states } => finding::few(connection, list, states)?,
             PagePlan::Walk(walk) => finding::walk(connection, list, walk, days)?,
         };
-        Ok(Page::of(
+        Ok(Page::new(
             listed,
             count.total,
             listing,

@@ -29,7 +29,7 @@ fn degrees_are_shown_by_year_and_those_without_one_first() {
         ..Trainee::default()
     };
     let found = register.write(move |session| {
-        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         provider.insert_trainee(&trainee)?;
         Ok(provider.find_trainee("trainee")?.unwrap())
     });
@@ -48,7 +48,7 @@ fn no_trainee_is_found_by_what_no_identifier_has() {
     let register = Register::with_provider();
     let found = register.read(|session| {
         session
-            .open_provider(UKPRN, Cause::of("test"))?
+            .open_provider(UKPRN, Cause::new("test"))?
             .unwrap()
             .find_trainee("a\0b")
     });
@@ -61,7 +61,7 @@ fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is
     let earlier = register.write(|session| Ok(session.now())).unwrap();
     let last_change = earlier + TimeDelta::hours(1);
     let now = register.write(move |session| {
-        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         provider.insert_trainee(&Trainee {
             trainee_id: Some("trainee".to_owned()),
             state: Some(State::SubmittedForTrn),
@@ -77,7 +77,7 @@ fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is
     assert!(before < last_change);
     assert_eq!(after, last_change + TimeDelta::milliseconds(1));
     let seen = register.read(|session| {
-        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         provider.find_trainee("trainee")?;
         Ok(provider.change_date())
     });
@@ -104,7 +104,7 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
     };
     register
         .write(move |session| {
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             provider.insert_trainee(&trainee)?;
             let stored = provider.find_trainee("trainee")?.unwrap();
             provider.update_trainee(
@@ -159,7 +159,7 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
     let history_seen_by = |ukprn: &'static str| {
         let seen = register.read(move |session| {
             session
-                .open_provider(ukprn, Cause::of("test"))?
+                .open_provider(ukprn, Cause::new("test"))?
                 .unwrap()
                 .history_of("trainee")
         });
@@ -192,7 +192,7 @@ fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_block
         };
         register
             .write(move |session| {
-                let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+                let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 provider.insert_trainee(&trainee)?;
                 let stored = provider
                     .find_trainee(trainee.trainee_id.as_deref().unwrap())?
@@ -229,7 +229,7 @@ fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_block
     assert_eq!(moved.unwrap(), 1);
     let found = register
         .read(|session| {
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             let like = provider.find_trainee("later")?.unwrap().record;
             let found = provider.duplicates_of(&like)?;
             Ok(found

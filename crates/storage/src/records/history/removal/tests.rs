@@ -25,7 +25,7 @@ fn set_clock(register: &Register, year: &str, day: &str) {
 fn create(register: &Register, id: &'static str) {
     let job = move |session: &mut Session<'_>| {
         let now = session.now();
-        let mut provider = session.open_provider(UKPRN, Cause::of("create"))?.unwrap();
+        let mut provider = session.open_provider(UKPRN, Cause::new("create"))?.unwrap();
         provider.insert_trainee(&Trainee {
             trainee_id: Some(id.to_owned()),
             ukprn: Some(UKPRN.to_owned()),
@@ -41,7 +41,7 @@ fn create(register: &Register, id: &'static str) {
 
 fn update(register: &Register, id: &'static str, email: &'static str) {
     let job = move |session: &mut Session<'_>| {
-        let mut provider = session.open_provider(UKPRN, Cause::of("update"))?.unwrap();
+        let mut provider = session.open_provider(UKPRN, Cause::new("update"))?.unwrap();
         let stored = provider.find_trainee(id)?.unwrap();
         let changed = Trainee {
             email: Some(email.to_owned()),
@@ -111,7 +111,7 @@ fn removal_leaves_later_entries_and_names_the_date() {
 
         let end = format!("{year}-08");
         let removed = remove_before(&register, &end);
-        let is_by_partition = Kind::of_this_run() == Kind::Postgres && year == "2124";
+        let is_by_partition = Kind::from_environment() == Kind::Postgres && year == "2124";
         assert_eq!(
             (removed.partitions > 0, removed.entries),
             if is_by_partition {

@@ -106,7 +106,7 @@ fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_
     merge(&register, &[school(1, "Ash"), school(2, "Beech")]);
     let add = |session: &mut Session<'_>| {
         let now = session.now();
-        let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+        let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
         for number in 0..120 {
             let placement = |school_id| Placement {
                 placement_id: Some(format!("placement {school_id} of {number}")),
@@ -144,7 +144,7 @@ fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_
         let (record, history) = register
             .read(|session| {
                 let record = session
-                    .open_provider(UKPRN, Cause::of("test"))?
+                    .open_provider(UKPRN, Cause::new("test"))?
                     .unwrap()
                     .find_trainee(&id)?;
                 Ok((record.unwrap().record, session.history_of(&id)?.unwrap()))
@@ -180,7 +180,7 @@ fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
 
     use crate::testing::UKPRN;
 
-    if Kind::of_this_run() == Kind::Sqlite {
+    if Kind::from_environment() == Kind::Sqlite {
         // Writes come one after the other there.
         return;
     }
@@ -192,7 +192,7 @@ fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
     let request = thread::spawn(move || {
         request.write_blocking(move |session| {
             let now = session.now();
-            let mut provider = session.open_provider(UKPRN, Cause::of("test"))?.unwrap();
+            let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             let found = provider
                 .organisations(&["000001".to_owned()], &[], &[])?
                 .schools
@@ -233,7 +233,7 @@ fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
     import.join().unwrap();
     let name = register.read(|session| {
         let found = session
-            .open_provider(UKPRN, Cause::of("test"))?
+            .open_provider(UKPRN, Cause::new("test"))?
             .unwrap()
             .find_trainee("trainee")?;
         Ok(found.unwrap().record.placements.remove(0).name)

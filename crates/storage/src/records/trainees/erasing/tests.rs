@@ -31,7 +31,7 @@ fn with_provider<T: Send + 'static>(
     mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError> + Send + 'static,
 ) -> T {
     register
-        .write(move |session| job(&mut session.open_provider(ukprn, Cause::of("test"))?.unwrap()))
+        .write(move |session| job(&mut session.open_provider(ukprn, Cause::new("test"))?.unwrap()))
         .unwrap()
 }
 

@@ -58,7 +58,7 @@ pub struct CursorPage {
 
 impl ListCursor {
     /// Behind the last trainee of a page.
-    pub(super) fn behind(last: &Listed, standing: Standing) -> Option<Self> {
+    pub(super) fn from_last_trainee(last: &Listed, standing: Standing) -> Option<Self> {
         let updated_at = last.updated_at?.and_utc().timestamp_millis();
         let Standing {
             snapshot,
@@ -122,7 +122,7 @@ impl Passage {
         match self {
             Self::ProviderListing { updated_at, key } => {
                 let place = (time_of(*updated_at), *key);
-                finding::behind(connection, list, place, most)
+                finding::load_after(connection, list, place, most)
             }
             Self::Changes {
                 since,
@@ -169,7 +169,7 @@ impl ProviderSession<'_> {
         let mut shown: Vec<Listed> = listed.into_iter().filter(shows).collect();
         if !is_end {
             let passage = reached;
-            return Ok(Some(CursorPage::of(
+            return Ok(Some(CursorPage::new(
                 shown,
                 Some(ListCursor {
                     generation,
@@ -203,12 +203,12 @@ impl ProviderSession<'_> {
             snapshot: present.snapshot,
             passage,
         };
-        Ok(Some(CursorPage::of(shown, (!fits).then_some(next))))
+        Ok(Some(CursorPage::new(shown, (!fits).then_some(next))))
     }
 }
 
 impl CursorPage {
-    fn of(listed: Vec<Listed>, next: Option<ListCursor>) -> Self {
+    fn new(listed: Vec<Listed>, next: Option<ListCursor>) -> Self {
         Self {
             trainees: listed.into_iter().map(|one| one.document).collect(),
             next,

@@ -16,7 +16,7 @@ use domain::listing::{Order, Status};
 use super::counting::{self, Days};
 use super::plan::{ListWalk, WalkStart, is_newest_first, passes_by};
 use super::query::{
-    ProviderListing, Trainees, begun, changed_since, narrowed, of_list, of_states, walked,
+    ProviderListing, Trainees, begun, changed_since, filter_states, narrowed, select_list, walked,
 };
 use crate::base::pending_result::PendingResult;
 use crate::error::StorageError;
@@ -73,13 +73,13 @@ pub(super) fn walk(
         .offset(to_skip);
     if connection.is_remote() {
         let directly = to_skip <= FEW && !passes_by(list.listing);
-        return records::of_walk(connection, list.provider, page, order, directly);
+        return records::load_walk(connection, list.provider, page, order, directly);
     }
     let mut keys: Vec<i64> = page.select(trainees::id).load(connection)?;
     if !walk.forwards {
         keys.reverse();
     }
-    records::of_keys(connection, list.provider, &keys)
+    records::load_by_keys(connection, list.provider, &keys)
 }
 
 /// The order of a list, or the reverse, as an `ORDER BY` clause has it.
@@ -174,7 +174,7 @@ pub(super) fn few(
         // list of them all.
         let of_state = |state: &String| {
             let of_state = trainees::state.eq(state.clone());
-            let of_state = narrowed(of_list(provider, listing), listing, today)
+            let of_state = narrowed(select_list(provider, listing), listing, today)
                 .filter(of_state)
                 .select(place);
             connection.queue::<_, (Option<NaiveDateTime>, i64)>(of_state)
@@ -192,14 +192,14 @@ pub(super) fn few(
         .take(shown)
         .map(|(_, key)| key)
         .collect();
-    records::of_keys(connection, provider, &keys)
+    records::load_by_keys(connection, provider, &keys)
 }
 
 /// A trainee by its place in a list.
 pub(super) type Place = (NaiveDateTime, i64);
 
 /// The trainees behind one of the list, not more than `most`.
-pub(super) fn behind(
+pub(super) fn load_after(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
     place: Place,
@@ -214,7 +214,7 @@ pub(super) fn behind(
         })
         .limit(most);
     if connection.is_remote() {
-        records::of_walk(
+        records::load_walk(
             connection,
             list.provider,
             page,
@@ -222,7 +222,7 @@ pub(super) fn behind(
             !passes_by(list.listing),
         )
     } else {
-        records::of_query(connection, list.provider, page)
+        records::load_query(connection, list.provider, page)
     }
 }
 
@@ -244,7 +244,7 @@ pub(super) fn changed(
         .into_boxed()
         .filter(visible(provider))
         .filter(in_cycle);
-    let mut narrowed = of_states(begun(changed_since(all, listing), listing, today), listing);
+    let mut narrowed = filter_states(begun(changed_since(all, listing), listing, today), listing);
     if let Some(has_trn) = listing.has_trn {
         // Nor that of trainees who wait for a number.
         narrowed = narrowed.filter(trainees::trn.is_null().eq(!has_trn));
@@ -255,7 +255,7 @@ pub(super) fn changed(
         .filter(trainees::changed_in.gt(position).or(trainees::id.gt(key)))
         .order((trainees::changed_in, trainees::id))
         .limit(most);
-    records::of_query(connection, provider, page)
+    records::load_query(connection, provider, page)
 }
 
 /// Puts what was found in the order of a list.
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(unseen(first, first, Vec::new()), [first, second, third]);
         assert_eq!(unseen(first, third, Vec::new()), [third]);
         let (one_open, all_seen_but_one) = (vec![first - 1, second], vec![first]);
-        match Kind::of_this_run() {
+        match Kind::from_environment() {
             Kind::Postgres => {
                 assert_eq!(unseen(first, third, one_open), [second, third]);
                 assert_eq!(unseen(first, third + 1, all_seen_but_one), [first]);

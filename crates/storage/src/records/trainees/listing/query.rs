@@ -30,14 +30,14 @@ pub(super) fn walked(
         today,
     }: ProviderListing<'_>,
 ) -> Trainees {
-    of_states(
-        narrowed(of_list(provider, listing), listing, today),
+    filter_states(
+        narrowed(select_list(provider, listing), listing, today),
         listing,
     )
 }
 
 /// Those of them that are in the states which the list shows.
-pub(super) fn of_states(trainees: Trainees, listing: &Listing) -> Trainees {
+pub(super) fn filter_states(trainees: Trainees, listing: &Listing) -> Trainees {
     match listing.status.map(Status::states) {
         None => trainees,
         Some([only]) => trainees.filter(trainees::state.eq(only.name())),
@@ -55,7 +55,7 @@ pub(super) fn of_states(trainees: Trainees, listing: &Listing) -> Trainees {
 }
 
 /// All trainees of a list, or those that have changed since a timestamp.
-pub(super) fn of_list(provider: i64, listing: &Listing) -> Trainees {
+pub(super) fn select_list(provider: i64, listing: &Listing) -> Trainees {
     let all = trainees::table
         .into_boxed()
         .filter(visible(provider))

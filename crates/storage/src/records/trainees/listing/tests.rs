@@ -89,7 +89,7 @@ fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
     );
     let mut session = Session::new(&mut transaction);
     session
-        .open_provider(UKPRN, Cause::of("test"))
+        .open_provider(UKPRN, Cause::new("test"))
         .unwrap()
         .unwrap()
         .list_trainees(listing)

@@ -42,7 +42,7 @@ fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State,
             ..Trainee::default()
         };
         session
-            .open_provider(ukprn, Cause::of("test"))?
+            .open_provider(ukprn, Cause::new("test"))?
             .unwrap()
             .insert_trainee(&trainee)
     };
@@ -52,7 +52,7 @@ fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State,
 /// Changes a trainee of whatever provider.
 fn change(register: &Register, id: &'static str, change: fn(&mut Trainee)) {
     let write = move |session: &mut Session<'_>| {
-        let mut provider = session.open_trainee(id, Cause::of("test"))?.unwrap();
+        let mut provider = session.open_trainee(id, Cause::new("test"))?.unwrap();
         let stored = provider.find_hidden_trainee(id)?.unwrap();
         let mut record = stored.record.clone();
         change(&mut record);
@@ -309,7 +309,7 @@ fn drawn_numbers_are_well_formed_and_differ() {
     let register = register();
     let draw = |session: &mut Session<'_>| {
         session
-            .open_provider(UKPRN, Cause::of("test"))?
+            .open_provider(UKPRN, Cause::new("test"))?
             .unwrap()
             .draw_trn()
     };
@@ -329,7 +329,7 @@ fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
     add(&register, UKPRN, "one", State::Deferred, 20);
     let last = || {
         let read = |session: &mut Session<'_>| {
-            let mut provider = session.open_trainee("one", Cause::of("test"))?.unwrap();
+            let mut provider = session.open_trainee("one", Cause::new("test"))?.unwrap();
             let stored = provider.find_hidden_trainee("one")?.unwrap();
             Ok((stored.last_withdrawal()?, stored.record))
         };
@@ -353,7 +353,7 @@ fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
         assert_eq!(record.withdrawal_reasons, Some(vec!["01".to_owned()]));
         let undo = move |session: &mut Session<'_>| {
             let now = session.now();
-            let mut provider = session.open_trainee("one", Cause::of("test"))?.unwrap();
+            let mut provider = session.open_trainee("one", Cause::new("test"))?.unwrap();
             let stored = provider.find_trainee("one")?.unwrap();
             let last = stored.last_withdrawal()?;
             let undone = registry::undo_withdrawal(&stored.record, last, now).unwrap();
@@ -382,7 +382,7 @@ fn a_trainee_is_opened_by_the_identifier_alone() {
     let ukprn = |id: &'static str| {
         let open = |session: &mut Session<'_>| {
             Ok(session
-                .open_trainee(id, Cause::of("test"))?
+                .open_trainee(id, Cause::new("test"))?
                 .map(|provider| provider.provider().ukprn.clone()))
         };
         register.read(open).unwrap()

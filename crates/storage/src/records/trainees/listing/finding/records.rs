@@ -23,7 +23,7 @@ use crate::schema::trainees;
 /// The trainees that a walk finds on PostgreSQL, in the order of the list. Directly, the records
 /// are read along the walk, also of those that it passes by; otherwise the walk stays inside its
 /// index, and the records are read by the keys that it finds.
-pub(super) fn of_walk(
+pub(super) fn load_walk(
     connection: &mut DatabaseConnection,
     provider: i64,
     walk: Trainees,
@@ -97,14 +97,14 @@ impl QueryFragment<Backend> for KeyIn {
 }
 
 /// The trainees that a query finds, in its order, each read along the way.
-pub(super) fn of_query(
+pub(super) fn load_query(
     connection: &mut DatabaseConnection,
     provider: i64,
     query: Trainees,
 ) -> Result<Vec<Listed>, StorageError> {
     if !connection.is_remote() {
         let keys: Vec<i64> = query.select(trainees::id).load(connection)?;
-        return of_keys(connection, provider, &keys);
+        return load_by_keys(connection, provider, &keys);
     }
     let columns = (
         trainees::updated_at,
@@ -118,12 +118,12 @@ pub(super) fn of_query(
 
 /// The provider's trainees with these keys, in this order. On SQLite only the last one has the date
 /// of its last change.
-pub(super) fn of_keys(
+pub(super) fn load_by_keys(
     connection: &mut DatabaseConnection,
     provider: i64,
     keys: &[i64],
 ) -> Result<Vec<Listed>, StorageError> {
-    let rows = documents::of_keys(connection, provider, keys)?;
+    let rows = documents::load_by_keys(connection, provider, keys)?;
     let listed = |(key, updated_at, changed_in, record)| Listed {
         updated_at,
         changed_in,
