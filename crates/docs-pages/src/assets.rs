@@ -68,8 +68,8 @@ pub(super) fn part_of_explorer(name: &str, config: &Arc<Config<'static>>) -> Opt
     let file = serve(name, Arc::clone(config)).ok()??;
     Some(match file.bytes {
         Cow::Borrowed(gzip) if file.gzpipped => SharedContent::compressed(gzip),
-        Cow::Borrowed(plain) => SharedContent::of(Bytes::from_static(plain)),
-        Cow::Owned(plain) => SharedContent::of(plain),
+        Cow::Borrowed(plain) => SharedContent::new(Bytes::from_static(plain)),
+        Cow::Owned(plain) => SharedContent::new(plain),
     })
 }
 

@@ -53,24 +53,22 @@ pub(super) fn resources(state: &GatewayState, label: Label) -> Vec<Resource> {
             },
         )
     };
-    let lists = state.clone();
-    let one_list = format!("/{label}/{}/{{list}}", Document::Lists.name());
-    let list = read_only(
-        &one_list,
-        move |request: HttpRequest, list: Path<String>| {
-            std::future::ready(answer(
-                &lists,
-                &request,
-                label,
-                Document::Lists,
-                Some(&list),
-            ))
-        },
-    );
+    let part = |document: Document| {
+        let state = state.clone();
+        read_only(
+            &format!("/{label}/{}/{{part}}", document.name()),
+            move |request: HttpRequest, part: Path<String>| {
+                std::future::ready(answer(&state, &request, label, document, Some(&part)))
+            },
+        )
+    };
+    let with_parts = Document::ALL
+        .into_iter()
+        .filter(|document| !document.parts().is_empty());
     Document::ALL
         .into_iter()
         .map(document)
-        .chain([list])
+        .chain(with_parts.map(part))
         .collect()
 }
 
@@ -79,9 +77,9 @@ fn answer(
     request: &HttpRequest,
     label: Label,
     document: Document,
-    list: Option<&str>,
+    part: Option<&str>,
 ) -> HttpResponse {
-    let response = page(state, request, label, document, list);
+    let response = page(state, request, label, document, part);
     response.unwrap_or_else(|failure| failure.response_without_version().into())
 }
 
@@ -90,15 +88,15 @@ fn page(
     request: &HttpRequest,
     label: Label,
     document: Document,
-    list: Option<&str>,
+    part: Option<&str>,
 ) -> Result<HttpResponse, ApiError> {
     let missing = || ApiError::NotFound(Missing::Path);
     let served = state.versions.find(label).ok_or_else(missing)?;
-    let address = address(label, document, list);
+    let address = address(label, document, part);
     let content = state.contents.get(&address, || {
         let rendered =
-            rendered(document, list, served, state.versions, state.lists).ok_or_else(missing)?;
-        let page = html(&filled_in(state, served, document, list, rendered));
+            rendered(document, part, served, state.versions, state.lists).ok_or_else(missing)?;
+        let page = html(&filled_in(state, served, document, part, rendered));
         page.map(String::into_bytes)
             .map_err(ApiError::UnwritablePage)
     })?;
@@ -116,14 +114,14 @@ fn filled_in(
     state: &GatewayState,
     served: &Served,
     document: Document,
-    list: Option<&str>,
+    part: Option<&str>,
     rendered: Rendered,
 ) -> DocumentPage {
     let label = served.version.label;
     let versions = state.versions.iter().rev().map(|other| other.version.label);
     let in_version = |other: Label| Link {
         words: other.to_string(),
-        address: address(other, document, list),
+        address: address(other, document, part),
         is_here: other == label,
     };
     let Rendered {
@@ -135,7 +133,7 @@ fn filled_in(
     DocumentPage {
         place: DocsLocation::Document(label),
         title,
-        documents: navigation(label, Some((document, list.is_none()))),
+        documents: navigation(label, Some((document, part.is_none()))),
         versions: versions.map(in_version).collect(),
         // A short page has its headings in view.
         sections: if sections.len() > 2 {
@@ -158,8 +156,8 @@ pub(super) fn navigation(label: Label, here: Option<(Document, bool)>) -> Vec<Li
     Document::ALL.into_iter().map(link).collect()
 }
 
-/// The address of a document, or of one code list.
-pub(super) fn address(label: Label, document: Document, list: Option<&str>) -> String {
+/// The address of a document, or of a part of it.
+pub(super) fn address(label: Label, document: Document, part: Option<&str>) -> String {
     let address = paths::document(label, document.name());
-    list.map_or_else(|| address.clone(), |list| format!("{address}/{list}"))
+    part.map_or_else(|| address.clone(), |part| format!("{address}/{part}"))
 }

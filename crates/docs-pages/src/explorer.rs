@@ -49,7 +49,7 @@ pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
         std::future::ready(reply)
     };
     // Nothing of the document is checked by a service elsewhere.
-    let config = Config::new([OpenApiDocument::Complete.of(label)])
+    let config = Config::new([OpenApiDocument::Complete.versioned_path(label)])
         .validator_url("none")
         .deep_linking(true)
         .display_request_duration(true)
@@ -88,7 +88,7 @@ fn answer(
             let page = html(&Explorer {
                 label,
                 documents,
-                openapi: OpenApiDocument::Complete.of(label),
+                openapi: OpenApiDocument::Complete.versioned_path(label),
             });
             return page
                 .map(|page| with_addresses(page).into_bytes())

@@ -149,8 +149,8 @@ fn listed(version: &ApiVersion, newest: Label) -> Listed {
         documents: navigation(label, None),
         documentation: paths::documentation(label),
         release_notes: paths::release_notes(label),
-        openapi: OpenApiDocument::Complete.of(label),
-        openapi_client: OpenApiDocument::Client.of(label),
+        openapi: OpenApiDocument::Complete.versioned_path(label),
+        openapi_client: OpenApiDocument::Client.versioned_path(label),
         migration_guide: (label != newest).then(|| paths::migration_guide(label, newest)),
     }
 }

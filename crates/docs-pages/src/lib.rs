@@ -57,6 +57,9 @@ const TRANSLATIONS: (usize, usize) = (2, 8);
 /// How long a translation waits for its turn.
 const MAX_TRANSLATION_WAIT: Duration = Duration::from_secs(2);
 
+/// The version of the program, which each page names.
+pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// How many translations run at once, for `/docs/translate` and `/docs/migrate` together.
 #[must_use]
 pub fn translation_limit() -> ConcurrencyLimit {

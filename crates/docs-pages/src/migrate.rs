@@ -135,7 +135,7 @@ async fn answer(
     let versions = state.versions;
     // Counted first, so that forms beyond the limit take no memory.
     if let Err(failure) = state.address_rate_limit.count(&request) {
-        return refusal(ApiError::of_address(failure), versions);
+        return refusal(ApiError::from_address_quota(failure), versions);
     }
     let bodies = state
         .bodies
@@ -233,7 +233,7 @@ impl Migrate {
         let example = from.and_then(|version| {
             Some((
                 version.label,
-                example::of(version, form.body_kind()?, lists)?,
+                example::body(version, form.body_kind()?, lists)?,
             ))
         });
         if let Some((_, example)) = &example {
@@ -304,18 +304,18 @@ impl Outcome {
             old,
             new,
             plain: format!("{:#}", translation.data),
-            renames: Rows::of(translation.renames, |rename| Renamed {
+            renames: Rows::new(translation.renames, |rename| Renamed {
                 path: rename.path,
                 from: rename.from,
                 to: rename.to,
             }),
-            lost: Rows::of(translation.lost, |loss| Lost {
+            lost: Rows::new(translation.lost, |loss| Lost {
                 path: loss.path,
                 value: truncated(&loss.value.to_string()),
                 why: loss.message,
             }),
-            problems: Rows::of(translation.problems, problem),
-            notices: Rows::of(translation.notices, |notice| Noticed {
+            problems: Rows::new(translation.problems, problem),
+            notices: Rows::new(translation.notices, |notice| Noticed {
                 path: notice.path,
                 message: notice.message,
             }),
@@ -324,7 +324,7 @@ impl Outcome {
 }
 
 impl<T> Rows<T> {
-    fn of<U>(all: Vec<U>, row: impl Fn(U) -> T) -> Self {
+    fn new<U>(all: Vec<U>, row: impl Fn(U) -> T) -> Self {
         Self {
             count: all.len(),
             rows: all.into_iter().take(MAX_ROWS).map(row).collect(),

@@ -93,7 +93,7 @@ async fn answer(state: GatewayState, indexes: Indexes, request: HttpRequest) -> 
 
 fn search(state: &GatewayState, indexes: &Indexes, served: &Served, query: String) -> Search {
     let label = served.version.label;
-    let make = || Index::of(served, state.versions, state.lists);
+    let make = || Index::new(served, state.versions, state.lists);
     let index = indexes.get(&label).map(|index| index.get_or_init(make));
     let found = index.map(|index| index.find(&query)).unwrap_or_default();
     let result = |entry: &index::Entry| Found {

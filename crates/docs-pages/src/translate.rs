@@ -50,7 +50,7 @@ async fn answer(
     state
         .address_rate_limit
         .count(&request)
-        .map_err(ApiError::of_address)?;
+        .map_err(ApiError::from_address_quota)?;
     let bodies = state
         .bodies
         .for_client(state.address_rate_limit.budget_owner(&request));

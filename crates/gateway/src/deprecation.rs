@@ -28,8 +28,10 @@ pub struct DeprecationHeaders {
 impl DeprecationHeaders {
     fn end(self, endpoint: Option<Endpoint>) -> DeprecationStatus {
         match endpoint {
-            Some(endpoint) => DeprecationStatus::of_endpoint(self.version, endpoint, self.versions),
-            None => DeprecationStatus::of_version(self.version, self.versions),
+            Some(endpoint) => {
+                DeprecationStatus::from_endpoint(self.version, endpoint, self.versions)
+            }
+            None => DeprecationStatus::from_version(self.version, self.versions),
         }
     }
 
@@ -96,11 +98,17 @@ impl DeprecationHeaders {
 
 /// Where an endpoint of a version is described.
 fn about_endpoint(label: Label, endpoint: Endpoint) -> String {
-    format!(
-        "{}#{}",
+    let section = contract::section(endpoint);
+    let chapter = format!(
+        "{}/{}",
         paths::document(label, paths::CONTRACT),
-        contract::section(endpoint)
-    )
+        section.chapter
+    );
+    if section.anchor.is_empty() {
+        chapter
+    } else {
+        format!("{chapter}#{}", section.anchor)
+    }
 }
 
 /// A link to what comes after (RFC 5829).

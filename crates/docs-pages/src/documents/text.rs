@@ -8,10 +8,10 @@
 
 use std::sync::LazyLock;
 
-use adapter_kit::{Label, Served, Versions};
+use adapter_kit::{Label, Served, Versions, reference};
 use domain::Lists;
 use http_kit::paths;
-use version_tools::documents::contract::TEXT as CONTRACT;
+use version_tools::documents::contract::{self, CHAPTERS, INTRODUCTION};
 use version_tools::documents::errors::errors;
 use version_tools::documents::fields::fields;
 use version_tools::documents::funding::funding;
@@ -89,11 +89,20 @@ impl Document {
         matches!(self, Self::Guide)
     }
 
+    /// The names of the parts that have a page each: the chapters of the contract, the code lists.
+    pub(crate) fn parts(self) -> Vec<&'static str> {
+        match self {
+            Self::Contract => CHAPTERS.iter().map(|chapter| chapter.name).collect(),
+            Self::Lists => reference::names().collect(),
+            Self::Guide | Self::Fields | Self::Problems | Self::Rules | Self::Funding => Vec::new(),
+        }
+    }
+
     /// Its file in the folder of documents.
     const fn file(self) -> Option<&'static str> {
         match self {
             Self::Guide => Some("integration.md"),
-            Self::Contract => Some("api.md"),
+            Self::Contract => Some("api/README.md"),
             Self::Problems => Some("errors.md"),
             Self::Rules => Some("rules.md"),
             Self::Fields | Self::Lists | Self::Funding => None,
@@ -101,20 +110,20 @@ impl Document {
     }
 }
 
-/// A document, or one of the code lists, in the words of a version; nothing where no list has the
-/// name.
+/// A document, or a part of it, in the words of a version. `None` where no part has the name.
 pub(crate) fn rendered(
     document: Document,
-    list: Option<&str>,
+    part: Option<&str>,
     served: &Served,
     versions: &Versions,
     codes: &Lists,
 ) -> Option<Rendered> {
     let version = served.version;
     let label = version.label;
-    let markdown = match (document, list) {
+    let markdown = match (document, part) {
         (Document::Guide, _) => for_page(GUIDE),
-        (Document::Contract, _) => for_page(CONTRACT),
+        (Document::Contract, None) => for_page(INTRODUCTION),
+        (Document::Contract, Some(name)) => for_page(contract::chapter(name)?.text),
         (Document::Fields, _) => fields(version),
         (Document::Problems, _) => {
             for_page(&format!("{}\n## Statuses\n\n{}", errors(), statuses()))
@@ -127,11 +136,11 @@ pub(crate) fn rendered(
     // What is computed for a version has its words already.
     let wording = document
         .file()
-        .map(|_| Wording::of(served, versions, *WRITTEN_LABEL));
+        .map(|_| Wording::new(served, versions, *WRITTEN_LABEL));
     Some(render(
         &markdown.replacen(GENERATED, "", 1),
         wording.as_ref(),
-        &|address| link(label, document, address),
+        &|address| link(label, document, part, address),
     ))
 }
 
@@ -161,28 +170,50 @@ fn for_page(markdown: &str) -> String {
     })
 }
 
+/// The chapter of the contract with the table of statuses.
+const ERRORS: &str = "7-errors";
+
 /// The table of statuses in the contract.
 fn statuses() -> String {
-    let rows = CONTRACT
+    let text = contract::chapter(ERRORS).map_or("", |chapter| chapter.text);
+    let rows = text
         .lines()
         .skip_while(|line| !line.starts_with("| Status |"))
         .take_while(|line| line.starts_with('|'));
-    // Its links are to sections of the contract.
-    rows.map(|row| row.replace("](#", "](api.md#") + "\n")
-        .collect()
+    // Its links begin in the folder of the contract, or in the chapter.
+    let rows = rows.map(|row| {
+        row.replace("](", "](api/")
+            .replace("](api/#", &format!("](api/{ERRORS}.md#"))
+            + "\n"
+    });
+    rows.collect()
 }
 
-/// The address of a page for a link in a document; nothing where there is no page.
-fn link(label: Label, document: Document, address: &str) -> Option<String> {
+/// The address of a page for a link in a document or a part of it. `None` where there is no page.
+fn link(label: Label, document: Document, part: Option<&str>, address: &str) -> Option<String> {
     let (file, anchor) = address
         .split_once('#')
         .map_or((address, None), |(file, anchor)| (file, Some(anchor)));
     let anchor = anchor.map_or_else(String::new, |anchor| format!("#{anchor}"));
+    if file.is_empty() {
+        return Some(super::address(label, document, part) + &anchor);
+    }
+    let file = if document == Document::Contract {
+        relative_to_contract(file)
+    } else {
+        file.to_owned()
+    };
+    let file = file.as_str();
+    let chapter = file
+        .strip_prefix("api/")
+        .and_then(|file| contract::chapter(file.strip_suffix(".md")?));
     let named = Document::ALL
         .into_iter()
         .find(|other| other.file() == Some(file));
+    if let Some(chapter) = chapter {
+        return Some(super::address(label, Document::Contract, Some(chapter.name)) + &anchor);
+    }
     let page = match named {
-        _ if file.is_empty() => paths::document(label, document.name()),
         Some(other) => paths::document(label, other.name()),
         None if file == "versions" => paths::DOCS.to_owned(),
         None if file.starts_with(paths::DOCS) => file.to_owned(),
@@ -197,6 +228,15 @@ fn link(label: Label, document: Document, address: &str) -> Option<String> {
         },
     };
     Some(page + &anchor)
+}
+
+/// A link of the contract as one that begins in the folder of documents.
+fn relative_to_contract(file: &str) -> String {
+    match file.strip_prefix("../") {
+        Some(file) => file.to_owned(),
+        None if file.ends_with(".md") => format!("api/{file}"),
+        None => file.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -229,11 +269,21 @@ mod tests {
     #[test]
     fn links_between_files_lead_to_pages() {
         let label = Label::release(1999, 1);
-        let to = |address| link(label, Document::Guide, address);
+        let to = |address| link(label, Document::Guide, None, address);
         assert_eq!(
-            to("api.md#8-limits").unwrap(),
-            "/docs/v1999.1/contract#8-limits"
+            to("api/9-versions.md#91-scheme").unwrap(),
+            "/docs/v1999.1/contract/9-versions#91-scheme"
         );
+        assert_eq!(to("api/README.md").unwrap(), "/docs/v1999.1/contract");
+        let chapter = |address| link(label, Document::Contract, Some("8-limits"), address);
+        assert_eq!(
+            chapter("7-errors.md#7").unwrap(),
+            "/docs/v1999.1/contract/7-errors#7"
+        );
+        assert_eq!(chapter("#a").unwrap(), "/docs/v1999.1/contract/8-limits#a");
+        assert_eq!(chapter("../rules.md").unwrap(), "/docs/v1999.1/rules");
+        assert_eq!(chapter("README.md").unwrap(), "/docs/v1999.1/contract");
+        assert_eq!(chapter("../versions/x.md").unwrap(), "/docs/versions/x");
         assert_eq!(to("#here").unwrap(), "/docs/v1999.1/guide#here");
         assert_eq!(to("versions/x.md").unwrap(), "/docs/versions/x");
         assert_eq!(

@@ -29,7 +29,7 @@ fn in_oldest(markdown: &str) -> String {
     let written = versions::all().newest().unwrap().version.label;
     render(
         markdown,
-        Some(&Wording::of(served, versions::all(), written)),
+        Some(&Wording::new(served, versions::all(), written)),
         &|_| None,
     )
     .html

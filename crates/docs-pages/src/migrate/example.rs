@@ -11,7 +11,7 @@ use version_tools::openapi::examples;
 use version_tools::translate::BodyKind;
 
 /// The example of a kind of body: of a new trainee, where nothing is said of it.
-pub(super) fn of(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
+pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
     if kind.direction == Some(Direction::Reply) {
         return serde_json::to_value(Data {
             data: View::trainee(version, &fixtures::example::trainee(), lists),

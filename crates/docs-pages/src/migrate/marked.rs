@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_long_body_the_beginning_is_shown() {
+    fn long_body_shows_its_beginning() {
         let (old, _) = sides(&Value::from(vec![1; 5_000]), &translation());
         assert_eq!((old.lines.len(), old.more), (MAX_LINES, 2_002));
         let (old, _) = sides(

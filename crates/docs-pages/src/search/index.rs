@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use adapter_kit::{Served, Versions, reference};
+use adapter_kit::{Served, Versions};
 use domain::Lists;
 
 use crate::documents::{Document, address, rendered};
@@ -42,16 +42,19 @@ pub(super) struct Excerpt {
 
 impl Index {
     /// The documents of a version and its code lists.
-    pub(super) fn of(served: &Served, versions: &Versions, lists: &Lists) -> Self {
+    pub(super) fn new(served: &Served, versions: &Versions, lists: &Lists) -> Self {
         let documents = Document::ALL.into_iter().map(|document| (document, None));
-        let lists_of = reference::names().map(|name| (Document::Lists, Some(name)));
+        let parts = Document::ALL.into_iter().flat_map(|document| {
+            let parts = document.parts().into_iter();
+            parts.map(move |part| (document, Some(part)))
+        });
         let mut entries = Vec::new();
-        for (document, list) in documents.chain(lists_of) {
-            let Some(rendered) = rendered(document, list, served, versions, lists) else {
+        for (document, part) in documents.chain(parts) {
+            let Some(rendered) = rendered(document, part, served, versions, lists) else {
                 continue;
             };
-            let page: Arc<str> = address(served.version.label, document, list).into();
-            let name: Arc<str> = if list.is_some() {
+            let page: Arc<str> = address(served.version.label, document, part).into();
+            let name: Arc<str> = if part.is_some() {
                 rendered.title
             } else {
                 document.words().to_owned()

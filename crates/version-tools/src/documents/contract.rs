@@ -1,4 +1,4 @@
-//! The contract, as it is written, and where its sections are.
+//! The contract as it is written, chapter by chapter.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -7,29 +7,71 @@ use adapter_kit::Endpoint;
 
 use crate::documents::wording::endpoint_in;
 
-/// The text, in Markdown.
-pub const TEXT: &str = include_str!("../../../../docs/api.md");
+/// The introduction of the contract, in Markdown.
+pub const INTRODUCTION: &str = include_str!("../../../../docs/api/README.md");
 
-/// The identifier of the section about an endpoint; that of the section about all endpoints where
-/// it has none.
+/// A chapter of the contract.
+#[derive(Debug, Clone, Copy)]
+pub struct Chapter {
+    /// The name of its file without the ending, which is also its name in addresses.
+    pub name: &'static str,
+    /// The text, in Markdown.
+    pub text: &'static str,
+}
+
+macro_rules! chapters {
+    ($($name:literal),* $(,)?) => {
+        &[$(Chapter { name: $name, text: include_str!(concat!("../../../../docs/api/", $name, ".md")) }),*]
+    };
+}
+
+/// The chapters in order.
+pub const CHAPTERS: &[Chapter] = chapters![
+    "2-records-and-fields",
+    "3-states-and-transitions",
+    "4-endpoints",
+    "5-authentication",
+    "6-requests-and-replies",
+    "7-errors",
+    "8-limits",
+    "9-versions",
+    "10-code-lists",
+    "11-additions",
+];
+
+/// The place of a section: the name of its chapter, and the anchor of its heading.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SectionPlace {
+    /// The name of the chapter.
+    pub chapter: &'static str,
+    /// The anchor of the heading. Empty for the beginning of the chapter.
+    pub anchor: String,
+}
+
+/// The section about an endpoint; the beginning of the chapter about all endpoints if it has none.
 #[must_use]
-pub fn section(endpoint: Endpoint) -> &'static str {
-    static SECTIONS: LazyLock<(String, HashMap<Endpoint, String>)> = LazyLock::new(|| {
-        let headings = || TEXT.lines().filter_map(|line| line.strip_prefix("##"));
-        let headings = || headings().map(|heading| heading.trim_start_matches('#').trim());
-        let all = headings()
-            .find(|heading| heading.ends_with(" Endpoints"))
-            .map(slug)
-            .unwrap_or_default();
-        (
-            all,
-            headings()
-                .filter_map(|heading| Some((endpoint_in(heading)?, slug(heading))))
-                .collect(),
-        )
+pub fn section(endpoint: Endpoint) -> &'static SectionPlace {
+    static SECTIONS: LazyLock<HashMap<Endpoint, SectionPlace>> = LazyLock::new(|| {
+        let mut sections = HashMap::new();
+        for chapter in CHAPTERS {
+            let headings = chapter.text.lines().filter_map(|line| line.strip_prefix("## "));
+            for heading in headings {
+                if let Some(endpoint) = endpoint_in(heading) {
+                    let anchor = slug(heading);
+                    sections.insert(endpoint, SectionPlace { chapter: chapter.name, anchor });
+                }
+            }
+        }
+        sections
     });
-    let (all, sections) = &*SECTIONS;
-    sections.get(&endpoint).unwrap_or(all)
+    static ALL: SectionPlace = SectionPlace { chapter: "4-endpoints", anchor: String::new() };
+    SECTIONS.get(&endpoint).unwrap_or(&ALL)
+}
+
+/// The chapter with a name.
+#[must_use]
+pub fn chapter(name: &str) -> Option<&'static Chapter> {
+    CHAPTERS.iter().find(|chapter| chapter.name == name)
 }
 
 /// The identifier that a heading has in a page.
@@ -47,12 +89,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_endpoint_has_its_section_of_the_contract() {
-        assert_eq!(section(Endpoint::ListTrainees), "42-get-trainees");
-        assert_eq!(
-            section(Endpoint::UpdateQtsOrEytsStatus),
-            "412-post-traineestrainee_idupdate-qts-or-eyts-status"
-        );
-        assert_eq!(section(Endpoint::ShowUsage), "4-endpoints");
+    fn endpoint_has_a_section_or_the_chapter_of_all() {
+        let place = |endpoint| (section(endpoint).chapter, section(endpoint).anchor.as_str());
+        assert_eq!(place(Endpoint::ListTrainees), ("4-endpoints", "42-get-trainees"));
+        let anchor = "412-post-traineestrainee_idupdate-qts-or-eyts-status";
+        assert_eq!(place(Endpoint::UpdateQtsOrEytsStatus), ("4-endpoints", anchor));
+        assert_eq!(place(Endpoint::ShowUsage), ("4-endpoints", ""));
+    }
+
+    #[test]
+    fn every_chapter_begins_with_its_number() {
+        for chapter in CHAPTERS {
+            let (number, _) = chapter.name.split_once('-').unwrap();
+            assert!(chapter.text.starts_with(&format!("# {number} ")), "{}", chapter.name);
+        }
     }
 }

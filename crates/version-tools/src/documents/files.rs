@@ -7,7 +7,7 @@ use domain::Lists;
 
 use crate::documents::errors::errors;
 use crate::documents::rules::rules;
-use crate::documents::versions::{migration_guide, release_notes};
+use crate::documents::versions::{migration_guide, release_notes, version_table};
 
 /// The folder of what is written about versions.
 const ABOUT_VERSIONS: &str = "versions";
@@ -38,6 +38,20 @@ pub fn all(versions: &Versions) -> Vec<Document> {
     ];
     documents.extend(about_versions(versions, Lists::embedded()));
     documents
+}
+
+/// The file above the folder of all documents that shows a table of the versions.
+pub const README: &str = "README.md";
+const TABLE_START: &str = "<!-- versions -->\n";
+const TABLE_END: &str = "<!-- /versions -->";
+
+/// The text of the README with its table of versions renewed. `None` if the marks are missing.
+#[must_use]
+pub fn readme_with_versions(readme: &str, versions: &Versions) -> Option<String> {
+    let (before, rest) = readme.split_once(TABLE_START)?;
+    let (_, after) = rest.split_once(TABLE_END)?;
+    let table = version_table(versions);
+    Some(format!("{before}{TABLE_START}{table}{TABLE_END}{after}"))
 }
 
 /// What is written about each version: its release notes, and the guide away from it.

@@ -153,31 +153,31 @@ fn facts(list: List) -> &'static [Fact] {
     match list {
         List::TrainingRoute => &[
             ("level", |lists, entry| {
-                of(lists.route(&entry.code), |route| route.level.to_owned())
+                text_or_blank(lists.route(&entry.code), |route| route.level.to_owned())
             }),
             ("award", |lists, entry| {
-                of(lists.route(&entry.code), |route| {
+                text_or_blank(lists.route(&entry.code), |route| {
                     route.qualification.to_owned()
                 })
             }),
             ("placements for the award", |lists, entry| {
-                of(lists.route(&entry.code), |route| {
+                text_or_blank(lists.route(&entry.code), |route| {
                     route.min_placements.to_string()
                 })
             }),
             ("degree for the award", |lists, entry| {
-                of(lists.route(&entry.code), |route| {
+                text_or_blank(lists.route(&entry.code), |route| {
                     yes_or_no(route.degree_required)
                 })
             }),
             ("employing school for the award", |lists, entry| {
-                of(lists.route(&entry.code), |route| {
+                text_or_blank(lists.route(&entry.code), |route| {
                     yes_or_no(route.employing_school_required_for_award)
                 })
             }),
         ],
         List::CourseAgeRange => &[("ages", |lists, entry| {
-            of(lists.age_range(&entry.code), |ages| {
+            text_or_blank(lists.age_range(&entry.code), |ages| {
                 format!("{} to {}", ages.min_age, ages.max_age)
             })
         })],
@@ -186,29 +186,29 @@ fn facts(list: List) -> &'static [Fact] {
         })],
         List::Ethnicity => &[
             ("group", |lists, entry| {
-                of(lists.ethnicity(&entry.code), |ethnicity| {
+                text_or_blank(lists.ethnicity(&entry.code), |ethnicity| {
                     ethnicity.group.clone()
                 })
             }),
             ("background", |lists, entry| {
-                of(lists.ethnicity(&entry.code), |ethnicity| {
+                text_or_blank(lists.ethnicity(&entry.code), |ethnicity| {
                     ethnicity.background.clone()
                 })
             }),
         ],
         List::Disability => &[("discloses", |lists, entry| {
-            of(lists.disclosure(&entry.code), |disclosure| {
+            text_or_blank(lists.disclosure(&entry.code), |disclosure| {
                 disclosure.to_owned()
             })
         })],
         List::FundingMethod => &[
             ("type", |lists, entry| {
-                of(lists.funding_method(&entry.code), |method| {
+                text_or_blank(lists.funding_method(&entry.code), |method| {
                     method.funding_type.clone().unwrap_or_default()
                 })
             }),
             ("tier", |lists, entry| {
-                of(lists.funding_method(&entry.code), |method| {
+                text_or_blank(lists.funding_method(&entry.code), |method| {
                     method.bursary_tier.clone().unwrap_or_default()
                 })
             }),
@@ -231,7 +231,7 @@ fn facts(list: List) -> &'static [Fact] {
     }
 }
 
-fn of<T>(found: Option<T>, fact: impl FnOnce(T) -> String) -> String {
+fn text_or_blank<T>(found: Option<T>, fact: impl FnOnce(T) -> String) -> String {
     found.map_or_else(String::new, fact)
 }
 

@@ -37,7 +37,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    fn of_rule<R: Record>(rule: &'a Rule<R>) -> Self {
+    fn from_rule<R: Record>(rule: &'a Rule<R>) -> Self {
         let needs = rule.needs();
         let reads = rule.reads.iter().map(|field| match needs.contains(field) {
             true => format!("`{}`", field.info().name),
@@ -54,7 +54,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn of_gate(gate: &'a Gate) -> Self {
+    fn from_gate(gate: &'a Gate) -> Self {
         let reads = listed([TraineeField::state.info().name]);
         let Gate {
             name,
@@ -79,12 +79,13 @@ impl<'a> Row<'a> {
 }
 
 fn table<R: WireRecord>(versions: &Versions) -> String {
-    let of = |version| R::rules(version).iter().map(Row::of_rule).collect();
+    let of = |version| R::rules(version).iter().map(Row::from_rule).collect();
     written(&capitalised(R::NAME), versions, &merged(versions, of))
 }
 
 fn gates(versions: &Versions) -> String {
-    let of = |version: &'static ApiVersion| version.rules.gates.iter().map(Row::of_gate).collect();
+    let of =
+        |version: &'static ApiVersion| version.rules.gates.iter().map(Row::from_gate).collect();
     written("Gates", versions, &merged(versions, of))
 }
 

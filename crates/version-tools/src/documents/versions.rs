@@ -39,6 +39,32 @@ pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> St
     format!("# {label}\n\n{GENERATED}\n\n{state}\n\n{notes}\n{changes}{onward}")
 }
 
+/// The versions with their state and their documents as a table for the README, the newest first.
+#[must_use]
+pub fn version_table(versions: &Versions) -> String {
+    let newest = versions.newest().map(|newest| newest.version.label);
+    let rows = versions.iter().rev().map(|served| {
+        let label = served.version.label;
+        let guide = if Some(label) == newest {
+            String::new()
+        } else {
+            format!("[move](docs/versions/migrating-from-{label}.md)")
+        };
+        let (state, end) = (state(served.version), describe_end(served.version));
+        format!("| {label} | {state} | {end} | [changes](docs/versions/{label}.md) | {guide} |\n")
+    });
+    let rows: String = rows.collect();
+    format!("| Version | State | Ends | Changes | Guide |\n|---|---|---|---|---|\n{rows}")
+}
+
+/// The end of a version for a table.
+fn describe_end(version: &ApiVersion) -> String {
+    match version.publication.sunset_on {
+        Some(day) => format!("{day}"),
+        None => "no date is set".to_owned(),
+    }
+}
+
 /// The guide from a version to the newest one; `None` for the newest one itself.
 #[must_use]
 pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> Option<String> {

@@ -29,7 +29,7 @@ pub struct Wording {
 impl Wording {
     /// The words of a version, for documents that are written for the version with this label.
     #[must_use]
-    pub fn of(served: &Served, versions: &Versions, written: Label) -> Self {
+    pub fn new(served: &Served, versions: &Versions, written: Label) -> Self {
         let version = served.version;
         let known = names::all(version);
         let (mut renamed, mut missing) = (BTreeMap::new(), BTreeSet::new());

@@ -133,7 +133,7 @@ fn a_version_without_an_end_says_nothing_of_one() {
 #[test]
 fn an_endpoint_that_ends_says_so_on_every_reply() {
     let (newest, ends) = with_an_ending_endpoint();
-    let register = Register::serving(in_place(newest));
+    let register = Register::with_versions(in_place(newest));
     let api = register.api(newest);
     for reply in replies(&api, ends.endpoint.path()) {
         let label = newest.label;
@@ -149,7 +149,7 @@ fn an_endpoint_that_ends_says_so_on_every_reply() {
         let section = "412-post-traineestrainee_idupdate-qts-or-eyts-status";
         let link = format!(
             "</api/{label}{successor}>; rel=\"successor-version\", \
-             </docs/{label}/contract#{section}>; rel=\"deprecation\"; type=\"text/html\""
+             </docs/{label}/contract/4-endpoints#{section}>; rel=\"deprecation\"; type=\"text/html\""
         );
         assert_eq!(
             reported(&reply),
@@ -187,7 +187,7 @@ fn a_version_that_ends_says_so_on_every_reply_below_it() {
          </docs/migrate?from={}&to={newest}>; rel=\"deprecation\"; type=\"text/html\"",
         version.label
     );
-    let register = Register::serving(versions);
+    let register = Register::with_versions(versions);
     let api = register.api(version);
     let created = api.create(api.example());
     let mut all = replies(&api, Endpoint::Withdraw.path());
@@ -232,7 +232,7 @@ fn a_version_that_ends_says_so_on_every_reply_below_it() {
 fn an_end_that_lies_ahead_is_reported_and_so_is_one_without_a_deprecation() {
     let told_by = |since, until| {
         let (version, versions) = ending(since, until);
-        let reply = Register::serving(versions)
+        let reply = Register::with_versions(versions)
             .api(version)
             .get("/info")
             .is(200);
@@ -257,7 +257,7 @@ fn the_earlier_of_two_deprecations_counts() {
     let path = ends.endpoint.path().replace("{trainee_id}", "x");
     for (since, told_since) in [((2026, 1, 1), "@1767225600"), ((2026, 9, 1), "@1773964800")] {
         let (version, versions) = among_the_others(newest, Some(since), Some((2027, 1, 1)));
-        let register = Register::serving(versions);
+        let register = Register::with_versions(versions);
         let reply = register.api(version).get(&path).is(405);
         assert_eq!(reply.header("deprecation"), Some(told_since));
         assert_eq!(
@@ -319,7 +319,7 @@ fn a_version_that_is_not_chosen_is_not_found_and_not_listed() {
         .iter()
         .map(|version| version.label.to_string())
         .collect();
-    let register = Register::serving(versions::chosen(&labels).unwrap());
+    let register = Register::with_versions(versions::select(&labels).unwrap());
     register
         .request("GET", &format!("/api/{}/info", left_out.label))
         .send()
@@ -380,7 +380,7 @@ fn the_list_of_versions_needs_no_token_and_is_read_only() {
 #[test]
 fn the_list_of_versions_has_all_of_them_newest_first_with_their_ends() {
     let (version, versions) = ending(Some((2026, 9, 1)), Some((2027, 9, 1)));
-    let register = Register::serving(versions);
+    let register = Register::with_versions(versions);
     let list = register.request("GET", "/api/versions").send().is(200);
     let listed = list.data().as_array().unwrap();
     assert_eq!(listed.len(), SERVED.len() + REMOVED.len());

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use domain::Record;
+use version_tools::documents::contract::CHAPTERS;
 use version_tools::documents::files;
 use versions::{SERVED, all};
 
@@ -38,10 +39,22 @@ fn the_committed_documents_say_what_the_code_says() {
 }
 
 #[test]
+fn readme_has_the_table_of_the_served_versions() {
+    let file = format!("{FOLDER}/../{}", files::README);
+    let committed = fs::read_to_string(&file).unwrap();
+    let expected = files::readme_with_versions(&committed, all()).expect("the marks of the table");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        fs::write(&file, expected).unwrap();
+    } else {
+        assert!(committed == expected, "README.md is out of date: run `make docs`");
+    }
+}
+
+#[test]
 fn every_rule_names_a_section_that_the_contract_has() {
-    let contract = fs::read_to_string(format!("{FOLDER}/api.md")).unwrap();
-    let headings: BTreeSet<&str> = contract
-        .lines()
+    let headings: BTreeSet<&str> = CHAPTERS
+        .iter()
+        .flat_map(|chapter| chapter.text.lines())
         .filter(|line| line.starts_with('#'))
         .flat_map(|heading| {
             heading
