@@ -1,6 +1,7 @@
 # The two commands of a newcomer are `make run` and `make test`.
 
-PROGRAM := target/release/trainee-register
+# Built as `make test` builds it, which reuses it.
+PROGRAM := $(or $(CARGO_TARGET_DIR),target)/debug/trainee-register
 # Where trainee-sync is built, which is a workspace of its own.
 SYNC_TARGET := $(or $(CARGO_TARGET_DIR),target)/trainee-sync
 
@@ -9,9 +10,13 @@ help: ## Say what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | expand -t 20
 
 .PHONY: run
-run: ## Build, start on an embedded database in the sandbox, and print a first request
-	cargo build --release --locked --bin trainee-register
+run: ## Build, start a sandbox on an embedded database, and print links and a first request
+	cargo build --locked --workspace --bin trainee-register
 	exec $(PROGRAM) serve --demo
+
+.PHONY: install
+install: ## Build the program with optimisations and install it as `trainee-register`
+	cargo install --locked --path crates/server --bin trainee-register
 
 .PHONY: test
 test: format-check structure ## Check formatting and structure, and run the tests for every change, on SQLite and PostgreSQL; list what was skipped
@@ -109,6 +114,10 @@ held-test: ## Send requests except for their end on 900 connections; the server 
 dist: ## Build the program that is installed, optimised by what it does under load (docs/operations.md)
 	scripts/dist
 
+.PHONY: release
+release: ## Build the archives, the Debian package and the image of a release (RELEASING.md)
+	scripts/release
+
 .PHONY: bench
 bench: ## Measure the server over loopback, against a limit program and the commit before: make bench BENCH="--help"
 	scripts/bench $(BENCH)
@@ -133,11 +142,12 @@ lint:
 	cargo clippy --manifest-path clients/trainee-sync/Cargo.toml --target-dir $(SYNC_TARGET) --all-targets --locked -- -D warnings
 
 .PHONY: structure
-structure: ## Check which crate may know which, the length of files, names, and what documents refer to
+structure: ## Check the dependencies of crates, the length of files, wording, spelling, and links of documents
 	cargo xtask structure
 	cargo xtask imports
-	cargo xtask names
+	cargo xtask check-style
 	cargo xtask documents
+	scripts/check-spelling
 
 .PHONY: snapshots
 snapshots: ## Accept what the tests now write; snapshots of released versions only with ACCEPT_RELEASED=1

@@ -45,10 +45,10 @@ const ABOUT_CLIENTS: [&str; 3] = [
 /// The form of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum LogFormat {
-    /// Lines of text for people
+    /// Text for people
     #[default]
     Text,
-    /// One JSON object a line for programs
+    /// One JSON object per line for programs
     Json,
 }
 
@@ -72,8 +72,8 @@ impl Drop for Log {
     }
 }
 
-/// Begins to write the log to standard error. Once for a process.
-pub fn start(format: LogFormat, writing: Writing) -> Log {
+/// Starts writing the log to standard error: entries of at least `level`, unless `RUST_LOG` names other levels. Once for a process.
+pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     let mut builder = Builder::new();
     let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let is_coloured = stderr().is_terminal() && !is_plain
@@ -90,7 +90,9 @@ pub fn start(format: LogFormat, writing: Writing) -> Log {
     for target in ABOUT_CLIENTS {
         builder.filter_module(target, LevelFilter::Off);
     }
-    builder.parse_env(Env::default().default_filter_or("info"));
+    // It logs each worker that starts or stops.
+    builder.filter_module("actix_server", LevelFilter::Warn);
+    builder.parse_env(Env::default().default_filter_or(level.as_str()));
     match format {
         // As env_logger writes it, with colours.
         LogFormat::Text if is_coloured => {}

@@ -5,8 +5,11 @@
 //! the words of the command stand between the two. What a command prints goes to standard output,
 //! everything else to standard error.
 
+use std::io::{IsTerminal as _, stderr};
+
 use clap::{ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use http_kit::logging::{LogFormat, Writing};
+use log::LevelFilter;
 
 pub use self::error::CommandError;
 use self::maintenance::database::{Database, Expected};
@@ -14,10 +17,13 @@ use self::reference_data::CodeLists;
 
 mod accounts;
 pub(crate) mod error;
+mod help;
 mod imports;
 mod maintenance;
 mod organisations;
 mod output;
+mod program;
+mod progress;
 mod records;
 mod reference_data;
 mod sandbox;
@@ -25,20 +31,26 @@ mod serve;
 mod values;
 mod version;
 
-/// A register of trainee teachers, which their providers keep up to date through a versioned JSON
-/// API.
+/// The heading of the options that every command has.
+const COMMON_OPTIONS: &str = "Common options";
+
+/// Runs and manages a Trainee Register
 #[derive(Debug, Parser)]
-#[command(name = "trainee-register", version, about, max_term_width = 100)]
+#[command(name = "trainee-register", version, max_term_width = 100)]
 pub struct CommandLine {
-    /// How the log is written to standard error
+    /// Format of the log on standard error
     #[arg(
         long,
+        help_heading = COMMON_OPTIONS,
         global = true,
         env = "REGISTER_LOG_FORMAT",
         value_enum,
         default_value_t
     )]
     log_format: LogFormat,
+    /// Log what a command does also on a terminal; elsewhere it is always logged
+    #[arg(short, long, help_heading = COMMON_OPTIONS, global = true, env = "REGISTER_VERBOSE")]
+    verbose: bool,
     #[command(flatten)]
     by: accounts::actor::By,
     /// The names of the command and its subcommand.
@@ -50,91 +62,93 @@ pub struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve the API, in every version side by side
+    /// Serve the API in all versions, with its documentation and settings
     Serve(Box<serve::Serve>),
-    /// Bring the database schema up to date, or back, and do nothing else
+    /// Update the database schema, or return to an earlier one
     Migrate(maintenance::migrate::Migrate),
-    /// Write a backup of a SQLite database to a file; a running server goes on meanwhile
+    /// Write a backup of a SQLite database; a server may run
     ///
-    /// The backup is one consistent snapshot of the register, is checked, and is on the disk when
-    /// the command has ended. For a PostgreSQL database the command to use is named.
+    /// The backup is a consistent snapshot. It is checked and synced to the disk before the command
+    /// ends. For PostgreSQL the command prints which tool to use.
     Backup(maintenance::backups::Backup),
-    /// Put a backup in the place of a SQLite database; no server may run on it
+    /// Replace a SQLite database with a backup; no server may run
     ///
-    /// The backup is checked first and stays as it is; the restored database is brought up to date.
-    /// For a PostgreSQL database the command to use is named.
+    /// The backup is checked first and is not changed. The schema of the restored database is
+    /// updated. For PostgreSQL the command prints which tool to use.
     Restore(maintenance::backups::Restore),
-    /// Look for what is wrong with the data; a running server goes on meanwhile
+    /// Check the data for errors; a server may run
     ///
-    /// The database is sound, nothing refers to what is not there, every record can be read and
-    /// shown in every version, its values fit their fields, and its state goes with its dates. Each
-    /// problem is one line, with the identifier of the trainee and nothing else of a person. The
-    /// exit status is 1 when there is any. Trainees are read some hundred at a time, each time as
-    /// they are then, so no transaction is open for long; --part and --pause spread the work.
+    /// Checks the database file, references between rows, the form of each record in every version,
+    /// values, and states against dates. Prints one line per problem, with the identifier of the
+    /// trainee and no personal data. The exit status is 1 if there is a problem. Trainees are read
+    /// in portions, so no transaction stays open for long; --part and --pause spread the work.
     Check(maintenance::check::Check),
-    /// Copy a register into another database, of the same kind or the other
+    /// Copy a register to another database
     ///
-    /// Everything goes over with its keys, and every row is compared at the end; the exit status is
-    /// 1 when any is not the same. Nothing else opens the database that is copied to until then; a
-    /// copy that was interrupted begins again with an empty database.
-    ///
-    /// No server may write to the database that is copied from. What was written to it meanwhile is
-    /// reported as a difference. It stays as it is, and its schema must be up to date; that of the
-    /// other one is brought up to date. The copy is of the same environment.
+    /// Copies all rows with their keys and compares each row at the end; the exit status is 1 if one
+    /// differs. No server may write to the source during the copy: such writes are reported as
+    /// differences. The source is not changed, and its schema must be current. The target must be
+    /// empty; it is locked until the copy is complete, and its schema is updated. An interrupted
+    /// copy starts again with an empty database. The environment stays the same.
     Copy(maintenance::copy::Copy),
-    /// Add and list the providers that register trainees
+    /// Add, rename, list, close and reopen providers
     #[command(subcommand)]
     Provider(accounts::providers::ProviderCommand),
-    /// Issue, list and revoke the tokens with which providers use the API
+    /// Issue, replace, list and revoke API tokens
     #[command(subcommand)]
     Token(accounts::tokens::TokenCommand),
-    /// Say who may sign in to the settings, and see what was done there
+    /// Invite, list and remove users of the settings pages
     #[command(subcommand)]
     User(accounts::users::UserCommand),
-    /// Keep the register of schools up to date
+    /// Import schools
     #[command(subcommand)]
     School(organisations::SchoolCommand),
-    /// Keep the register of training partners up to date
+    /// Import training partners
     #[command(subcommand)]
     Partner(organisations::PartnerCommand),
-    /// List the imports of files that were made, with the rows that were refused
+    /// List imports and their refused rows
     #[command(subcommand)]
     Import(imports::ImportCommand),
-    /// Erase trainees for good, and list those that were erased
+    /// Erase trainees permanently, and list erasures
     #[command(subcommand)]
     Trainee(records::trainees::TraineeCommand),
-    /// Do what the registry does to trainees, and undo what providers cannot
+    /// Perform registry actions: TRNs, awards, reinstatements, corrections
     #[command(subcommand)]
     Registry(records::registry::RegistryCommand),
-    /// Write out the code lists that are part of the program
+    /// Export the built-in code lists
     #[command(subcommand)]
     ReferenceData(reference_data::ReferenceDataCommand),
-    /// Tell which versions, endpoints and names providers use, and since when
+    /// Report which versions, endpoints and names providers use
     Usage(accounts::usage::Usage),
-    /// Look at the requests of a provider: what was refused, and why
+    /// Show requests of a provider, and why they were refused
     #[command(subcommand)]
     Request(accounts::requests::RequestCommand),
-    /// Print everything that happened to a trainee, with the old and the new values
+    /// Print the history of a trainee, with old and new values
     ///
-    /// Where older history was removed, the date before which that was done is printed.
+    /// If older history was removed, prints the date before which it is missing.
     Audit(records::audit::Audit),
     /// Remove the history of past months
     #[command(subcommand)]
     History(records::history::HistoryCommand),
-    /// Fill a register in which things are tried out
+    /// Add invented data to a sandbox
     #[command(subcommand)]
     Sandbox(sandbox::SandboxCommand),
-    /// Look at the versions of the API: what they are, and how they differ
+    /// Compare, describe and translate between API versions
     #[command(subcommand)]
     Version(version::VersionCommand),
-    /// Write the documents that follow from the code: the codes of problems, the rules, and what
-    /// changed in each version
+    /// Print a script that completes commands in a shell
+    Completions(program::Completions),
+    /// Write manual pages into a folder
+    Man(program::Man),
+    /// Write the documents that are generated from the code
     Docs(maintenance::documents::Docs),
 }
 
 /// Commands that change nothing and show no records: the log does not say who ran them.
-const UNRECORDED: [&str; 21] = [
+const UNRECORDED: [&str; 23] = [
     "serve",
+    "completions",
+    "man",
     "check",
     "import list",
     "import show",
@@ -168,7 +182,7 @@ impl CommandLine {
     /// help.
     #[must_use]
     pub fn from_environment() -> Self {
-        let matches = Self::command().get_matches();
+        let matches = help::with_help(Self::command()).get_matches();
         let line = Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
         Self {
             name: full_name(&matches),
@@ -180,6 +194,18 @@ impl CommandLine {
     #[must_use]
     pub fn log_format(&self) -> LogFormat {
         self.log_format
+    }
+
+    /// The lowest level of log entries, unless `RUST_LOG` names one. A command on a terminal reports
+    /// to the person there, so its entries are shown on request.
+    #[must_use]
+    pub fn log_level(&self) -> LevelFilter {
+        let is_server = matches!(self.command, Command::Serve(_));
+        if is_server || self.verbose || !stderr().is_terminal() {
+            LevelFilter::Info
+        } else {
+            LevelFilter::Warn
+        }
     }
 
     /// Who is to write the log: a server must not wait for that.
@@ -242,6 +268,8 @@ impl Command {
             Self::History(command) => command.run(),
             Self::Sandbox(command) => command.run(by),
             Self::Version(command) => command.run(),
+            Self::Completions(completions) => completions.run(),
+            Self::Man(man) => man.run(),
             Self::Docs(docs) => docs.run(),
         }
     }

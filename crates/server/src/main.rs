@@ -7,7 +7,11 @@ use server::cli::CommandLine;
 
 fn main() -> ExitCode {
     let command_line = CommandLine::from_environment();
-    let _log = logging::start(command_line.log_format(), command_line.log_writing());
+    let _log = logging::start(
+        command_line.log_format(),
+        command_line.log_writing(),
+        command_line.log_level(),
+    );
     match command_line.run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => match error.silent_status() {

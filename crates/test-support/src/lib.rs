@@ -8,6 +8,7 @@
 
 mod cluster;
 mod database;
+mod demo;
 mod kind;
 mod npm;
 mod openid_provider;
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 
 pub use cluster::{Cluster, Settings, VARIANT_VARIABLE, Variant};
 pub use database::Database;
+pub use demo::Demo;
 pub use kind::{KIND_VARIABLE, Kind};
 pub use npm::has_npm_packages;
 pub use openid_provider::OpenIdProvider;
@@ -69,13 +71,13 @@ pub fn postgres_programs() -> Option<PathBuf> {
 ///
 /// # Panics
 ///
-/// As [`all_kinds`], and as [`Kind::of_this_run`].
+/// As [`all_kinds`], and as [`Kind::from_environment`].
 #[must_use]
 pub fn kinds() -> Vec<Kind> {
     if std::env::var_os(KIND_VARIABLE).is_none() {
         return all_kinds();
     }
-    match Kind::of_this_run() {
+    match Kind::from_environment() {
         Kind::Sqlite => vec![Kind::Sqlite],
         Kind::Postgres => all_kinds()
             .into_iter()

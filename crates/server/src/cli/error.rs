@@ -124,7 +124,7 @@ pub enum CommandError {
     /// A backup was not put in place: erasures of the replaced database cannot be made again in it.
     #[error(
         "nothing was replaced: erasures that cannot be made again in the backup: {0}; keep the list that \
-         `trainee-register trainee erasures --format csv` writes, and restore to another database, or move the present one away"
+         `trainee-register trainee erasures --output csv` writes, and restore to another database, or move the present one away"
     )]
     ErasuresWouldBeLost(usize),
     /// Rows of a file were refused; the others were processed.

@@ -6,7 +6,7 @@ use storage::observations::imports::ImportRecord;
 
 use super::values::id;
 use super::{CommandError, Database};
-use crate::cli::output;
+use crate::cli::output::{Cell, ListOutput, Number};
 
 /// Imports that are listed.
 const LISTED: i64 = 1_000;
@@ -15,7 +15,12 @@ const LISTED: i64 = 1_000;
 pub(super) enum ImportCommand {
     /// List the imports of schools, training partners and trainees, newest first; they are kept for
     /// 400 days
-    List(Database),
+    List {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        output: ListOutput,
+    },
     /// Print the rows that were refused in an import: the line of each, and why; and the line at
     /// which it stopped
     Show {
@@ -24,13 +29,15 @@ pub(super) enum ImportCommand {
         /// Number of the import, as `import list` shows it
         #[arg(value_parser = id)]
         id: i64,
+        #[command(flatten)]
+        output: ListOutput,
     },
 }
 
 impl ImportCommand {
     pub(super) fn run(self) -> Result<(), CommandError> {
         match self {
-            Self::List(database) => {
+            Self::List { database, output } => {
                 let imports = database
                     .open()?
                     .read_blocking(|session| session.list_imports(None, LISTED))?;
@@ -45,41 +52,44 @@ impl ImportCommand {
                     "unchanged",
                     "refused",
                 ];
-                output::table(headings, &imports.into_iter().map(row).collect::<Vec<_>>())
+                output.print(headings, &imports.into_iter().map(row).collect::<Vec<_>>())
             }
-            Self::Show { database, id } => {
+            Self::Show {
+                database,
+                id,
+                output,
+            } => {
                 let found = database
                     .open()?
                     .read_blocking(move |session| session.import(id))?;
                 let (import, refused) = found.ok_or(CommandError::UnknownImport(id))?;
-                if import.refused == 0 && import.stopped_at_line.is_none() {
-                    return output::line(output::EMPTY);
-                }
-                refused.iter().try_for_each(|row| {
-                    output::line(format_args!("line {}: {}", row.line, row.problem))
-                })?;
+                let rows: Vec<_> = refused
+                    .iter()
+                    .map(|row| [Number(row.line).into(), row.problem.clone().into()])
+                    .collect();
+                output.print(["line", "problem"], &rows)?;
                 match import.refused.saturating_sub(refused.len() as u64) {
                     0 => {}
-                    others => output::line(format_args!("and {others} more"))?,
+                    others => output.note(format_args!("and {others} more"))?,
                 }
                 import.stopped_at_line.map_or(Ok(()), |line| {
-                    output::line(format_args!("stopped at line {line}"))
+                    output.note(format_args!("stopped at line {line}"))
                 })
             }
         }
     }
 }
 
-fn row(import: ImportRecord) -> [String; 9] {
+fn row(import: ImportRecord) -> [Cell; 9] {
     [
-        import.id.to_string(),
-        timestamp(import.at),
-        import.kind.to_string(),
-        import.operation,
-        import.by,
-        import.counts.added.to_string(),
-        import.counts.changed.to_string(),
-        import.counts.unchanged.to_string(),
-        import.refused.to_string(),
+        Number(import.id).into(),
+        timestamp(import.at).into(),
+        import.kind.to_string().into(),
+        import.operation.into(),
+        import.by.into(),
+        Number(import.counts.added).into(),
+        Number(import.counts.changed).into(),
+        Number(import.counts.unchanged).into(),
+        Number(import.refused).into(),
     ]
 }

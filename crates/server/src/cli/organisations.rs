@@ -4,14 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use indicatif::{ProgressBar, ProgressStyle};
 use registry::import::{
     ImportError, ImportableOrganisation, NO_ROWS, RefusedRow, RowProblem, Stopped, import,
 };
 use storage::records::organisations::merge::{PartnerDetails, SchoolDetails};
 
 use super::{CommandError, Database};
-use crate::cli::output;
+use crate::cli::{output, progress};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SchoolCommand {
@@ -76,12 +75,7 @@ impl Import {
         };
         let (file, length) = open(&self.file).map_err(failed)?;
         let store = self.database.open_to_write()?;
-        let bar = ProgressBar::new(length);
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left")
-        {
-            bar.set_style(style);
-        }
+        let bar = progress::bar(length, "{percent}% of the file");
         let report = import::<O>(&store, bar.wrap_read(file), by);
         bar.finish_and_clear();
         let report = report.map_err(failed)?;

@@ -6,7 +6,9 @@
 use std::fmt;
 use std::io::{self, Write as _};
 
+use clap::{Args, ValueEnum};
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 
 use super::CommandError;
 
@@ -48,10 +50,150 @@ pub(super) fn counts(counts: &[(&str, impl fmt::Display)]) -> Result<(), Command
 /// What is printed where a list has no entries.
 pub(super) const EMPTY: &str = "none";
 
-/// Prints rows of text under headings, in columns; without rows, [`EMPTY`].
+/// The form of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ListFormat {
+    /// Columns of text
+    Table,
+    /// Comma-separated values
+    Csv,
+    /// A JSON array of objects
+    Json,
+}
+
+/// The form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum ReportFormat {
+    /// Text and tables
+    Table,
+    /// JSON
+    Json,
+}
+
+/// The option of commands that print a list.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct ListOutput {
+    /// Form of the output
+    #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ListFormat::Table)]
+    output: ListFormat,
+}
+
+/// The option of commands that print a report.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct ReportOutput {
+    /// Form of the output
+    #[arg(long, env = "REGISTER_OUTPUT", value_enum, default_value_t = ReportFormat::Table)]
+    output: ReportFormat,
+}
+
+impl ReportOutput {
+    /// The requested form.
+    pub(super) fn format(self) -> ReportFormat {
+        self.output
+    }
+}
+
+/// A value of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub(super) enum Cell {
+    Text(String),
+    Number(i64),
+    Missing,
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl<T: TryInto<i64>> From<Number<T>> for Cell {
+    fn from(Number(number): Number<T>) -> Self {
+        number.try_into().map_or(Self::Missing, Self::Number)
+    }
+}
+
+/// A number to be shown in a list.
+pub(super) struct Number<T>(pub(super) T);
+
+impl<T: Into<Self>> From<Option<T>> for Cell {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Missing, Into::into)
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => formatter.pad(text),
+            Self::Number(number) => formatter.pad(&number.to_string()),
+            Self::Missing => formatter.pad(""),
+        }
+    }
+}
+
+impl ListOutput {
+    /// Prints the rows of a list in the requested form.
+    pub(super) fn print<const N: usize>(
+        self,
+        headings: [&str; N],
+        rows: &[[Cell; N]],
+    ) -> Result<(), CommandError> {
+        match self.output {
+            ListFormat::Table => table(headings, rows),
+            ListFormat::Csv => text(csv(headings, rows).map_err(CommandError::Print)?),
+            ListFormat::Json => json(&objects(headings, rows)),
+        }
+    }
+
+    /// Prints a line below a table. Lists for programs have none.
+    pub(super) fn note(self, note: impl fmt::Display) -> Result<(), CommandError> {
+        match self.output {
+            ListFormat::Table => line(note),
+            ListFormat::Csv | ListFormat::Json => Ok(()),
+        }
+    }
+
+    /// The requested form.
+    pub(super) fn format(self) -> ListFormat {
+        self.output
+    }
+}
+
+/// The rows as objects: a heading is a key.
+fn objects<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> Vec<Map<String, Value>> {
+    let object = |row: &[Cell; N]| {
+        let entries = headings.iter().zip(row);
+        let entries = entries.map(|(heading, cell)| ((*heading).to_owned(), json!(cell)));
+        entries.collect()
+    };
+    rows.iter().map(object).collect()
+}
+
+fn csv<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> io::Result<String> {
+    let mut file = csv::Writer::from_writer(Vec::new());
+    file.write_record(headings)?;
+    for row in rows {
+        file.write_record(row.iter().map(csv_field))?;
+    }
+    let bytes = file.into_inner().map_err(|error| error.into_error())?;
+    String::from_utf8(bytes).map_err(io::Error::other)
+}
+
+/// The text of a value. Begins with an apostrophe where a spreadsheet would take it for a formula:
+/// clients choose the names of tokens and the identifiers of requests.
+fn csv_field(cell: &Cell) -> String {
+    let text = cell.to_string();
+    let is_formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    if is_formula { format!("'{text}") } else { text }
+}
+
+/// Prints rows under headings, in columns; without rows, [`EMPTY`].
 pub(super) fn table<const N: usize>(
     headings: [&str; N],
-    rows: &[[String; N]],
+    rows: &[[Cell; N]],
 ) -> Result<(), CommandError> {
     if rows.is_empty() {
         line(EMPTY)
@@ -60,21 +202,21 @@ pub(super) fn table<const N: usize>(
     }
 }
 
-fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String {
-    let headings = headings.map(str::to_owned);
+fn columns<const N: usize>(headings: [&str; N], rows: &[[Cell; N]]) -> String {
+    let headings = headings.map(|heading| Cell::from(heading.to_owned()));
     let mut widths = [0; N];
     for row in std::iter::once(&headings).chain(rows) {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+            *width = (*width).max(cell.to_string().chars().count());
         }
     }
     let mut text = String::new();
     for row in std::iter::once(&headings).chain(rows) {
-        let cells = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(widths) {
+            line.push_str(&format!("{cell:width$}  "));
+        }
+        text.push_str(line.trim_end());
         text.push('\n');
     }
     text
@@ -84,15 +226,53 @@ fn columns<const N: usize>(headings: [&str; N], rows: &[[String; N]]) -> String 
 mod tests {
     use super::*;
 
+    fn rows() -> [[Cell; 3]; 2] {
+        [
+            [
+                "10000001".to_owned().into(),
+                "Zoë".to_owned().into(),
+                Number(7_u32).into(),
+            ],
+            [
+                "1".to_owned().into(),
+                "=A provider".to_owned().into(),
+                Cell::Missing,
+            ],
+        ]
+    }
+
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
-        let rows = [
-            ["10000001".to_owned(), "Zoë".to_owned()],
-            ["1".to_owned(), "A provider".to_owned()],
-        ];
         assert_eq!(
-            columns(["ukprn", "name"], &rows),
-            "ukprn     name\n10000001  Zoë\n1         A provider\n"
+            columns(["ukprn", "name", "tokens"], &rows()),
+            "ukprn     name         tokens\n10000001  Zoë          7\n1         =A provider\n"
         );
+    }
+
+    #[test]
+    fn json_has_an_object_for_each_row() {
+        let objects = objects(["ukprn", "name", "tokens"], &rows());
+        assert_eq!(
+            serde_json::to_value(objects).unwrap(),
+            json!([
+                { "ukprn": "10000001", "name": "Zoë", "tokens": 7 },
+                { "ukprn": "1", "name": "=A provider", "tokens": null },
+            ])
+        );
+    }
+
+    #[test]
+    fn csv_has_no_formulas() {
+        assert_eq!(
+            csv(["ukprn", "name", "tokens"], &rows()).unwrap(),
+            "ukprn,name,tokens\n10000001,Zoë,7\n1,'=A provider,\n"
+        );
+        let field = |text: &str| csv_field(&Cell::from(text.to_owned()));
+        for formula in ["=1+1", "+cmd", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "-"] {
+            assert_eq!(field(formula), format!("'{formula}"));
+        }
+        for other in ["", "Records, old", "10000001", "-7", "+4.5", "a=b"] {
+            assert_eq!(field(other), other);
+        }
     }
 }

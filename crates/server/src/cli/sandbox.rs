@@ -1,12 +1,11 @@
 //! Commands for a register in which things are tried out.
 
 use clap::Subcommand;
-use indicatif::{ProgressBar, ProgressStyle};
 use storage::base::token::Environment;
 use storage::error::StorageError;
 
 use super::values::{ukprn, whole};
-use super::{CodeLists, CommandError, Database};
+use super::{CodeLists, CommandError, Database, progress};
 use crate::sandbox::seed::fill;
 
 #[derive(Debug, Subcommand)]
@@ -47,11 +46,7 @@ impl SandboxCommand {
         }
         store
             .write_blocking::<_, StorageError>(|session| session.ensure_sandbox_organisations())?;
-        let bar = ProgressBar::new(trainees as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left")
-        {
-            bar.set_style(style);
-        }
+        let bar = progress::bar(trainees as u64, "{pos}/{len} trainees");
         fill(
             &store,
             lists,

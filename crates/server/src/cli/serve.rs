@@ -44,7 +44,7 @@ use crate::operations::readiness::Readiness;
 use crate::operations::shutdown::{self, StopSignals};
 use crate::operations::startup::{self, clock};
 use crate::operations::{maintenance, serve};
-use crate::sandbox::demo;
+use crate::sandbox::demo::{self, DemoSites};
 
 /// The default address and port for clients.
 pub(super) const LISTEN: &str = "127.0.0.1:8080";
@@ -112,7 +112,7 @@ pub(super) struct Serve {
     settings: SettingsOptions,
     #[command(flatten)]
     openid: OpenIdOptions,
-    /// Make a demo provider and a fresh token for it, and print a first request (sandbox only)
+    /// Create a demo provider and print a token, sign-in links and a first request (sandbox only)
     #[arg(long, env = "REGISTER_DEMO")]
     demo: bool,
 }
@@ -148,7 +148,7 @@ impl Serve {
     /// How often each address may ask for public pages.
     fn page_rate_limit(&self) -> AddressRateLimit {
         let requests = NonZeroU32::new(self.page_rate_limit);
-        AddressRateLimit::within(requests.map(|requests| RateLimit {
+        AddressRateLimit::with_limit(requests.map(|requests| RateLimit {
             requests,
             window: Duration::from_secs(60),
         }))
@@ -196,7 +196,7 @@ impl Serve {
             self.openid
                 .issuer(requested, self.settings.are_served(requested))?;
         }
-        let versions = versions::chosen(&self.versions).map_err(CommandError::UnknownVersion)?;
+        let versions = versions::select(&self.versions).map_err(CommandError::UnknownVersion)?;
         let lists = self.code_lists.read()?;
         let service = self.bounds.service()?;
         let operator = self.operator_listener()?;
@@ -225,8 +225,8 @@ impl Serve {
         let settings_listener = placement.listen()?;
         let settings = self
             .settings
-            .of_organisations(&placement)
-            .signing_in_by(issuer.clone());
+            .organisation_pages(&placement)
+            .with_issuer(issuer.clone());
         let address = listener.local_addr().map_err(CommandError::Server)?;
         let scheme = if service.certificate.is_some() {
             "https"
@@ -255,20 +255,26 @@ impl Serve {
             .settings
             .served_addresses(&placement, &settings_site, operator_site);
         record_served_addresses(&store, &served);
-        let state = AppState::of(store, environment);
-        let gateway = state.gateway.serving(versions, lists);
+        let state = AppState::new(store, environment);
+        let gateway = state.gateway.with_versions(versions, lists);
         let state = AppState { gateway, ..state };
         let settings_with_api = placement.is_with_api().then(|| settings.clone());
         let state = self.app_state(state, service.limits, settings_with_api)?;
-        if self.demo {
+        let introduction = if self.demo {
             let api_site = startup::site(scheme, address);
-            output::line(demo::prepare(
+            let sites = DemoSites {
+                api: &api_site,
+                settings: served.settings.as_deref(),
+                operators: served.operator_pages.as_deref(),
+            };
+            Some(demo::prepare(
                 &state.gateway,
-                &api_site,
-                served.settings.as_deref(),
-                registry_delay,
-            )?)?;
-        }
+                sites,
+                &self.database.database_url,
+            )?)
+        } else {
+            None
+        };
         let expiring_tokens = state
             .gateway
             .store
@@ -278,9 +284,9 @@ impl Serve {
         let operator = operator.zip(metrics).map(|(listener, metrics)| {
             metrics::start(state.gateway.versions);
             metrics::tokens_expiring(expiring_tokens);
-            let answering = OperatorListener::of(&state, readiness.clone(), metrics);
+            let answering = OperatorListener::new(&state, readiness.clone(), metrics);
             let answering = match operator_pages {
-                Some(pages) => answering.with_pages(&state, pages.signing_in_by(issuer)),
+                Some(pages) => answering.with_pages(&state, pages.with_issuer(issuer)),
                 None => answering,
             };
             (listener, answering)
@@ -310,6 +316,9 @@ impl Serve {
             let server = service
                 .server(state.clone(), listener)
                 .map_err(CommandError::Server)?;
+            if let Some(introduction) = introduction {
+                output::line(introduction)?;
+            }
             let served = shutdown::run(
                 server,
                 settings,
@@ -359,13 +368,13 @@ impl Serve {
             .store
             .read_blocking(|session| session.cursor_key())?;
         let gateway = GatewayState {
-            admission: Admission::within(self.rate_limit(state.gateway.environment)),
+            admission: Admission::with_limit(self.rate_limit(state.gateway.environment)),
             page_rate_limit: self.page_rate_limit(),
-            cursors: CursorKey::of(&key),
+            cursors: CursorKey::new(&key),
             key_digests: KeyDigests::new(&key),
-            long_polls: LongPolls::of(limits.max_connections.get()),
+            long_polls: LongPolls::new(limits.max_connections.get()),
             request_log: match self.request_log {
-                Switch::On => RequestLog::within(request_log::Bounds::default()),
+                Switch::On => RequestLog::with_bounds(request_log::Bounds::default()),
                 Switch::Off => RequestLog::off(),
             },
             ..state.gateway
@@ -375,7 +384,8 @@ impl Serve {
             settings,
             ..state
         };
-        let state = state.behind(self.bounds.trusted_proxies.clone().unwrap_or_default());
+        let state =
+            state.with_trusted_proxies(self.bounds.trusted_proxies.clone().unwrap_or_default());
         let GatewayState {
             versions,
             lists,

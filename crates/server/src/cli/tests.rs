@@ -1,8 +1,14 @@
 //! What must hold for every command and option.
 
 use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
 
 use super::*;
+
+const PROGRAM: &str = "trainee-register";
 
 #[test]
 fn the_command_line_is_consistent() {
@@ -86,7 +92,7 @@ fn no_two_options_share_an_environment_variable() {
 
 #[test]
 fn every_option_of_serve_stands_on_the_page_for_operators() {
-    let page = include_str!("../../../../docs/operations.md");
+    let page = include_str!("../../../../docs/operations/install.md");
     let commands = CommandLine::command();
     let serve = commands.find_subcommand("serve").unwrap();
     for variable in serve.get_arguments().filter_map(|option| option.get_env()) {
@@ -96,4 +102,89 @@ fn every_option_of_serve_stands_on_the_page_for_operators() {
             variable.display()
         );
     }
+}
+
+/// The text of every document in Markdown below a folder.
+fn read_documents(folder: &Path, documents: &mut Vec<(PathBuf, String)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        if path.is_dir()
+            && !name.starts_with('.')
+            && !["target", "node_modules", "var"].contains(&name.as_str())
+        {
+            read_documents(&path, documents);
+        } else if name.ends_with(".md") {
+            let text = fs::read_to_string(&path).unwrap();
+            documents.push((path, text));
+        }
+    }
+}
+
+/// The arguments of each command of this program in the blocks of a document.
+fn find_commands(text: &str) -> Vec<Vec<String>> {
+    let mut commands = Vec::new();
+    let mut is_code = false;
+    for line in text.replace("\\\n", " ").lines() {
+        is_code ^= line.trim_start().starts_with("```");
+        let Some((_, arguments)) = line.split_once("trainee-register ").filter(|_| is_code) else {
+            continue;
+        };
+        let is_program = line
+            .trim_start()
+            .trim_start_matches("sudo ")
+            .starts_with("trainee-register ")
+            || line.contains("$(trainee-register ");
+        if is_program {
+            let end = arguments
+                .find(['|', ';', '>', '<', ')'])
+                .unwrap_or(arguments.len());
+            let (arguments, _) = arguments.split_at(end);
+            let arguments = arguments.split(" #").next().unwrap_or_default();
+            commands.push(split_arguments(arguments));
+        }
+    }
+    commands
+}
+
+/// Splits a line at spaces outside quotes, as a shell does.
+pub(super) fn split_arguments(line: &str) -> Vec<String> {
+    let mut arguments = vec![String::new()];
+    let mut quote = None;
+    for c in line.trim().chars() {
+        match quote {
+            Some(mark) if c == mark => quote = None,
+            None if c == '"' || c == '\'' => quote = Some(c),
+            None if c == ' ' => arguments.push(String::new()),
+            _ => arguments.last_mut().unwrap().push(c),
+        }
+    }
+    arguments.retain(|argument| !argument.is_empty() && argument != "&");
+    arguments
+}
+
+#[test]
+fn every_command_in_a_document_is_accepted() {
+    let mut documents = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    read_documents(&root, &mut documents);
+    let mut count = 0;
+    for (path, text) in documents {
+        for arguments in find_commands(&text) {
+            count += 1;
+            let program = [PROGRAM.to_owned()];
+            let parsed =
+                CommandLine::command().try_get_matches_from(program.iter().chain(&arguments));
+            if let Err(error) = parsed {
+                let is_help =
+                    [ErrorKind::DisplayHelp, ErrorKind::DisplayVersion].contains(&error.kind());
+                assert!(is_help, "{}: {arguments:?}\n{error}", path.display());
+            }
+        }
+    }
+    assert!(count > 30, "{count}");
 }

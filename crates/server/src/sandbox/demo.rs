@@ -1,13 +1,14 @@
-//! A first request for a newcomer: a provider, a token, and lines to paste.
+//! A provider, a token and links for a first visit.
 
 use adapter_kit::{ApiVersion, Endpoint, Versions};
 use gateway::state::GatewayState;
 use http_kit::paths;
 use storage::accounts::tokens::NewToken;
-use storage::accounts::users::{Actor, NewInvitation, UserRole};
+use storage::accounts::users::{Actor, NewInvitation, Secret, UserRole};
 use storage::base::cause::Cause;
-use storage::base::token::Environment;
+use storage::base::token::{Environment, Token};
 use storage::error::StorageError;
+use storage::session::Session;
 use version_tools::openapi::examples;
 
 use crate::cli::error::CommandError;
@@ -16,51 +17,73 @@ use crate::sandbox::seed::fill;
 /// The provider of the demo; the number is in no register of providers.
 const DEMO_UKPRN: &str = "10099999";
 const DEMO_NAME: &str = "Demo Provider";
-/// Who signs in to the settings of the demo provider.
+/// The user of the demo provider.
 const DEMO_EMAIL: &str = "demo@example.com";
+const DEMO_OPERATOR_EMAIL: &str = "operator@example.com";
 /// Invented trainees that a new demo provider gets.
 const DEMO_TRAINEES: usize = 50;
 const DEMO_SEED: u64 = 2026;
 
-/// Makes sure that the demo provider exists and has trainees, issues a fresh token for it, and says
-/// what to try first. `base` is the site of the API, `settings_site` that of the settings, where
-/// they are served, and `registry_delay` is how many seconds the registry takes that is played;
-/// `None` where none is.
+/// Addresses of a server that runs a demo.
+#[derive(Debug, Clone, Copy)]
+pub struct DemoSites<'a> {
+    /// The site of the API and the documentation.
+    pub api: &'a str,
+    /// The site of the providers' settings, if they are served.
+    pub settings: Option<&'a str>,
+    /// The site of the operators' pages, if they are served.
+    pub operators: Option<&'a str>,
+}
+
+/// Creates the demo provider with invented trainees unless it exists, issues a new token for it, and invites a user of the
+/// provider and an operator. Returns the lines to print.
 ///
 /// # Errors
 ///
 /// When the store fails.
 pub fn prepare(
     state: &GatewayState,
-    base: &str,
-    settings_site: Option<&str>,
-    registry_delay: Option<u32>,
+    sites: DemoSites<'_>,
+    database_url: &str,
 ) -> Result<String, CommandError> {
-    let (token, link, is_new) = state.store.write_blocking::<_, StorageError>(|session| {
-        session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
-        let is_new = match session.open_provider(DEMO_UKPRN, Cause::of("demo"))? {
-            Some(mut provider) => !provider.has_trainees()?,
-            None => false,
-        };
-        let name = format!("demo of {}", session.now().format("%Y-%m-%d %H:%M"));
-        let (token, _) = session.issue_token(&NewToken {
-            provider_ukprn: DEMO_UKPRN,
-            environment: Environment::Sandbox,
-            name: &name,
-            created_by: Actor::operator("demo"),
-            expires_on: None,
+    let has_operators = sites.operators.is_some();
+    let access = state
+        .store
+        .write_blocking::<_, StorageError>(move |session| {
+            session.ensure_provider(DEMO_UKPRN, DEMO_NAME)?;
+            let is_new = match session.open_provider(DEMO_UKPRN, Cause::new("demo"))? {
+                Some(mut provider) => !provider.has_trainees()?,
+                None => false,
+            };
+            let name = format!("demo of {}", session.now().format("%Y-%m-%d %H:%M"));
+            let (token, _) = session.issue_token(&NewToken {
+                provider_ukprn: DEMO_UKPRN,
+                environment: Environment::Sandbox,
+                name: &name,
+                created_by: Actor::operator("demo"),
+                expires_on: None,
+            })?;
+            let user = session.invite_user(
+                Actor::operator("demo"),
+                NewInvitation {
+                    provider_ukprn: Some(DEMO_UKPRN),
+                    email: DEMO_EMAIL,
+                    role: UserRole::Admin,
+                },
+            )?;
+            let operator = if has_operators {
+                Some(invite_operator(session)?)
+            } else {
+                None
+            };
+            Ok(Access {
+                token,
+                user: user.secret,
+                operator,
+                is_new,
+            })
         })?;
-        let link = session.invite_user(
-            Actor::operator("demo"),
-            NewInvitation {
-                provider_ukprn: Some(DEMO_UKPRN),
-                email: DEMO_EMAIL,
-                role: UserRole::Admin,
-            },
-        )?;
-        Ok((token, link.secret, is_new))
-    })?;
-    if is_new {
+    if access.is_new {
         fill(
             &state.store,
             state.lists,
@@ -71,68 +94,78 @@ pub fn prepare(
             |_| {},
         )?;
     }
-    let link = settings_site.map(|site| paths::sign_in(site, link.reveal()));
-    Ok(introduction(
-        state.versions,
-        base,
-        token.reveal(),
-        link.as_deref(),
-        registry_delay,
-    ))
+    let trainees = if access.is_new {
+        format!("{DEMO_TRAINEES} invented trainees")
+    } else {
+        "as the last run left it".to_owned()
+    };
+    let title = format!(
+        "Trainee Register (sandbox)   {}, {trainees}",
+        database_name(database_url)
+    );
+    Ok(introduction(&title, state.versions, sites, &access))
 }
 
-fn introduction(
-    versions: &Versions,
-    base: &str,
-    token: &str,
-    link: Option<&str>,
-    registry_delay: Option<u32>,
-) -> String {
-    let (Some(oldest), Some(newest)) = (versions.iter().next(), versions.newest()) else {
-        return String::new();
+fn invite_operator(session: &mut Session<'_>) -> Result<Secret, StorageError> {
+    let invitation = NewInvitation {
+        provider_ukprn: None,
+        email: DEMO_OPERATOR_EMAIL,
+        role: UserRole::Operator,
     };
-    let (old, new) = (oldest.version.label, newest.version.label);
-    let body = example(oldest.version);
-    let registry = registry_delay.map_or_else(String::new, |seconds| {
-        format!("\n#    {seconds} seconds after the registration the registry, which is played here, has issued a TRN.")
-    });
-    let sign_in = link.map_or_else(String::new, |link| {
-        format!("\nLook after its tokens in a browser; the link signs you in once, within 15 minutes:\n{link}\n")
-    });
-    format!(
-        r#"
-The Trainee Register is at {base}, with an API for each of: {labels}.
-It is a sandbox with invented schools, and a provider called {DEMO_NAME} with invented trainees. Stop it with Ctrl-C.
-{sign_in}
-Paste these lines into another terminal.
+    Ok(session
+        .invite_user(Actor::operator("demo"), invitation)?
+        .secret)
+}
 
-TOKEN={token}
+/// What the demo hands out.
+struct Access {
+    token: Token,
+    user: Secret,
+    /// Present where operators' pages are served.
+    operator: Option<Secret>,
+    /// Whether the demo provider had no trainees.
+    is_new: bool,
+}
 
-# 1. List the trainees whose training starts in this academic cycle, three on a page.
-curl -i -w '\n' "{base}/api/{new}/trainees?per_page=3" -H "Authorization: Bearer $TOKEN"
+fn introduction(title: &str, versions: &Versions, sites: DemoSites<'_>, access: &Access) -> String {
+    let token = access.token.reveal();
+    let mut lines = vec![("Documentation", format!("{}{}", sites.api, paths::DOCS))];
+    if let Some(site) = sites.settings {
+        lines.push((
+            "Settings",
+            format!(
+                "{}   (once, 15 minutes)",
+                paths::sign_in(site, access.user.reveal())
+            ),
+        ));
+    }
+    if let (Some(site), Some(operator)) = (sites.operators, &access.operator) {
+        lines.push(("Operators", paths::sign_in(site, operator.reveal())));
+    }
+    lines.push(("Token", token.to_owned()));
+    if let Some(newest) = versions.newest() {
+        let address = format!(
+            "{}/api/{}/trainees?per_page=1",
+            sites.api, newest.version.label
+        );
+        lines.push((
+            "Try",
+            format!("curl \"{address}\" -H \"Authorization: Bearer {token}\""),
+        ));
+    }
+    lines.push(("Move", format!("{}{}", sites.api, paths::MIGRATE)));
+    let lines = lines
+        .iter()
+        .map(|(name, text)| format!("\n  {name:<15}{text}"));
+    format!("\n{title}{}\n", lines.collect::<String>())
+}
 
-# 2. Register a trainee in {old}. The reply is a 201 with the new record
-#    (or, when a run before this one has done so already, the 409 of step 3).
-curl -i -w '\n' {base}/api/{old}/trainees \
-  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
-  -d '{body}'
-
-# 3. Send the same body again: a 409 that shows the trainee who is already there.
-#    This time, keep the identifier.
-TRAINEE_ID=$(curl -s -w '\nstatus %{{http_code}}\n' {base}/api/{old}/trainees \
-  -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \
-  -d '{body}' \
-  | tee /dev/stderr | sed -n 's/.*"trainee_id":"\([^"]*\)".*/\1/p')
-
-# 4. Read the trainee in {new}, under the names of that version.{registry}
-curl -i -w '\n' {base}/api/{new}/trainees/$TRAINEE_ID -H "Authorization: Bearer $TOKEN"
-"#,
-        labels = versions
-            .iter()
-            .map(|served| served.version.label.to_string())
-            .collect::<Vec<_>>()
-            .join(", "),
-    )
+/// The database as an introduction names it, without a user or a password.
+fn database_name(url: &str) -> String {
+    match url.strip_prefix("sqlite://") {
+        Some(path) => format!("SQLite: {path}"),
+        None => "PostgreSQL".to_owned(),
+    }
 }
 
 /// The body that registers the example in a version.
@@ -147,11 +180,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_readme_shows_the_example_as_the_oldest_version_spells_it() {
-        let body = example(versions::all().iter().next().unwrap().version);
-        assert!(
-            include_str!("../../../../README.md").contains(&format!("-d '{body}'")),
-            "{body}"
+    fn database_is_named_without_its_password() {
+        assert_eq!(
+            database_name("sqlite://var/register.db"),
+            "SQLite: var/register.db"
+        );
+        assert_eq!(
+            database_name("postgres://user:secret@host/name"),
+            "PostgreSQL"
         );
     }
 }

@@ -1,12 +1,12 @@
 //! The real program, serving a demo on a port of its own.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufReader};
 use std::process::{ChildStdout, Command, Stdio};
 
 use adapter_kit::ApiVersion;
 use serde_json::Value;
 use tempfile::TempDir;
-use test_support::Process;
+use test_support::{Demo, Process};
 use versions::SERVED;
 
 /// A server, which is killed when this is dropped.
@@ -74,35 +74,13 @@ impl Server {
             .stdout(Stdio::piped());
         let mut process = Process::start(&mut command);
         let mut stdout = BufReader::new(process.stdout());
-        let (mut origin, mut link, mut token) = (None, None, None);
-        while origin.is_none() || link.is_none() || token.is_none() {
-            let mut line = String::new();
-            assert_ne!(
-                stdout.read_line(&mut line).unwrap(),
-                0,
-                "the server has ended"
-            );
-            let line = line.trim();
-            if let Some((_, rest)) = line.split_once("http://").filter(|_| origin.is_none()) {
-                origin = rest
-                    .split(['/', ','])
-                    .next()
-                    .map(|address| format!("http://{address}"));
-            }
-            if line.contains("/settings/sign-in/") {
-                link = Some(line.to_owned());
-            }
-            if let Some(text) = line.strip_prefix("TOKEN=") {
-                token = Some(text.to_owned());
-            }
-        }
-        let [origin, link, token] = [origin, link, token].map(Option::unwrap);
+        let demo = Demo::read(&mut stdout);
         Self {
             _process: process,
             _stdout: stdout,
-            origin,
-            link,
-            token,
+            origin: demo.origin,
+            link: demo.settings_link,
+            token: demo.token,
             folder,
         }
     }

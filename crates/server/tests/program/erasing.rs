@@ -139,7 +139,7 @@ pub(super) fn assert_nothing_in_files(url: &str) {
 #[test]
 fn nothing_of_an_erased_person_is_left_in_the_database() {
     let place = Workplace::new();
-    let server = Server::start(place.serving(&["--shadow-share", "100"]));
+    let server = Server::start(place.serve_command(&["--shadow-share", "100"]));
     let (agent, url) = (agent(), place.url());
     let innocent = register(&server, "Innocent");
     for (number, version) in SERVED.iter().copied().enumerate() {
@@ -415,7 +415,7 @@ fn an_erasure_is_confirmed_recorded_and_made_once() {
         let listed = done(run(&[
             "trainee",
             "erasures",
-            "--format",
+            "--output",
             "csv",
             "--provider",
             &provider,
@@ -672,7 +672,7 @@ fn a_tombstone_that_holds_anything_is_a_finding() {
 /// A list of erasures, as a file.
 fn list(place: &Workplace, on: &[&str]) -> std::path::PathBuf {
     let listed = done(place.run(
-        &[&["trainee", "erasures", "--format", "csv"], on].concat(),
+        &[&["trainee", "erasures", "--output", "csv"], on].concat(),
         None,
     ));
     place.write("erasures.csv", listed)

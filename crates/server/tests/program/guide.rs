@@ -204,3 +204,44 @@ fn a_newcomer_gets_from_the_guide_to_a_mirror_in_every_version() {
         assert_eq!(mirrored(&workplace.path("")), [] as [Value; 0], "{label}");
     }
 }
+
+/// The commands of a document that run as pasted: those in blocks that begin with `sh`.
+fn pasted_commands(document: &str) -> Vec<&str> {
+    let blocks = document.split("```sh\n").skip(1);
+    blocks
+        .filter_map(|rest| Some(rest.split_once("\n```")?.0))
+        .collect()
+}
+
+#[test]
+fn commands_of_the_readme_run_as_pasted() {
+    if !has_tools(&[Tool::Bash, Tool::Curl]) {
+        return;
+    }
+    let workplace = Workplace::on_sqlite();
+    let server = workplace.serve(&[], None);
+    let commands = pasted_commands(include_str!("../../../../README.md"));
+    assert_eq!(commands.len(), 1);
+    let token = format!("TOKEN={}\n", server.token());
+    let address = server.address();
+    let blocks: Vec<String> = commands
+        .iter()
+        .map(|block| token.clone() + &block.replace("127.0.0.1:8080", &address))
+        .collect();
+    let printed = run(workplace.path("").as_path(), &blocks).concat();
+    let statuses: Vec<&str> = printed
+        .split("HTTP/1.1 ")
+        .skip(1)
+        .filter_map(|reply| reply.get(..3))
+        .collect();
+    assert_eq!(statuses, ["201", "200", "200"], "{printed}");
+    for expected in [
+        "\"course_subject_one\":\"100403\"",
+        "\"course_subject_1\":\"100403\"",
+        "\"renames\":[{",
+    ] {
+        assert!(printed.contains(expected), "{expected} in {printed}");
+    }
+    let again = run(workplace.path("").as_path(), &blocks).concat();
+    assert!(again.starts_with("HTTP/1.1 409 "), "{again}");
+}

@@ -57,7 +57,7 @@ fn register_in_2024(place: &Workplace, server: &Server) -> String {
         &format!(
             "UPDATE changes SET changed_at = '2024-01-31 12:00:00' WHERE id = (SELECT min(id) FROM changes WHERE {of});
              UPDATE trainees SET record = {created_at}, created_at = '2024-01-31 12:00:00' WHERE trainee_id = '{id}'",
-            of = of(&id)
+            of = entries_condition(&id)
         ),
     );
     id
@@ -77,7 +77,7 @@ fn rename(server: &Server, id: &str, last_name: &str) -> u16 {
 }
 
 /// The condition for the entries of a trainee.
-fn of(id: &str) -> String {
+fn entries_condition(id: &str) -> String {
     format!("trainee_key = (SELECT id FROM trainees WHERE trainee_id = '{id}')")
 }
 
@@ -85,7 +85,10 @@ fn of(id: &str) -> String {
 fn entries(place: &Workplace, id: &str) -> usize {
     texts(
         &place.url(),
-        &format!("SELECT operation AS text FROM changes WHERE {}", of(id)),
+        &format!(
+            "SELECT operation AS text FROM changes WHERE {}",
+            entries_condition(id)
+        ),
     )
     .len()
 }
@@ -144,7 +147,10 @@ fn removed_history_is_named_by_audit_and_accepted_by_check() {
         assert_eq!(audited.stdout(), left.stdout());
 
         let damage = "UPDATE changes SET fields = '{\"last_name\":[\"Example\",\"Secret\"]}'";
-        execute(&place.url(), &format!("{damage} WHERE {}", of(&id)));
+        execute(
+            &place.url(),
+            &format!("{damage} WHERE {}", entries_condition(&id)),
+        );
         let checked = place.run(&["check"], None);
         assert_eq!(checked.status(), 1, "{kind:?}");
         assert!(

@@ -449,11 +449,11 @@ fn commands_for_organisations_trainees_and_files_stand_in_the_activity_log() {
     );
     assert_eq!(
         done(run(&["import", "show", "1"])),
-        "line 2: trn must be 7 digits\nline 3: no trainee has this identifier"
+        "line  problem\n2     trn must be 7 digits\n3     no trainee has this identifier"
     );
     assert_eq!(
         done(run(&["import", "show", "2"])),
-        "line 2: URN must be 6 digits"
+        "line  problem\n2     URN must be 6 digits"
     );
     assert_eq!(run(&["import", "show", "3"]).status(), 1);
 }

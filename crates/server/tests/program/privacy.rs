@@ -541,7 +541,8 @@ fn traced() -> String {
 fn nothing_of_a_person_leaves_the_records() {
     let place = Workplace::new();
     let log = place.path("log");
-    let mut command = place.serving(&["--operator-listen", "127.0.0.1:0", "--shadow-share", "100"]);
+    let mut command =
+        place.serve_command(&["--operator-listen", "127.0.0.1:0", "--shadow-share", "100"]);
     command.env("RUST_LOG", traced());
     command.stderr(File::create(&log).unwrap());
     let server = Server::start(command);

@@ -279,7 +279,10 @@ fn a_report_is_printed_also_where_the_file_stops_half_way_or_it_is_not_stored() 
     );
     assert_eq!(stopped.status(), 1);
     let shown = place.run(&["import", "show", "1"], None);
-    prints(&shown, "line 2: trn must be 7 digits\nstopped at line 3\n");
+    prints(
+        &shown,
+        "line  problem\n2     trn must be 7 digits\nstopped at line 3\n",
+    );
 
     execute(
         &place.url(),

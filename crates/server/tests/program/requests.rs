@@ -275,7 +275,7 @@ fn usage_is_exported_by_month_for_one_provider() {
     );
     // The report of all is as before.
     let report = place.run(
-        &["usage", "--provider", "10000002", "--format", "json"],
+        &["usage", "--provider", "10000002", "--output", "json"],
         None,
     );
     let report: Value = serde_json::from_str(report.stdout()).unwrap();

@@ -26,7 +26,7 @@ fn with_backup_of_erased() -> (Workplace, PathBuf, String) {
 }
 
 fn assert_erased(place: &Workplace, id: &str) {
-    let listed = done(place.run(&["trainee", "erasures", "--format", "csv"], None));
+    let listed = done(place.run(&["trainee", "erasures", "--output", "csv"], None));
     assert!(
         listed.contains(id) && listed.contains(GROUND),
         "the list of erasures is lost: {listed}"

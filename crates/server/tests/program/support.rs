@@ -2,7 +2,7 @@
 
 pub(crate) mod running;
 
-use std::io::{BufRead as _, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStdout, Command, Output, Stdio};
 use std::thread;
@@ -14,7 +14,7 @@ use postgres_client::PostgresConnection;
 use serde_json::Value;
 use tempfile::TempDir;
 pub(crate) use test_support::kinds;
-use test_support::{Database, Process};
+use test_support::{Database, Demo, Process};
 use ureq::Agent;
 
 /// Waits until something is so.
@@ -100,13 +100,13 @@ impl Workplace {
     /// Serves a demo on a port of its own. Nobody plays the registry there, unless the arguments
     /// say so.
     pub(crate) fn serve(&self, arguments: &[&str], path: Option<&Path>) -> Server {
-        let mut command = self.serving(arguments);
+        let mut command = self.serve_command(arguments);
         command.args(path);
         Server::start(command)
     }
 
     /// A demo that is not started yet, as [`Workplace::serve`] starts one.
-    pub(crate) fn serving(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn serve_command(&self, arguments: &[&str]) -> Command {
         let mut command = self.command(&["serve", "--demo", "--listen", "127.0.0.1:0"], None);
         command.env("REGISTER_REGISTRY", "off").args(arguments);
         command
@@ -117,30 +117,13 @@ impl Server {
     /// Starts a demo and waits until it serves.
     pub(crate) fn start(mut command: Command) -> Self {
         let mut process = Process::start(command.stdout(Stdio::piped()));
-        let (mut address, mut token) = (None, None);
         let mut stdout = BufReader::new(process.stdout());
-        while token.is_none() || address.is_none() {
-            let mut line = String::new();
-            assert_ne!(
-                stdout.read_line(&mut line).unwrap(),
-                0,
-                "the server has ended"
-            );
-            token = token.or_else(|| {
-                line.strip_prefix("TOKEN=")
-                    .map(|token| token.trim_end().to_owned())
-            });
-            let host = line
-                .split_once("http://")
-                .and_then(|(_, rest)| rest.split_once("/api/"))
-                .map(|(host, _)| host);
-            address = address.or_else(|| host.map(str::to_owned));
-        }
+        let demo = Demo::read(&mut stdout);
         Self {
             process,
             _stdout: stdout,
-            address: address.unwrap(),
-            token: token.unwrap(),
+            address: demo.origin.trim_start_matches("http://").to_owned(),
+            token: demo.token,
         }
     }
 }

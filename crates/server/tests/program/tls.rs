@@ -51,7 +51,7 @@ struct Trusting {
 }
 
 impl Trusting {
-    fn of(certified: &CertifiedKey<KeyPair>) -> Self {
+    fn new(certified: &CertifiedKey<KeyPair>) -> Self {
         Self {
             trusted: certified.cert.der().clone(),
             versions: vec![&TLS13, &TLS12],
@@ -98,7 +98,7 @@ fn both_versions_of_tls_are_spoken_with_http_1_1_alone() {
         let stream = require_answer(
             &Trusting {
                 versions: vec![version],
-                ..Trusting::of(&certified)
+                ..Trusting::new(&certified)
             },
             &server,
         );
@@ -112,7 +112,7 @@ fn reply_over_tls_requires_tls_from_then_on() {
     let (workplace, certified) = (Workplace::new(), certified());
     let server = serve(&workplace, &certified, &[]);
     for path in ["/api/versions", "/docs", "/none"] {
-        let mut stream = Trusting::of(&certified).connect(&server);
+        let mut stream = Trusting::new(&certified).connect(&server);
         let reply = ask(
             &mut stream,
             &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -161,7 +161,7 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
     let (workplace, certified) = (Workplace::new(), certified());
     let mut server = serve(&workplace, &certified, &[]);
     let (name, mut hello) = ("zqxcanary.example", Vec::new());
-    Trusting::of(&certified)
+    Trusting::new(&certified)
         .client(name)
         .write_tls(&mut hello)
         .unwrap();
@@ -192,7 +192,7 @@ fn a_later_head_is_not_waited_for_over_tls_either() {
         "2",
     ];
     let server = serve(&workplace, &certified, &times);
-    let mut stream = require_answer(&Trusting::of(&certified), &server);
+    let mut stream = require_answer(&Trusting::new(&certified), &server);
     stream.write_all(b"GET /api/versions HTT").unwrap();
     // The end of what is said comes without the farewell of TLS.
     let end = stream.read_to_end(&mut Vec::new()).unwrap_err();
@@ -203,13 +203,13 @@ fn a_later_head_is_not_waited_for_over_tls_either() {
 fn a_certificate_is_read_again_without_a_stop() {
     let (workplace, old, new) = (Workplace::new(), certified(), certified());
     let mut server = serve(&workplace, &old, &[]);
-    let mut open = require_answer(&Trusting::of(&old), &server);
+    let mut open = require_answer(&Trusting::new(&old), &server);
 
     put(&workplace, &new);
     server.signal("HUP");
     server.wait_for("the certificate was read again");
-    require_answer(&Trusting::of(&new), &server);
-    let mut refused = Trusting::of(&old).connect(&server);
+    require_answer(&Trusting::new(&new), &server);
+    let mut refused = Trusting::new(&old).connect(&server);
     assert!(
         refused.write_all(GET.as_bytes()).is_err(),
         "the old certificate is still shown"
@@ -220,7 +220,7 @@ fn a_certificate_is_read_again_without_a_stop() {
     workplace.write("chain.pem", old.cert.pem());
     server.signal("HUP");
     server.wait_for("the certificate that was read before stays in use");
-    require_answer(&Trusting::of(&new), &server);
+    require_answer(&Trusting::new(&new), &server);
     assert!(ask(&mut open, GET).starts_with("HTTP/1.1 200 "));
 }
 

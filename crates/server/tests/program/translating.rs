@@ -58,7 +58,7 @@ fn the_whole_translation_is_printed_as_json_when_it_is_requested() {
     let place = Workplace::new();
     let file = place.write("body.json", r#"[{"withdraw_date": "2026-10-01"}]"#);
     let ended = place.run(
-        &[&PAIR[..], &["--format", "json", "--direction", "reply"]].concat(),
+        &[&PAIR[..], &["--output", "json", "--direction", "reply"]].concat(),
         Some(&file),
     );
     let translation: Value = serde_json::from_str(ended.stdout()).unwrap();

@@ -108,7 +108,7 @@ fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_
     let place = counted(day);
     let newest = newest().label;
     let ended = place.run(
-        &["usage", "--provider", "10000002", "--format", "csv"],
+        &["usage", "--provider", "10000002", "--output", "csv"],
         None,
     );
     assert_eq!(
@@ -126,7 +126,7 @@ fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_
             "10000002",
             "--since",
             &day.to_string(),
-            "--format",
+            "--output",
             "json",
         ],
         None,
@@ -145,7 +145,7 @@ fn usage_is_printed_for_spreadsheets_and_for_programs_of_one_provider_and_since_
         })
     );
     let since = (day + Days::new(1)).to_string();
-    let ended = place.run(&["usage", "--since", &since, "--format", "json"], None);
+    let ended = place.run(&["usage", "--since", &since, "--output", "json"], None);
     assert_eq!(
         serde_json::from_str::<Value>(ended.stdout()).unwrap()["lines"],
         json!([])
@@ -187,7 +187,7 @@ fn names_of_tokens_are_no_formulas_in_a_spreadsheet() {
                 ('{day}', 1, '{newest}', 'GET /info', '', 7, '{day} 10:00:00', '-i1', '{day} 11:00:00', 'i2');"
         ),
     );
-    let ended = place.run(&["usage", "--format", "csv"], None);
+    let ended = place.run(&["usage", "--output", "csv"], None);
     let line = ended.stdout().lines().nth(1).unwrap();
     let expected = format!(
         "10000001,1,'=HYPERLINK(A1),{newest},GET /info,request,,7,{day}T10:00:00.000Z,'-i1,"
@@ -231,7 +231,7 @@ fn readiness_says_who_uses_a_version_and_what_stands_against_their_writes() {
             "version",
             "readiness",
             &older.to_string(),
-            "--format",
+            "--output",
             "json",
         ],
         None,
@@ -271,7 +271,7 @@ fn readiness_says_that_a_version_can_be_removed_when_nobody_uses_it() {
             &older.to_string(),
             "--days",
             "60",
-            "--format",
+            "--output",
             "json",
         ],
         None,
@@ -341,7 +341,7 @@ fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
         &[
             "version",
             "readiness",
-            "--format",
+            "--output",
             "json",
             "--provider",
             "10000001",
@@ -392,7 +392,7 @@ fn what_a_server_counted_is_there_when_it_has_stopped() {
     }
     drop(agent);
     server.stop();
-    let ended = place.run(&["usage", "--format", "json"], None);
+    let ended = place.run(&["usage", "--output", "json"], None);
     let told: Value = serde_json::from_str(ended.stdout()).unwrap();
     let lines = told["lines"].as_array().unwrap().iter();
     let lines: Vec<_> = lines
@@ -411,7 +411,7 @@ fn what_a_server_counted_is_there_when_it_has_stopped() {
     assert_eq!(lines, expected.collect::<Vec<_>>());
     for version in SERVED {
         let label = version.label.to_string();
-        let ended = place.run(&["version", "readiness", &label, "--format", "json"], None);
+        let ended = place.run(&["version", "readiness", &label, "--output", "json"], None);
         let told: Value = serde_json::from_str(ended.stdout()).unwrap();
         let tried = i64::from(label != newest().label.to_string());
         assert_eq!(

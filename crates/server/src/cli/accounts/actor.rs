@@ -19,7 +19,7 @@ const SUDO_USER: &str = "SUDO_USER";
 pub(crate) struct By {
     /// Who runs the command, for the log, the history of trainees and the list of tokens [default:
     /// the user of the system; with sudo, the one who called it]
-    #[arg(long = "by", id = "by", global = true, value_name = "NAME", env = "REGISTER_BY", value_parser = name_or_blank)]
+    #[arg(long = "by", id = "by", global = true, help_heading = crate::cli::COMMON_OPTIONS, value_name = "NAME", env = "REGISTER_BY", value_parser = name_or_blank)]
     by: Option<String>,
 }
 

@@ -4,8 +4,9 @@ use clap::Subcommand;
 use storage::accounts::users::Actor;
 use storage::store::StoreOptions;
 
+use crate::cli::output::ListOutput;
 use crate::cli::values::ukprn;
-use crate::cli::{CommandError, Database, output};
+use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ProviderCommand {
@@ -32,7 +33,12 @@ pub(crate) enum ProviderCommand {
         name: String,
     },
     /// List all providers
-    List(Database),
+    List {
+        #[command(flatten)]
+        database: Database,
+        #[command(flatten)]
+        output: ListOutput,
+    },
     /// Close a provider: all its tokens are refused from the next request on, and it gets no
     /// others; its records stay
     Close {
@@ -81,26 +87,23 @@ impl ProviderCommand {
                     provider.ukprn, provider.name
                 );
             }
-            Self::List(database) => {
+            Self::List { database, output } => {
                 let providers = database
                     .open()?
                     .read_blocking(|session| session.list_providers())?;
                 let rows: Vec<_> = providers
                     .into_iter()
                     .map(|provider| {
-                        let closed = provider
-                            .closed_at
-                            .map(|at| at.date_naive().to_string())
-                            .unwrap_or_default();
+                        let closed = provider.closed_at.map(|at| at.date_naive().to_string());
                         [
-                            provider.ukprn,
-                            provider.name,
-                            provider.created_at.date_naive().to_string(),
-                            closed,
+                            provider.ukprn.into(),
+                            provider.name.into(),
+                            provider.created_at.date_naive().to_string().into(),
+                            closed.into(),
                         ]
                     })
                     .collect();
-                output::table(["ukprn", "name", "added", "closed"], &rows)?;
+                output.print(["ukprn", "name", "added", "closed"], &rows)?;
             }
             Self::Close { database, ukprn } => {
                 let provider = database.open_to_write()?.write_blocking(move |session| {

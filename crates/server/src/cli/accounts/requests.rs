@@ -13,8 +13,9 @@ use storage::store::Store;
 use usage::request_log::filter::{code, endpoint, statuses, time, version};
 use usage::request_log::report::{RefusalLine, RefusedMost, problem_text};
 
+use crate::cli::output::{Cell, ListOutput, Number};
 use crate::cli::values::{id, ukprn};
-use crate::cli::{CommandError, Database, output};
+use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RequestCommand {
@@ -32,6 +33,8 @@ pub(crate) enum RequestCommand {
         /// UKPRN of the provider
         #[arg(long, value_name = "UKPRN", env = "REGISTER_REQUEST_REFUSED_PROVIDER", value_parser = ukprn)]
         provider: String,
+        #[command(flatten)]
+        output: ListOutput,
     },
 }
 
@@ -72,6 +75,8 @@ pub(crate) struct List {
     /// Only requests before this place in the list, as the command has printed it
     #[arg(long, value_name = "POSITION", env = "REGISTER_REQUEST_LIST_AFTER")]
     after: Option<LogPosition>,
+    #[command(flatten)]
+    output: ListOutput,
 }
 
 /// What became of the requests that are wanted.
@@ -108,12 +113,16 @@ impl RequestCommand {
     pub(crate) fn run(self) -> Result<(), CommandError> {
         match self {
             Self::List(list) => list.run(),
-            Self::Refused { database, provider } => {
-                let most = of_provider(&database.open()?, &provider, RefusedMost::of)?;
+            Self::Refused {
+                database,
+                provider,
+                output,
+            } => {
+                let most = read_for_provider(&database.open()?, &provider, RefusedMost::load)?;
                 let rows: Vec<_> = most.lines.into_iter().map(refused_cells).collect();
-                output::table(REFUSED_HEADINGS, &rows)?;
+                output.print(REFUSED_HEADINGS, &rows)?;
                 let newest = if most.is_complete { "" } else { ", the newest" };
-                output::line(format_args!(
+                output.note(format_args!(
                     "\nsince {}: refused requests counted {}{newest}",
                     timestamp(most.since),
                     most.counted
@@ -148,64 +157,64 @@ impl List {
                 return Err(StorageError::Refused(Refusal::UnknownToken).into());
             }
         }
-        let page = of_provider(&store, &self.provider, |session| {
+        let page = read_for_provider(&store, &self.provider, |session| {
             session.requests(&filter, self.after)
         })?;
         if let (Some(request_id), []) = (&filter.request_id, page.requests.as_slice()) {
             return Err(CommandError::UnknownRequest(request_id.clone()));
         }
         let rows: Vec<_> = page.requests.into_iter().map(cells).collect();
-        output::table(HEADINGS, &rows)?;
+        self.output.print(HEADINGS, &rows)?;
         match page.next {
-            Some(next) => output::line(format_args!("\nthere are more: --after {next}")),
+            Some(next) => self
+                .output
+                .note(format_args!("\nthere are more: --after {next}")),
             None => Ok(()),
         }
     }
 }
 
 /// What a job finds through the session of a provider.
-pub(crate) fn of_provider<T: Send + 'static>(
+pub(crate) fn read_for_provider<T: Send + 'static>(
     store: &Store,
     ukprn: &str,
     mut job: impl FnMut(&mut ProviderSession<'_>) -> Result<T, StorageError>,
 ) -> Result<T, CommandError> {
     let found = store.read_blocking::<_, StorageError>(|session| {
-        let provider = session.open_provider(ukprn, Cause::of("request log"))?;
+        let provider = session.open_provider(ukprn, Cause::new("request log"))?;
         job(&mut provider.ok_or(StorageError::Refused(Refusal::UnknownProvider))?)
     })?;
     Ok(found)
 }
 
-fn cells(request: LoggedRequest) -> [String; 9] {
+fn cells(request: LoggedRequest) -> [Cell; 9] {
     let mut problems: Vec<_> = request.problems.iter().map(problem_text).collect();
     if request.problems_left_out > 0 {
         problems.push(format!("and {} more", request.problems_left_out));
     }
     [
-        timestamp(request.answered_at),
-        request.status.to_string(),
-        request.method,
-        request.endpoint,
-        request.version,
-        request.token_id.to_string(),
-        request
-            .item
-            .map_or_else(String::new, |item| item.to_string()),
-        request.request_id,
-        problems.join("; "),
+        timestamp(request.answered_at).into(),
+        Number(request.status).into(),
+        request.method.into(),
+        request.endpoint.into(),
+        request.version.into(),
+        Number(request.token_id).into(),
+        request.item.map(Number).into(),
+        request.request_id.into(),
+        problems.join("; ").into(),
     ]
 }
 
-fn refused_cells(RefusalLine { refusal, help }: RefusalLine) -> [String; 9] {
+fn refused_cells(RefusalLine { refusal, help }: RefusalLine) -> [Cell; 9] {
     [
-        refusal.requests.to_string(),
-        refusal.status.to_string(),
-        refusal.endpoint,
-        refusal.version,
-        refusal.code,
-        refusal.field,
-        timestamp(refusal.newest.at),
-        refusal.newest.request_id.to_string(),
-        help.unwrap_or_default(),
+        Number(refusal.requests).into(),
+        Number(refusal.status).into(),
+        refusal.endpoint.into(),
+        refusal.version.into(),
+        refusal.code.into(),
+        refusal.field.into(),
+        timestamp(refusal.newest.at).into(),
+        refusal.newest.request_id.to_string().into(),
+        help.into(),
     ]
 }

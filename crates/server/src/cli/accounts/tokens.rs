@@ -6,8 +6,9 @@ use storage::accounts::tokens::{NewToken, Rotated, Rotation, TokenRecord};
 use storage::accounts::users::Actor;
 use storage::base::token::Token;
 
+use crate::cli::output::{self, Cell, ListOutput, Number};
 use crate::cli::values::{date, id, ukprn, whole};
-use crate::cli::{CommandError, Database, output};
+use crate::cli::{CommandError, Database};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {
@@ -51,6 +52,8 @@ pub(crate) enum TokenCommand {
         /// Only tokens that are accepted now and expire within so many days
         #[arg(long, value_name = "DAYS", env = "REGISTER_EXPIRING", value_parser = whole::<u32>)]
         expiring: Option<u32>,
+        #[command(flatten)]
+        output: ListOutput,
     },
     /// Revoke a token; it is refused from the next request on, by every server
     Revoke {
@@ -120,6 +123,7 @@ impl TokenCommand {
                 database,
                 provider,
                 expiring,
+                output,
             } => {
                 let tokens = database.open()?.read_blocking(|session| match expiring {
                     Some(days) => session.list_expiring_tokens(provider.as_deref(), days),
@@ -131,13 +135,13 @@ impl TokenCommand {
                     "name",
                     "status",
                     "issued",
-                    "by",
+                    "issued_by",
                     "expires",
-                    "last used",
+                    "last_used",
                     "revoked",
-                    "by",
+                    "revoked_by",
                 ];
-                output::table(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
+                output.print(headings, &tokens.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Revoke { database, id } => {
                 let by = by.to_owned();
@@ -163,22 +167,22 @@ fn show(token: &Token, record: &TokenRecord) -> Result<(), CommandError> {
     output::line(token.reveal())
 }
 
-fn row(token: TokenRecord) -> [String; 10] {
-    let day = |day: Option<NaiveDate>| day.map(|day| day.to_string()).unwrap_or_default();
+fn row(token: TokenRecord) -> [Cell; 10] {
+    let day = |day: Option<NaiveDate>| Cell::from(day.map(|day| day.to_string()));
     let (revoked_on, revoked_by) = token
         .revocation
         .map(|revocation| (revocation.at.date_naive(), revocation.by))
         .unzip();
     [
-        token.id.to_string(),
-        token.provider_ukprn,
-        token.name,
-        token.status.to_string(),
+        Number(token.id).into(),
+        token.provider_ukprn.into(),
+        token.name.into(),
+        token.status.to_string().into(),
         day(Some(token.created_at.date_naive())),
-        token.created_by,
+        token.created_by.into(),
         day(Some(token.expires_on)),
         day(token.last_used_on),
         day(revoked_on),
-        revoked_by.unwrap_or_default(),
+        revoked_by.into(),
     ]
 }

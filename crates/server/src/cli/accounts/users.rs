@@ -11,9 +11,10 @@ use storage::base::token::Environment;
 use storage::error::{Refusal, StorageError};
 use storage::store::Store;
 
+use crate::cli::output::{self, Cell, ListOutput, Number};
 use crate::cli::records::trainees;
 use crate::cli::values::{date, id, site, ukprn};
-use crate::cli::{CommandError, Database, output, serve};
+use crate::cli::{CommandError, Database, serve};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum UserCommand {
@@ -42,6 +43,8 @@ pub(crate) enum UserCommand {
         /// UKPRN of the provider whose users are listed [default: all users]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_USER_LIST_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
+        #[command(flatten)]
+        output: ListOutput,
     },
     /// Give a user of a provider another role, from the next request on
     Role {
@@ -96,6 +99,8 @@ pub(crate) enum UserCommand {
         /// First day of the entries [default: as long as they are kept, 400 days]
         #[arg(long, value_name = "YYYY-MM-DD", env = "REGISTER_USER_ACTIVITY_SINCE", value_parser = date)]
         since: Option<NaiveDate>,
+        #[command(flatten)]
+        output: ListOutput,
     },
 }
 
@@ -161,7 +166,11 @@ impl UserCommand {
                 };
                 show(&invited, &pages.site(&store, requested)?)?;
             }
-            Self::List { database, provider } => {
+            Self::List {
+                database,
+                provider,
+                output,
+            } => {
                 let users = database
                     .open()?
                     .read_blocking(|session| session.list_users(provider.as_deref()))?;
@@ -171,11 +180,11 @@ impl UserCommand {
                     "role",
                     "email",
                     "since",
-                    "invited by",
-                    "last signed in",
+                    "invited_by",
+                    "last_signed_in",
                     "removed",
                 ];
-                output::table(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
+                output.print(headings, &users.into_iter().map(row).collect::<Vec<_>>())?;
             }
             Self::Role { database, id, role } => {
                 let store = database.open_to_write()?;
@@ -222,6 +231,7 @@ impl UserCommand {
                 database,
                 provider,
                 since,
+                output,
             } => {
                 let store = database.open()?;
                 let since = since.map(|day| day.and_time(NaiveTime::MIN).and_utc());
@@ -244,9 +254,9 @@ impl UserCommand {
                     }
                 }
                 let headings = [
-                    "when", "provider", "by", "what", "to what", "detail", "request", "from",
+                    "when", "provider", "by", "what", "to_what", "detail", "request", "from",
                 ];
-                output::table(headings, &rows)?;
+                output.print(headings, &rows)?;
             }
         }
         Ok(())
@@ -354,35 +364,34 @@ fn timestamp(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn row(user: UserRecord) -> [String; 8] {
-    let day =
-        |at: Option<DateTime<Utc>>| at.map(|at| at.date_naive().to_string()).unwrap_or_default();
+fn row(user: UserRecord) -> [Cell; 8] {
+    let day = |at: Option<DateTime<Utc>>| Cell::from(at.map(|at| at.date_naive().to_string()));
     [
-        user.id.to_string(),
-        user.provider_ukprn.unwrap_or_default(),
-        user.role.to_string(),
-        user.email,
+        Number(user.id).into(),
+        user.provider_ukprn.into(),
+        user.role.to_string().into(),
+        user.email.into(),
         day(Some(user.created_at)),
-        user.created_by,
+        user.created_by.into(),
         day(user.last_signed_in_at),
         day(user.removed_at),
     ]
 }
 
-fn entry(entry: Activity) -> [String; 8] {
+fn entry(entry: Activity) -> [Cell; 8] {
     let by = match entry.user_id {
         Some(id) if entry.by.is_empty() => format!("user {id}"),
         Some(_) | None => entry.by,
     };
     [
-        timestamp(entry.at),
-        entry.provider_ukprn.unwrap_or_default(),
-        by,
-        entry.kind.name().to_owned(),
-        entry.subject,
-        entry.detail,
-        entry.request_id.unwrap_or_default(),
-        entry.address.unwrap_or_default(),
+        timestamp(entry.at).into(),
+        entry.provider_ukprn.into(),
+        by.into(),
+        entry.kind.name().to_owned().into(),
+        entry.subject.into(),
+        entry.detail.into(),
+        entry.request_id.into(),
+        entry.address.into(),
     ]
 }
 

@@ -6,7 +6,7 @@ use clap::Args;
 use storage::maintenance::backup::{self, BackupError};
 
 use crate::cli::records::trainees;
-use crate::cli::{CommandError, Database, output};
+use crate::cli::{CommandError, Database, output, progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
@@ -36,7 +36,9 @@ impl Backup {
             database_url,
             expected,
         } = &self.database;
-        let backed_up = backup::back_up(database_url, &self.file, self.force, expected.environment);
+        let backed_up = progress::while_running("writing the backup", || {
+            backup::back_up(database_url, &self.file, self.force, expected.environment)
+        });
         let bytes = backed_up.map_err(|error| {
             let BackupError::Storage(error) = error else {
                 return error.into();
@@ -56,8 +58,9 @@ impl Restore {
             database_url,
             expected,
         } = &self.database;
-        let prepared =
-            backup::prepare_restore(database_url, &self.file, self.force, expected.environment)?;
+        let prepared = progress::while_running("copying and checking the backup", || {
+            backup::prepare_restore(database_url, &self.file, self.force, expected.environment)
+        })?;
         let erasures = prepared.erasures.as_deref().unwrap_or_else(|_| {
             eprintln!(
                 "the erasures of the replaced database cannot be read: use your list of them with `trainee-register \
@@ -67,7 +70,12 @@ impl Restore {
         });
         let again = match erasures {
             [] => None,
-            erasures => Some(trainees::erase_in_copy(&prepared.open()?, erasures, by)?),
+            erasures => {
+                let copy = prepared.open()?;
+                Some(progress::while_running("repeating erasures", || {
+                    trainees::erase_in_copy(&copy, erasures, by)
+                })?)
+            }
         };
         let restored = prepared.put_in_place()?;
         eprintln!(

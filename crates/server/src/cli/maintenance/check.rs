@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use storage::error::StorageError;
 
 use crate::cli::values::whole;
-use crate::cli::{CodeLists, CommandError, Database, output};
+use crate::cli::{CodeLists, CommandError, Database, output, progress};
 use crate::operations::inspection::{Inspector, Part, Progress};
 
 #[derive(Debug, Args)]
@@ -34,11 +33,7 @@ impl Check {
     pub(crate) fn run(self) -> Result<(), CommandError> {
         let lists = self.code_lists.read()?;
         let store = self.database.open()?;
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} trainees, {eta} left")
-        {
-            bar.set_style(style);
-        }
+        let bar = progress::bar(0, "{pos}/{len} trainees");
         if let Some(day) =
             store.read_blocking::<_, StorageError>(|session| session.history_removed_before())?
         {

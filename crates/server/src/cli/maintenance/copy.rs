@@ -1,10 +1,9 @@
 //! The command that copies a register into another database.
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
 use storage::maintenance::copy::{self, Step};
 
-use crate::cli::{CommandError, Expected, output};
+use crate::cli::{CommandError, Expected, output, progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct Copy {
@@ -30,12 +29,7 @@ pub(crate) struct Copy {
 
 impl Copy {
     pub(crate) fn run(self) -> Result<(), CommandError> {
-        let bar = ProgressBar::new(0);
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:40} {percent}% copied and compared, {eta} left")
-        {
-            bar.set_style(style);
-        }
+        let bar = progress::bar(0, "{percent}% copied and compared");
         let report = copy::copy(
             &self.from,
             &self.to,

@@ -19,6 +19,7 @@ pub(crate) struct Database {
     /// Database to use: sqlite://PATH or postgres://USER@HOST/NAME
     #[arg(
         long,
+        help_heading = "Register",
         value_name = "URL",
         env = "REGISTER_DATABASE_URL",
         default_value = "sqlite://var/register.db",
@@ -34,7 +35,7 @@ pub(crate) struct Database {
 pub(crate) struct Expected {
     /// Environment of the register, sandbox or production; another one is refused [default: as the
     /// database records it; sandbox for a new one]
-    #[arg(long, env = "REGISTER_ENVIRONMENT", value_parser = environment)]
+    #[arg(long, help_heading = "Register", env = "REGISTER_ENVIRONMENT", value_parser = environment)]
     pub(crate) environment: Option<Environment>,
 }
 
@@ -67,7 +68,7 @@ pub enum DatabaseError {
 
 impl DatabaseError {
     /// Why the database at an address, of which only the file of SQLite is shown, cannot be used.
-    fn of(url: &str, source: StorageError) -> Self {
+    fn from_storage(url: &str, source: StorageError) -> Self {
         let Some(path) = url
             .strip_prefix("sqlite://")
             .map(|path| Path::new(path).to_owned())
@@ -124,7 +125,7 @@ impl Database {
 
     /// Why the database cannot be used, with what to do.
     pub(crate) fn open_error(&self, error: StorageError) -> DatabaseError {
-        DatabaseError::of(&self.database_url, error)
+        DatabaseError::from_storage(&self.database_url, error)
     }
 
     /// Opens the register, or creates one, and brings its schema to the goal. Fails where SQLite

@@ -31,6 +31,14 @@ impl Docs {
                     source,
                 })?;
         }
+        let readme = self.folder.join("..").join(files::README);
+        let text = std::fs::read_to_string(&readme).unwrap_or_default();
+        if let Some(text) = files::readme_with_versions(&text, versions::all()) {
+            std::fs::write(&readme, text).map_err(|source| CommandError::Document {
+                path: readme.display().to_string(),
+                source,
+            })?;
+        }
         for path in files::outdated(&self.folder, versions::all()) {
             std::fs::remove_file(&path).map_err(|source| CommandError::Document {
                 path: path.display().to_string(),

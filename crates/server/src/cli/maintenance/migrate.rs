@@ -5,7 +5,7 @@ use storage::maintenance::backup;
 use storage::maintenance::migrations::Goal;
 use storage::store::{Store, StoreOptions};
 
-use crate::cli::{CommandError, Database, output};
+use crate::cli::{CommandError, Database, output, progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct Migrate {
@@ -49,7 +49,9 @@ impl Migrate {
             // A server that runs would go on without the tables that it uses.
             backup::require_unused(&self.database.database_url)?;
         }
-        let (_, set_up) = self.database.set_up(goal, StoreOptions::default())?;
+        let (_, set_up) = progress::while_running("migrating the schema", || {
+            self.database.set_up(goal, StoreOptions::default())
+        })?;
         let change = set_up.schema;
         change
             .taken_back

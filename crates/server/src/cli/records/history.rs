@@ -5,7 +5,7 @@ use clap::{Args, Subcommand};
 use storage::records::history::{self, PastMonths, Removed};
 
 use crate::cli::values::month;
-use crate::cli::{CommandError, Database, output};
+use crate::cli::{CommandError, Database, output, progress};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
@@ -41,7 +41,8 @@ impl HistoryCommand {
 impl Remove {
     fn run(self) -> Result<(), CommandError> {
         let store = self.database.open_to_write()?;
-        let removed = history::remove(&store, self.before)?;
+        let removed =
+            progress::while_running("removing history", || history::remove(&store, self.before))?;
         let day = self.before.end();
         if removed == Removed::default() {
             return output::line(format_args!(

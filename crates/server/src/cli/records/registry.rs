@@ -7,7 +7,6 @@ use clap::{Args, Subcommand, ValueEnum};
 use domain::Trn;
 use domain::commands::registry::Reinstatement;
 use domain::values::iso_8601::timestamp;
-use indicatif::{ProgressBar, ProgressStyle};
 use registry::actions::{RegistryAction, perform_blocking};
 use registry::file::{FileReport, StopReason};
 use registry::import::{ImportError, NO_ROWS};
@@ -18,8 +17,9 @@ use storage::error::StorageError;
 use storage::records::trainees::{Awaited, QueueEntry};
 use storage::store::Store;
 
+use crate::cli::output::{self, Cell, ListOutput};
 use crate::cli::values::{date, trainee_id, ukprn};
-use crate::cli::{CommandError, Database, organisations, output};
+use crate::cli::{CommandError, Database, organisations, progress};
 
 /// Entries of the queue that are read at a time.
 const LISTED_AT_ONCE: i64 = 500;
@@ -93,6 +93,8 @@ pub(crate) enum RegistryCommand {
         /// UKPRN of the provider whose trainees are listed [default: those of all providers]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_REGISTRY_QUEUE_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
+        #[command(flatten)]
+        output: ListOutput,
     },
 }
 
@@ -138,7 +140,8 @@ impl RegistryCommand {
                 database,
                 awaited,
                 provider,
-            } => return list(&database, awaited, provider),
+                output,
+            } => return list(&database, awaited, provider, output),
         };
         common.run(&action, by)
     }
@@ -174,6 +177,7 @@ fn list(
     database: &Database,
     awaited: QueueKind,
     provider: Option<String>,
+    output: ListOutput,
 ) -> Result<(), CommandError> {
     let awaited = match awaited {
         QueueKind::Trn => Awaited::Trn,
@@ -186,13 +190,16 @@ fn list(
             session.registry_queue(awaited, provider.as_deref(), behind, LISTED_AT_ONCE)
         })?;
         behind = entries.last().map(QueueEntry::position);
-        rows.extend(
-            entries
-                .into_iter()
-                .map(|one| [one.trainee_id, one.provider_ukprn, timestamp(one.since)]),
-        );
+        rows.extend(entries.into_iter().map(|entry| {
+            [
+                entry.trainee_id,
+                entry.provider_ukprn,
+                timestamp(entry.since),
+            ]
+            .map(Cell::from)
+        }));
         if behind.is_none() {
-            return output::table(["trainee", "provider", "since"], &rows);
+            return output.print(["trainee", "provider", "since"], &rows);
         }
     }
 }
@@ -216,10 +223,7 @@ fn for_file(
         },
     };
     let (file, length) = organisations::open(path).map_err(failed)?;
-    let bar = ProgressBar::new(length);
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent}% of the file, {eta} left") {
-        bar.set_style(style);
-    }
+    let bar = progress::bar(length, "{percent}% of the file");
     let (mut report, mut last_line) = (FileReport::default(), None);
     let read = each_order(action, bar.wrap_read(file), |line, order| {
         last_line = Some(line);

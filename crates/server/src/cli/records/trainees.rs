@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fmt, thread};
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use domain::commands::erasure::{InvalidGround, ground};
 use domain::values::iso_8601::timestamp;
 use registry::erasure::rows::{ErasureRow, HEADINGS, cells};
@@ -16,8 +16,9 @@ use storage::maintenance::reclaim::Reclaim;
 use storage::records::erasure::{Erasure, ErasureOrder};
 use storage::store::Store;
 
+use crate::cli::output::{self, Cell, ListOutput};
 use crate::cli::values::{trainee_id, ukprn};
-use crate::cli::{CommandError, Database, organisations, output};
+use crate::cli::{CommandError, Database, organisations, progress};
 
 /// What has to be typed to go on.
 const CONFIRMATION: &str = "erase";
@@ -44,17 +45,9 @@ pub(crate) enum TraineeCommand {
         /// UKPRN of the one provider whose erasures are listed [default: all]
         #[arg(long, value_name = "UKPRN", env = "REGISTER_TRAINEE_ERASURES_PROVIDER", value_parser = ukprn)]
         provider: Option<String>,
-        /// Form of the list: table to read, csv for `trainee erase --again`
-        #[arg(long, env = "REGISTER_TRAINEE_ERASURES_FORMAT", value_enum, default_value_t = Format::Table)]
-        format: Format,
+        #[command(flatten)]
+        output: ListOutput,
     },
-}
-
-/// The form in which erasures are listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    Table,
-    Csv,
 }
 
 #[derive(Debug, Args)]
@@ -70,7 +63,7 @@ pub(crate) struct Erase {
     /// On what ground, such as the number of the request; it is kept, and must not name the person
     #[arg(long, value_name = "TEXT", env = "REGISTER_GROUND", required_unless_present = "again", value_parser = ground_of)]
     ground: Option<String>,
-    /// Erase again what a restored backup has brought back: a file that `trainee erasures --format
+    /// Erase again what a restored backup has brought back: a file that `trainee erasures --output
     /// csv` has written
     #[arg(long, value_name = "CSV", env = "REGISTER_AGAIN")]
     again: Option<PathBuf>,
@@ -95,27 +88,19 @@ impl TraineeCommand {
             Self::Erasures {
                 database,
                 provider,
-                format,
+                output,
             } => {
                 let erasures = database
                     .open()?
                     .read_blocking(|session| session.erasures(provider.as_deref()))?;
-                let rows: Vec<_> = erasures.iter().map(cells).collect();
-                match format {
-                    Format::Table => output::table(HEADINGS, &rows),
-                    Format::Csv => output::text(csv(&rows).map_err(CommandError::Print)?),
-                }
+                let rows: Vec<_> = erasures
+                    .iter()
+                    .map(|erasure| cells(erasure).map(Cell::from))
+                    .collect();
+                output.print(HEADINGS, &rows)
             }
         }
     }
-}
-
-fn csv(rows: &[[String; 6]]) -> io::Result<String> {
-    let mut file = csv::Writer::from_writer(Vec::new());
-    file.write_record(HEADINGS)?;
-    rows.iter().try_for_each(|row| file.write_record(row))?;
-    String::from_utf8(file.into_inner().map_err(|error| error.into_error())?)
-        .map_err(io::Error::other)
 }
 
 impl Erase {
@@ -285,7 +270,7 @@ fn again(
 ) -> Result<(), CommandError> {
     eprintln!("erasures in the file: {}", rows.len());
     confirm()?;
-    let again = erase_rows(store, rows, refused, by)?;
+    let again = progress::while_running("erasing", || erase_rows(store, rows, refused, by))?;
     output::line(&again)?;
     reclaim_space(store, reclaim)?;
     if again.refused.is_empty() {
@@ -358,7 +343,9 @@ pub(crate) fn reclaim_all_space(store: &Store) -> Result<(), CommandError> {
 /// Reclaims the space of rows that are gone.
 fn reclaim_space(store: &Store, reclaim: Reclaim) -> Result<(), CommandError> {
     for attempt in 1..=ATTEMPTS {
-        match store.reclaim_space(reclaim) {
+        let reclaimed =
+            progress::while_running("reclaiming space", || store.reclaim_space(reclaim));
+        match reclaimed {
             Err(StorageError::Database(DatabaseError::Busy)) if attempt < ATTEMPTS => {
                 thread::sleep(PAUSE)
             }

@@ -188,12 +188,12 @@ impl SettingsOptions {
     }
 
     /// The pages of organisations, and of operators where they are to be there too.
-    pub(super) fn of_organisations(&self, own: &Placement) -> SettingsPages {
+    pub(super) fn organisation_pages(&self, own: &Placement) -> SettingsPages {
         let audience = match self.operator_pages(own) {
             OperatorPages::Settings => Audience::Everybody,
             OperatorPages::OperatorListener | OperatorPages::Off => Audience::Organisations,
         };
-        let pages = SettingsPages::default().only_for(audience);
+        let pages = SettingsPages::default().with_audience(audience);
         let pages = if own.is_with_api() {
             pages
         } else {

@@ -1,28 +1,21 @@
 //! The command that prints the difference between two versions.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use domain::Lists;
 
-use crate::cli::{CommandError, output};
+use crate::cli::CommandError;
+use crate::cli::output::{self, ReportFormat, ReportOutput};
 
 #[derive(Debug, Args)]
 pub(crate) struct Difference {
     /// Version that the client was written for, such as the oldest
-    #[arg(value_name = "FROM")]
+    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_DIFFERENCE_FROM")]
     from: String,
     /// Version that it moves to, newer or older
-    #[arg(value_name = "TO")]
+    #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_DIFFERENCE_TO")]
     to: String,
-    /// Form of the answer: markdown to read, json for programs
-    #[arg(long, env = "REGISTER_VERSION_DIFFERENCE_FORMAT", value_enum, default_value_t = Format::Markdown)]
-    format: Format,
-}
-
-/// The form in which a difference is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Markdown,
-    Json,
+    #[command(flatten)]
+    output: ReportOutput,
 }
 
 impl Difference {
@@ -37,9 +30,9 @@ impl Difference {
             named(&self.to)?,
             Lists::embedded(),
         );
-        match self.format {
-            Format::Markdown => output::text(difference.markdown())?,
-            Format::Json => output::json(&difference)?,
+        match self.output.format() {
+            ReportFormat::Table => output::text(difference.markdown())?,
+            ReportFormat::Json => output::json(&difference)?,
         }
         Ok(())
     }

@@ -1,13 +1,13 @@
 //! The command that reports who is ready for the newest version.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use domain::values::iso_8601::timestamp;
 use storage::error::StorageError;
 use usage::readiness::{DEFAULT_DAYS, MAX_DAYS, ProviderUse, VersionReadiness};
 
 use super::super::Database;
 use super::{CommandError, served};
-use crate::cli::output;
+use crate::cli::output::{self, Cell, Number, ReportFormat, ReportOutput};
 use crate::cli::values::{between, ukprn};
 
 #[derive(Debug, Args)]
@@ -25,16 +25,8 @@ pub(crate) struct Readiness {
     #[arg(long, value_name = "N", env = "REGISTER_DAYS", default_value_t = DEFAULT_DAYS,
         value_parser = between(1, MAX_DAYS))]
     days: u16,
-    /// Form of the answer: table to read, json for programs
-    #[arg(long, env = "REGISTER_VERSION_READINESS_FORMAT", value_enum, default_value_t = Format::Table)]
-    format: Format,
-}
-
-/// The form in which readiness is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    Table,
-    Json,
+    #[command(flatten)]
+    output: ReportOutput,
 }
 
 const HEADINGS: [&str; 8] = [
@@ -63,11 +55,11 @@ impl Readiness {
             .database
             .open()?
             .read_blocking::<_, StorageError>(move |session| {
-                VersionReadiness::of(session, served, days, provider.as_deref(), versions::all())
+                VersionReadiness::load(session, served, days, provider.as_deref(), versions::all())
             })?;
-        match self.format {
-            Format::Table => output::text(&readiness),
-            Format::Json => output::json(&readiness),
+        match self.output.format() {
+            ReportFormat::Table => output::text(&readiness),
+            ReportFormat::Json => output::json(&readiness),
         }
     }
 
@@ -77,10 +69,10 @@ impl Readiness {
             .database
             .open()?
             .read_blocking::<_, StorageError>(move |session| {
-                VersionReadiness::of_each(session, days, provider.as_deref(), versions::all())
+                VersionReadiness::load_all(session, days, provider.as_deref(), versions::all())
             })?;
-        match self.format {
-            Format::Table => {
+        match self.output.format() {
+            ReportFormat::Table => {
                 let rows = |version: &VersionReadiness| {
                     let label = version.version.to_string();
                     version
@@ -98,23 +90,23 @@ impl Readiness {
                     .into_iter()
                     .try_for_each(|(label, words)| output::line(format_args!("{label} {words}")))
             }
-            Format::Json => output::json(&found),
+            ReportFormat::Json => output::json(&found),
         }
     }
 }
 
-fn cells(version: &str, used: &ProviderUse) -> [String; 8] {
+fn cells(version: &str, used: &ProviderUse) -> [Cell; 8] {
     [
-        version.to_owned(),
-        used.provider.clone(),
-        used.name.clone(),
-        used.requests.to_string(),
-        timestamp(used.last.at),
-        used.writes.checked.to_string(),
+        version.to_owned().into(),
+        used.provider.clone().into(),
+        used.name.clone().into(),
+        Number(used.requests).into(),
+        timestamp(used.last.at).into(),
+        Number(used.writes.checked).into(),
         used.writes
             .percent
             .map(|percent| percent.to_string())
-            .unwrap_or_default(),
-        used.newer_requests().to_string(),
+            .into(),
+        Number(used.newer_requests()).into(),
     ]
 }

@@ -6,7 +6,7 @@ use std::{fs, io};
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::{Served, UnknownVersion, read};
 use chrono::{NaiveDate, Utc};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use domain::Lists;
 use serde::Serialize;
 use serde_json::Value;
@@ -14,7 +14,7 @@ use version_tools::translate::{BodyKind, Translation, TranslationContext, transl
 
 use super::super::CommandError;
 use super::super::values::date;
-use crate::cli::output;
+use crate::cli::output::{self, ReportFormat, ReportOutput};
 
 /// Spell bodies of one version as another version does, and say what becomes of them there
 ///
@@ -35,9 +35,8 @@ pub(crate) struct Translate {
     /// Version in whose names they are wanted
     #[arg(long, value_name = "LABEL", env = "REGISTER_VERSION_TRANSLATE_TO", value_parser = served)]
     to: &'static Served,
-    /// What to print
-    #[arg(long, env = "REGISTER_VERSION_TRANSLATE_FORMAT", value_enum, default_value_t = Format::Text)]
-    format: Format,
+    #[command(flatten)]
+    output: ReportOutput,
     /// Record that the bodies are about: trainee, placement, degree, withdrawal, deferral or
     /// recommendation [default: as their keys say]
     #[arg(long, env = "REGISTER_RECORD", value_parser = word::<RecordKind>)]
@@ -56,14 +55,6 @@ pub(crate) struct Translate {
     /// File with the bodies, or - for standard input
     #[arg(value_name = "FILE")]
     file: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// The bodies, and the rest in words on standard error
-    Text,
-    /// The whole translation as JSON
-    Json,
 }
 
 fn served(text: &str) -> Result<&'static Served, UnknownVersion> {
@@ -104,15 +95,15 @@ impl Translate {
             let translation = translate(&body, self.from, self.to, &body_kind, context);
             lost += translation.lost.len();
             problems += translation.problems.len();
-            match self.format {
-                Format::Text => {
+            match self.output.format() {
+                ReportFormat::Table => {
                     print(&translation.data, line.is_some())?;
                     let place = line.map_or_else(String::new, |line| format!("line {line}: "));
                     report(&translation)
                         .iter()
                         .for_each(|line| eprintln!("{place}{line}"));
                 }
-                Format::Json => print(&translation, line.is_some())?,
+                ReportFormat::Json => print(&translation, line.is_some())?,
             }
         }
         if lost + problems > 0 {

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use test_support::Process;
+use test_support::{Demo, Process};
 
 use super::exposition::Exposition;
 
@@ -57,18 +57,7 @@ impl Watched {
                 .all(|line| told.send(line).is_ok())
         });
         let mut stdout = BufReader::new(process.stdout());
-        let token = loop {
-            let mut line = String::new();
-            assert_ne!(
-                stdout.read_line(&mut line).unwrap(),
-                0,
-                "the server has ended: {:?}",
-                lines.iter().collect::<Vec<_>>()
-            );
-            if let Some(token) = line.strip_prefix("TOKEN=") {
-                break token.trim_end().to_owned();
-            }
-        };
+        let token = Demo::read(&mut stdout).token;
         let (public, operator) = (String::new(), String::new());
         let mut server = Self {
             _process: process,
