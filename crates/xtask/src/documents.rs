@@ -17,6 +17,17 @@ const EXCEPTIONS: &[&str] = &[
 
 const CHANGE_LOG: &str = "CHANGELOG.md";
 
+/// Documents with commands that run as pasted, and the file that runs them. Commands elsewhere are
+/// examples with placeholders, in blocks that begin with `sh example`.
+const TESTED_COMMANDS: &[(&str, &str)] = &[
+    ("README.md", "crates/server/tests/program/guide.rs"),
+    (
+        "docs/integration.md",
+        "crates/server/tests/program/guide.rs",
+    ),
+    ("deploy/README.md", "scripts/deploy/walk.py"),
+];
+
 /// Endings of names that are taken for those of files.
 const ENDINGS: &[&str] = &[
     ".rs", ".sh", ".sql", ".snap", ".md", ".toml", ".py", ".yml", ".yaml", ".html", ".css", ".mjs",
@@ -103,6 +114,13 @@ fn is_fence(line: &str) -> bool {
     line.trim_start_matches(' ').starts_with("```")
 }
 
+/// Whether a block of code may have the language that its first line names.
+fn is_language_allowed(path: &str, fence: &str) -> bool {
+    let language = fence.trim().trim_start_matches('`');
+    !["sh", "bash", "shell", "console"].contains(&language)
+        || TESTED_COMMANDS.iter().any(|(tested, _)| *tested == path)
+}
+
 /// The anchors of the headings of a document.
 fn list_anchors(text: &str) -> Vec<String> {
     let mut times: HashMap<String, usize> = HashMap::new();
@@ -151,6 +169,12 @@ fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
         if is_fence(&line) {
             is_code = !is_code;
             is_table = false;
+            if is_code && !is_language_allowed(path, &line) {
+                breaches.push(format!(
+                    "documents: {path}:{}: no test runs these commands: begin the block with `sh example`",
+                    number + 1
+                ));
+            }
             continue;
         }
         if is_code {
@@ -322,6 +346,19 @@ mod tests {
             .into_iter()
             .map(|line| line.splitn(4, ':').last().unwrap().trim().to_owned())
             .collect()
+    }
+
+    #[test]
+    fn commands_are_tested_or_marked_as_an_example() {
+        let lines = |path: &str, language: &str| {
+            let text = format!("# A\n```{language}\nmake\n```\n");
+            check(&Sources::from([(path, text.as_str())]))
+                .map_or_else(|failure| failure.0.len(), |_| 0)
+        };
+        assert_eq!(lines("docs/a.md", "sh"), 1);
+        assert_eq!(lines("docs/a.md", "sh example"), 0);
+        assert_eq!(lines("docs/a.md", "text"), 0);
+        assert_eq!(lines("README.md", "sh"), 0);
     }
 
     #[test]
