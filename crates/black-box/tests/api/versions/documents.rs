@@ -39,7 +39,7 @@ fn the_committed_documents_say_what_the_code_says() {
 }
 
 #[test]
-fn readme_has_the_table_of_the_served_versions() {
+fn committed_readme_lists_the_served_versions() {
     let file = format!("{FOLDER}/../{}", files::README);
     let committed = fs::read_to_string(&file).unwrap();
     let expected = files::readme_with_versions(&committed, all()).expect("the marks of the table");
