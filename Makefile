@@ -111,7 +111,7 @@ held-test: ## Send requests except for their end on 900 connections; the server 
 	HELD_CONNECTIONS=900 $(ENDURANCE) requests_without_an_end
 
 .PHONY: dist
-dist: ## Build the program that is installed, optimised by what it does under load (docs/operations.md)
+dist: ## Build the program that is installed, optimised by what it does under load (docs/operations/install.md)
 	scripts/dist
 
 .PHONY: release

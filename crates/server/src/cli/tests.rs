@@ -131,17 +131,16 @@ fn find_commands(text: &str) -> Vec<Vec<String>> {
     let mut is_code = false;
     for line in text.replace("\\\n", " ").lines() {
         is_code ^= line.trim_start().starts_with("```");
-        let Some((_, arguments)) = line.split_once("trainee-register ").filter(|_| is_code) else {
+        let Some((before, arguments)) = line.split_once("register ").filter(|_| is_code) else {
             continue;
         };
-        let is_program = line
-            .trim_start()
-            .trim_start_matches("sudo ")
-            .starts_with("trainee-register ")
-            || line.contains("$(trainee-register ");
+        // The program, or the shell function of that name on the page about the installation.
+        let is_program = ["", "trainee-", "sudo trainee-"].contains(&before.trim_start())
+            || before.ends_with("$(")
+            || before.ends_with("$(trainee-");
         if is_program {
             let end = arguments
-                .find(['|', ';', '>', '<', ')'])
+                .find(['|', ';', '>', '<', ')', '&'])
                 .unwrap_or(arguments.len());
             let (arguments, _) = arguments.split_at(end);
             let arguments = arguments.split(" #").next().unwrap_or_default();
