@@ -1,5 +1,5 @@
 """Makes valid requests count: bodies drawn at random are hardly ever accepted, so some of the valid ones become the
-documented example, of somebody else each time. Records come to be, and what is done with them next is tried too."""
+documented example, of another person each time. Records are created, and the requests that follow are tried too."""
 
 import copy
 import random

@@ -1,7 +1,7 @@
 """Goes through the life of a trainee's record with a client that openapi-python-client has generated.
 
-The address of the API, with the version, is in REGISTER_API, the token in REGISTER_TOKEN, and the file of the document from
-which the client was generated in REGISTER_DOCUMENT.
+The address of the API, with the version, is in REGISTER_API, the token in REGISTER_TOKEN, and the file of
+the source document in REGISTER_DOCUMENT.
 """
 
 import json
@@ -107,14 +107,14 @@ assert isinstance(duplicate, DuplicateTrainee) and not isinstance(duplicate.data
 assert [existing.trainee_id for existing in duplicate.data] == [trainee.trainee_id]
 
 # Wrong values, by field.
-refused = create_trainee.sync(client=client, body=CreateTraineeBody(data=new_trainee("Second", email="nobody")))
+refused = create_trainee.sync(client=client, body=CreateTraineeBody(data=new_trainee("Second", email="unknown")))
 assert isinstance(refused, ErrorResponse), refused
 assert [(error.field, error.code) for error in refused.errors] == [("email", ErrorCode("not_email"))], refused
 
-# A batch, one of which is refused.
+# A batch with one refused item.
 items = [
     BatchItem(data=new_trainee("Third"), idempotency_key=f"third-{run}"),
-    BatchItem(data=new_trainee("Fourth", email="nobody"), idempotency_key=f"fourth-{run}"),
+    BatchItem(data=new_trainee("Fourth", email="unknown"), idempotency_key=f"fourth-{run}"),
     BatchItem(data=new_trainee("Fifth"), idempotency_key=f"fifth-{run}"),
 ]
 results = create_trainees.sync(client=client, body=items)
@@ -136,7 +136,7 @@ while True:
     cursor = parse_qs(urlsplit(following[1]).query)["cursor"][0]
 assert set(listed) >= {trainee.trainee_id, *created} and len(listed) == len(set(listed))
 
-# An update of what nobody else has changed.
+# An update of an unchanged record.
 shown = show_trainee.sync_detailed(trainee.trainee_id, client=client)
 assert isinstance(shown.parsed, ShowTraineeResponse200), shown.content
 tag = shown.headers["ETag"]

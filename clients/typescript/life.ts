@@ -75,7 +75,7 @@ assert(duplicate.error && "data" in duplicate.error);
 assert.deepEqual(duplicate.error.data?.map((existing) => existing.trainee_id), [trainee_id]);
 
 // Wrong values, by field.
-const refused = await register(newTrainee("Second", "nobody"));
+const refused = await register(newTrainee("Second", "unknown"));
 assert.equal(refused.response.status, 422);
 assert(refused.error && "errors" in refused.error);
 assert.deepEqual(refused.error.errors.map(({ field, code }) => [field, code]), [["email", "not_email"]]);
@@ -83,7 +83,7 @@ assert.deepEqual(refused.error.errors.map(({ field, code }) => [field, code]), [
 // A batch, one of which is refused.
 const body = [
   { data: newTrainee("Third"), idempotency_key: `third-${run}` },
-  { data: newTrainee("Fourth", "nobody"), idempotency_key: `fourth-${run}` },
+  { data: newTrainee("Fourth", "unknown"), idempotency_key: `fourth-${run}` },
   { data: newTrainee("Fifth"), idempotency_key: `fifth-${run}` },
 ];
 const batch = await client.POST("/trainees/batch", { body });
@@ -106,7 +106,7 @@ do {
 assert([trainee_id, ...created].every((id) => listed.includes(id)));
 assert.equal(new Set(listed).size, listed.length);
 
-// An update of what nobody else has changed.
+// An update of an unchanged record.
 const path = { trainee_id };
 const shown = await client.GET("/trainees/{trainee_id}", { params: { path } });
 const header = { "If-Match": shown.response.headers.get("ETag") ?? "" };

@@ -45,7 +45,7 @@ SERVICES = {
     "server.trainee-register.svc.cluster.local": ["10.84.0.11", "10.84.0.12"],
     "balancer-metrics.trainee-register.svc.cluster.local": ["172.30.84.10"],
 }
-POSTGRES, HAPROXY, REGISTER, NOBODY = 999, 99, 65532, 65534
+POSTGRES, HAPROXY, REGISTER, UNPRIVILEGED = 999, 99, 65532, 65534
 POSTGRES_PROGRAMS = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=lambda path: int(path.split("/")[4]))[-1]
 # In the place of the image's own: it initialises an empty folder as the image does, and becomes the server.
 ENTRY_POINT = """#!/bin/sh
@@ -219,7 +219,7 @@ def start_balancer(kit):
 def start_prometheus(kit):
     folder = f"{FOLDER}/prometheus-{kit}"
     os.makedirs(folder)
-    os.chown(folder, NOBODY, NOBODY)
+    os.chown(folder, UNPRIVILEGED, UNPRIVILEGED)
     os.makedirs("/etc/prometheus", exist_ok=True)
     # Not to wait for so long.
     files = {f"{kit}/prometheus.yml": ("_interval: 15s", "_interval: 1s"), "monitoring/rules.yml": ("interval: 30s", "interval: 1s")}
@@ -230,7 +230,7 @@ def start_prometheus(kit):
         with open(f"/etc/prometheus/{os.path.basename(source)}", "w") as file:
             file.write(text.replace(usual, short))
     command = ["prometheus", "--config.file=/etc/prometheus/prometheus.yml", f"--storage.tsdb.path={folder}"]
-    process = start("prometheus", NOBODY, [*command, f"--web.listen-address={HOSTS['prometheus']}:9090"])
+    process = start("prometheus", UNPRIVILEGED, [*command, f"--web.listen-address={HOSTS['prometheus']}:9090"])
     wait(f"Prometheus of {kit} is ready", lambda: fetch("http://prometheus:9090/-/ready")[0] == 200)
     wait(f"Prometheus of {kit} scrapes three targets", lambda: len(evaluate("up == 1")) == 3)
     return process
@@ -304,8 +304,8 @@ def main():
         # There are no ALERTS as long as none is active.
         missing = {name for name in needed - {"ALERTS"} if not evaluate(f"count({name})")}
         if missing:
-            sys.exit(f"deploy: nobody exports {sorted(missing)}")
-        # A label that nobody has would be an alert that never is. A status that no request had yet, is no such label.
+            sys.exit(f"deploy: no job exports {sorted(missing)}")
+        # An alert on a label that no metric has would never fire. A status that no request had yet is no such label.
         selectors = {one for _, expression in expressions() for one in re.findall(r"[a-z_]+\{[^}]*\}", expression)}
         silent = {one for one in selectors if "status=~" not in one and "ALERTS" not in one and not evaluate(one)}
         if silent:

@@ -1,7 +1,8 @@
 //! Goes through the life of a trainee's record with a client that progenitor has generated.
 //!
 //! The address of the API, with the version, is in `REGISTER_API`, the token in `REGISTER_TOKEN`,
-//! and the file of the document from which the client was generated in `REGISTER_DOCUMENT`.
+//! and the file of the source document in
+//! `REGISTER_DOCUMENT`.
 
 use std::{env, fs};
 
@@ -21,7 +22,7 @@ use serde_json::Value;
     clippy::all,
     missing_docs,
     unused,
-    reason = "nobody reads what was generated, and one program uses a part of it"
+    reason = "the generated code is not reviewed, and one program uses a part of it"
 )]
 mod client {
     include!(concat!(env!("OUT_DIR"), "/client.rs"));
@@ -86,7 +87,7 @@ async fn main() -> anyhow::Result<()> {
     }
 
     // Wrong values, by field.
-    match register(&client, new_trainee("Second", &run, "nobody")?, None).await {
+    match register(&client, new_trainee("Second", &run, "unknown")?, None).await {
         Err(Error::ErrorResponse(reply)) if reply.status() == 422 => match reply.into_inner() {
             DuplicateTraineeOrUnauthorized::DuplicateTrainee(refused) => {
                 let [error] = refused.errors.as_slice() else {
@@ -102,7 +103,7 @@ async fn main() -> anyhow::Result<()> {
         other => bail!("a wrong value: {other:?}"),
     }
 
-    // A batch, one of which is refused.
+    // A batch with one refused item.
     let item = |last_name: &str, email: &str| -> anyhow::Result<BatchItem> {
         let idempotency_key = format!("{last_name}-{run}");
         Ok(BatchItem {
@@ -112,7 +113,7 @@ async fn main() -> anyhow::Result<()> {
     };
     let items = vec![
         item("Third", "trainee@example.com")?,
-        item("Fourth", "nobody")?,
+        item("Fourth", "unknown")?,
         item("Fifth", "trainee@example.com")?,
     ];
     let results = client
@@ -169,7 +170,7 @@ async fn main() -> anyhow::Result<()> {
     }
     ensure!(expected.iter().all(|id| listed.contains(id)));
 
-    // An update of what nobody else has changed.
+    // An update of an unchanged record.
     let id = trainee_id.as_str();
     let shown = client.show_trainee(id, None, None).await?;
     let tag = shown

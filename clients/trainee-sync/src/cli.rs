@@ -124,8 +124,7 @@ pub(crate) fn run() -> Result<Outcome> {
     }
 }
 
-/// The name of a column in the form in which a file is read: in lower case, without surrounding
-/// space.
+/// The normalised name of a column: lower case, without surrounding space.
 #[expect(clippy::unnecessary_wraps, reason = "the form of a parser of values")]
 pub(crate) fn column_name(text: &str) -> Result<String, Infallible> {
     Ok(text.trim().to_ascii_lowercase())

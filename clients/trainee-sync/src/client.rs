@@ -94,7 +94,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// Why the register did not do what it was asked, with what to do next where the program knows.
+    /// Reason for a failed request, with the next step if the program knows one.
     pub(crate) fn refusal(&self) -> anyhow::Error {
         let errors = at(&self.body, "errors").as_array().into_iter().flatten();
         let mut messages: Vec<&str> = errors
@@ -116,7 +116,7 @@ impl Reply {
                 "; the register is elsewhere: name the address that answers itself with --register"
             }
             500..=599 => {
-                "; run the command again later, and name the request to whoever runs the register if it stays"
+                "; run the command again later, and report the request to the operator if the error stays"
             }
             _ => "",
         };
@@ -293,7 +293,7 @@ impl Client {
         }
     }
 
-    /// How many requests were sent, of which kinds.
+    /// The number of sent requests by kind.
     pub(crate) fn summary(&self) -> String {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         let kinds: Vec<String> = sent
@@ -351,8 +351,7 @@ fn is_about_certificate(error: &io::Error) -> bool {
     matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// Whether the address is one to which a token may be sent, and whether what is sent there is
-/// encrypted.
+/// Whether a token may be sent to the address, and whether the connection is encrypted.
 fn check_address(register: &str, allow_plain_http: bool) -> Result<bool> {
     let uri = register
         .parse::<Uri>()
@@ -382,7 +381,7 @@ fn check_address(register: &str, allow_plain_http: bool) -> Result<bool> {
 
 /// The certificates that this machine trusts.
 fn system_certificates() -> Result<TlsConfig> {
-    // There is one provider of cryptography, and nobody else has chosen one before.
+    // The only provider of cryptography, and the first choice in this process.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let found = rustls_native_certs::load_native_certs();
     if found.certs.is_empty() {

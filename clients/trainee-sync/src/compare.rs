@@ -3,8 +3,8 @@
 //! - A blank cell means that the field has no value; a field without a column is left alone.
 //! - A value that the register shows otherwise than it was sent, such as one without superfluous
 //!   white space, differs only until it was sent once.
-//! - Where the row has an `updated_at`, nothing is changed that somebody else has changed since
-//!   then.
+//! - Where the row has an `updated_at`, a trainee that another user has changed since then is not
+//!   changed.
 //! - A nested record with an identifier is changed. One without is added, unless the trainee has an
 //!   equal one, or this program has sent it before. Nothing is ever removed.
 
@@ -44,7 +44,7 @@ pub(crate) enum NestedChange {
 pub(crate) struct Differences {
     pub(crate) fields: Vec<FieldChange>,
     pub(crate) nested: Vec<NestedChange>,
-    /// Why the row is refused. Then nothing of it is sent.
+    /// Reason for refusing the row. No part of it is sent.
     pub(crate) problems: Vec<Problem>,
 }
 
@@ -155,7 +155,7 @@ fn changes(
     fields.iter().filter_map(differs).collect()
 }
 
-/// The name under which it is remembered how a field is shown. `of` is the identifier of a nested
+/// The key that stores how a field is shown. `of` is the identifier of a nested
 /// record, or blank.
 fn accepted_name(of: &str, field: &str) -> String {
     if of.is_empty() {
@@ -205,7 +205,7 @@ fn filled_cells(nested: &NestedRow) -> usize {
 
 /// Where the row was made from an older record, a field that has changed since then is not
 /// overwritten. The record that a change of ours was begun on is known, so that our own change is
-/// not taken for somebody else's after a kill.
+/// not taken for another user's after a kill.
 fn refuse_conflicts(
     store: &Store,
     row: &TraineeRow,

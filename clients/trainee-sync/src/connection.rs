@@ -14,10 +14,10 @@ use crate::register::{Account, Register};
 use crate::store::{Identity, Store};
 use crate::token::Token;
 
-/// How long a request is sent again to an address that nobody has used yet.
+/// How long requests to a new address are retried.
 const MOST_PATIENCE_AT_NEW_ADDRESS_SECS: u64 = 30;
 
-/// Which register, in which version, and with which token.
+/// The register, the version and the token to use.
 #[derive(Debug, Args)]
 pub(crate) struct ConnectionOptions {
     /// Address of the register, such as https://register.example; needed for the first pull, and
@@ -155,8 +155,8 @@ impl ConnectionOptions {
         Ok((register, version))
     }
 
-    /// A client with these options. At an address that nobody has used yet, it gives up sooner:
-    /// that may be misspelt.
+    /// A client with these options. At a new address it gives up sooner, since the address may be
+    /// misspelt.
     pub(crate) fn client(
         &self,
         register: String,

@@ -18,7 +18,7 @@ use crate::table::TraineeRow;
 pub(crate) struct Update {
     pub(crate) row: TraineeRow,
     pub(crate) trainee_id: String,
-    /// As the copy has the trainee.
+    /// The trainee in the copy.
     pub(crate) differences: Differences,
 }
 

@@ -139,8 +139,7 @@ impl Drop for PrivateFile {
     }
 }
 
-/// A new file: what a killed run has left is removed, and a link that somebody put there is not
-/// followed.
+/// A new file: what a killed run has left is removed, and an existing link is not followed.
 fn create_anew(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),

@@ -23,8 +23,8 @@ impl Progress {
         }
     }
 
-    /// Says that so many of `total` are done, with so many requests since the program began.
-    /// Without a total it is not known how many there are.
+    /// Prints how many of `total` are done, and the requests since the start. `total` is `None`
+    /// while it is unknown.
     pub(crate) fn show(&self, what: &str, done: usize, total: Option<usize>, requests: usize) {
         let Some(bar) = &self.bar else {
             let of_total = total

@@ -80,7 +80,7 @@ fn step(
             *beginnings += 1;
             if *beginnings > MOST_BEGINNINGS {
                 bail!(
-                    "the register refuses its own cursors; tell whoever runs it, and pull again later"
+                    "the register refuses its own cursors; inform the operator, and pull again later"
                 );
             }
             connection.progress.say(

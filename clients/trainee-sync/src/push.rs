@@ -143,14 +143,13 @@ pub(crate) fn send(
     Ok(sent)
 }
 
-/// The files of the copy are written anew by every pull, which would undo what somebody has changed
-/// in them.
+/// Every pull writes the files of the copy again, which would undo changes in them.
 fn require_other_file(connection: &Connection, file: &Path) -> Result<()> {
     if let Place::CsvFolder(folder) = &connection.place
         && is_exported(file, folder)
     {
         bail!(
-            "{} is a file of the copy, which the next pull writes anew; push a copy of it from elsewhere",
+            "{} is a file of the copy, which the next pull overwrites; push a copy of it from elsewhere",
             file.display()
         );
     }

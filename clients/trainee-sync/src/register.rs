@@ -40,7 +40,7 @@ pub(crate) const LISTS: [List; 2] = [
     },
 ];
 
-/// To whom the token belongs.
+/// The provider of the token.
 #[derive(Debug, PartialEq, Clone)]
 pub(crate) struct Account {
     pub(crate) ukprn: String,

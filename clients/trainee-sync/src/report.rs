@@ -13,9 +13,9 @@ use crate::table::TraineeRow;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Problem {
     pub(crate) line: u64,
-    /// As in the file; blank where the row as a whole is meant.
+    /// The column as in the file; blank for the row as a whole.
     pub(crate) column: String,
-    /// That of the register, or one of this program.
+    /// The code of the register, or one of this program.
     pub(crate) code: String,
     pub(crate) message: String,
 }

@@ -28,7 +28,7 @@ use crate::register::Changes;
 const APPLICATION_ID: i32 = 0x5452_5359;
 /// The form of the tables. A program that needs another one says so.
 const SCHEMA_VERSION: i32 = 1;
-/// How long a write waits for somebody who reads the file.
+/// How long a write waits for readers of the file.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
 
 const SCHEMA: &str = "

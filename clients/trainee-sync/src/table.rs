@@ -62,14 +62,14 @@ pub(crate) struct TraineeRow {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct NestedRow {
     pub(crate) list: List,
-    /// As in the names of its columns.
+    /// Spelt as in the names of its columns.
     pub(crate) number: usize,
     pub(crate) id: Option<String>,
     pub(crate) fields: Vec<(String, String)>,
 }
 
 impl Table {
-    /// Reads a file whole, so that nothing which happens meanwhile changes what is sent.
+    /// Reads a whole file, so that later changes of it do not affect the run.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let unreadable = || format!("{} cannot be read", path.display());
         let text = fs::read(path).with_context(unreadable)?;

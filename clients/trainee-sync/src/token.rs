@@ -1,6 +1,6 @@
 //! The token, which comes from the environment or a file and is never shown.
 //!
-//! It is no option: the list of processes shows options to everybody on the machine.
+//! The token is no option: the list of processes shows options to all users of the machine.
 
 use std::fmt;
 use std::path::Path;

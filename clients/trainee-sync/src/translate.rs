@@ -211,7 +211,7 @@ fn take_answer(
         .filter(|rows| rows.len() == batch.len());
     for (body, row) in batch
         .iter()
-        .zip(rows.context("the register did not translate every row; tell whoever runs it")?)
+        .zip(rows.context("the register did not translate every row; inform the operator")?)
     {
         let mut cells = body.kept.clone();
         for (field, value) in row.as_object().into_iter().flatten() {

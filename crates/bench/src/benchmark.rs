@@ -1,5 +1,4 @@
-//! What is measured, and in which order: in rounds, in each of them one scenario after the other,
-//! and of each scenario all targets in turn.
+//! The order of measurements: rounds of scenarios, and for each scenario all targets in turn.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,22 +17,22 @@ use crate::process::{LOAD, all_processors, pin};
 use crate::register::{Program, Register, Server};
 use crate::scenario::{Facts, Scenario, mixed};
 
-/// The largest register that is copied anew after each turn that writes. In a larger one, what is
-/// written hardly counts.
+/// The largest register that is copied again after each turn that writes. In a larger one, the
+/// written rows hardly matter.
 const MAX_COPIED_TRAINEES: usize = 100_000;
 
-/// What is measured: a program, with the register and the conditions in which it runs.
+/// A target of the measurement: a program with its register and conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Target {
     /// The limit program.
     Limit,
-    /// The same with one commit per insert.
+    /// The limit program with one commit per insert.
     LimitPerInsert,
     /// The program before.
     Before,
-    /// The program, over so many trainees.
+    /// The program with this number of trainees.
     Register(usize),
-    /// The program over the first register, while a reader opens so many pages of the settings a
+    /// The program over the first register, while a reader opens this number of settings pages a
     /// second.
     Pages(u8),
 }

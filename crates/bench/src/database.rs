@@ -60,7 +60,7 @@ impl Databases {
         }
     }
 
-    /// Makes an empty database in place of any other of that name.
+    /// Creates an empty database, and replaces another of that name.
     pub(crate) fn create(&self, name: &str) -> Outcome<()> {
         self.remove(name)?;
         match self {
@@ -110,7 +110,7 @@ impl Databases {
         }
     }
 
-    /// Copies a database to which nobody is connected. The copy is on the disk.
+    /// Copies a database without connections. The copy is synced to the disk.
     pub(crate) fn copy(&self, name: &str, copy: &str) -> Outcome<()> {
         self.remove(copy)?;
         match self {

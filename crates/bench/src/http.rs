@@ -65,7 +65,7 @@ pub(crate) fn post(path: &str, token: &str, headers: &str, body: &str) -> Vec<u8
     with_body("POST", path, token, headers, body)
 }
 
-/// The same, which changes a record.
+/// A request that changes a record.
 pub(crate) fn put(path: &str, token: &str, body: &str) -> Vec<u8> {
     with_body("PUT", path, token, "", body)
 }

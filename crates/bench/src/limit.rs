@@ -69,7 +69,7 @@ pub(crate) fn fill(path: &str, bodies: impl IntoIterator<Item = (i64, Vec<u8>)>)
 /// An insert that waits for the writer.
 type Waiting = (Bytes, oneshot::Sender<()>);
 
-/// The thread that inserts, at most so many requests in a commit.
+/// The thread that inserts, with up to `group` requests in a commit.
 fn writer(path: &str, group: usize) -> Outcome<mpsc::Sender<Waiting>> {
     let mut connection = connect(path)?;
     let (sender, receiver) = mpsc::channel::<Waiting>();

@@ -28,8 +28,8 @@ pub(crate) enum Step {
     Write(Rc<[Write]>),
 }
 
-/// A request that registers somebody new each time it is sent, or several, or changes somebody to
-/// what nobody was.
+/// A request that registers one or several new trainees each time it is sent, or gives a trainee a
+/// new value.
 #[derive(Debug, Clone)]
 pub(crate) struct Write {
     request: Vec<u8>,
@@ -41,20 +41,20 @@ pub(crate) struct Write {
 }
 
 impl Write {
-    /// What stands in a request in place of the letters that differ.
+    /// Placeholder for the letters that differ.
     pub(crate) const LETTERS: &str = "qqqqqqqq";
 
-    /// A request that registers somebody.
+    /// A request that registers a trainee.
     pub(crate) fn create(request: Vec<u8>) -> Self {
         Self::new(request, 1, 201)
     }
 
-    /// A request that registers so many persons, each of whom has as many places.
+    /// A request that registers `persons` trainees, each with the same number of placeholders.
     pub(crate) fn batch(request: Vec<u8>, persons: usize) -> Self {
         Self::new(request, persons, 200)
     }
 
-    /// A request that changes somebody.
+    /// A request that changes a trainee.
     pub(crate) fn update(request: Vec<u8>) -> Self {
         Self::new(request, 1, 200)
     }
@@ -99,7 +99,7 @@ pub(crate) struct Load {
     steps: Vec<Step>,
     connections: usize,
     sent: usize,
-    /// As how many a reply counts.
+    /// Number of requests that a reply counts as.
     weight: f64,
 }
 
@@ -130,7 +130,7 @@ impl Load {
         }
     }
 
-    /// The same load, of whose replies each counts as so many.
+    /// Counts each reply as `weight` requests.
     pub(crate) fn weighing(self, weight: usize) -> Self {
         Self {
             weight: weight as f64,
@@ -160,8 +160,7 @@ impl Load {
         let mut measurement = Measurement::new();
         let (mut last_event, mut busy) = (begun, connections.len());
         while busy > 0 {
-            // Whoever sleeps here has to be woken by the server, which then costs the server more
-            // than some replies do.
+            // Waking a sleeping client would cost the server more than some replies do.
             poll.poll(&mut events, Some(Duration::ZERO))?;
             let now = Instant::now();
             if !events.is_empty() {

@@ -1,4 +1,4 @@
-//! The program of `make bench`: its options, and the order in which it measures.
+//! The program of `make bench`: its options and the order of measurements.
 
 use std::fs;
 use std::path::Path;

@@ -44,7 +44,7 @@ pub(crate) struct Options {
     /// second
     #[arg(long, value_name = "PER_SECOND")]
     pub(crate) pages: Option<u8>,
-    /// Seconds of a turn, the first quarter of which is not counted
+    /// Seconds of a turn; the first quarter is not counted
     #[arg(long, default_value = "4")]
     pub(crate) seconds: u64,
     /// How often all take their turn
@@ -56,7 +56,7 @@ pub(crate) struct Options {
     /// Where filled registers are kept, on the file system that is measured
     #[arg(long, value_name = "PATH", default_value = "target/bench")]
     pub(crate) folder: PathBuf,
-    /// A document in which the report takes the place of what stands between its two marks
+    /// A document whose text between two marks is replaced with the report
     #[arg(long, value_name = "FILE")]
     pub(crate) into: Option<PathBuf>,
     /// Cargo says this to every benchmark

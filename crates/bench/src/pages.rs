@@ -1,4 +1,4 @@
-//! Somebody who looks at the pages of the settings while the API is measured.
+//! A user of the settings pages during the measurement of the API.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Signs in by a link, and opens so many pages a second from then on.
+    /// Signs in with a link, and then opens this number of pages a second.
     pub(crate) fn start(address: SocketAddr, link: &str, pages_a_second: u8) -> Outcome<Self> {
         let mut client = Client::connect(address)?;
         let cookie = sign_in(&mut client, link)?;
@@ -57,7 +57,7 @@ impl Reader {
         Ok(Self { stop, thread })
     }
 
-    /// Stops, and says how many pages were opened, each of which was there.
+    /// Stops, and returns the number of opened pages, all with status 200.
     pub(crate) fn stop(self) -> Outcome<usize> {
         self.stop.store(true, Ordering::Relaxed);
         let opened = self

@@ -1,4 +1,4 @@
-//! Processes: on which processor they run, and what they have used.
+//! Processes: their processors, and the time and memory that they used.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

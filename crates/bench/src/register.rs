@@ -80,7 +80,7 @@ impl Program {
         .into())
     }
 
-    /// The name of the kept register of so many trainees, which is filled if it is not there.
+    /// The name of the kept register with this number of trainees. Fills it if it does not exist.
     pub(crate) fn filled(&self, databases: &Databases, trainees: usize) -> Outcome<String> {
         let name = format!("filled_{trainees}_{}", self.schema);
         if databases.exists(&name) {

@@ -17,7 +17,7 @@ const READERS: usize = 16;
 const WRITERS: usize = 64;
 /// Connections of a load that copies the register.
 const COPIERS: usize = 4;
-/// Connections of a load that writes batches, each with so many trainees.
+/// Connections of a load that writes batches, and the trainees of each batch.
 const BATCH_WRITERS: usize = 4;
 const BATCH_ITEMS: usize = 200;
 /// Pages around the middle or the end of a list that are asked for in turn.
@@ -28,7 +28,7 @@ const FEW_CHANGES: u64 = 40;
 const COPIED_AT_ONCE: usize = 500;
 /// The most replies of a provider that are asked for in turn, of those that a copy takes.
 const COPY_REPLIES: usize = 10;
-/// Pages of a list from which trainees are taken.
+/// Pages of a list that supply trainees.
 const SAMPLED_PAGES: u64 = 4;
 
 /// What is asked for.
@@ -36,15 +36,15 @@ const SAMPLED_PAGES: u64 = 4;
 pub(crate) enum Scenario {
     /// One trainee.
     Get,
-    /// The same in the oldest version.
+    /// Like the scenario above, in the oldest version.
     GetOldest,
-    /// The same, compressed.
+    /// Like the scenario above, compressed.
     GetGzip,
     /// The first page of a list.
     List,
-    /// The same in the oldest version.
+    /// Like the scenario above, in the oldest version.
     ListOldest,
-    /// The same, compressed.
+    /// Like the scenario above, compressed.
     ListGzip,
     /// A page in the middle of a list.
     Middle,
@@ -56,13 +56,13 @@ pub(crate) enum Scenario {
     Since,
     /// A copy of a list with nested records, by the links to the next pages.
     Copy,
-    /// The same by the changes.
+    /// A copy by the changes.
     Changes,
     /// A new trainee.
     Post,
-    /// The same with a key, for which the reply is kept.
+    /// A registration with an idempotency key, whose reply is stored.
     PostWithKey,
-    /// The same trainees with keys by batches.
+    /// Registrations with keys in batches.
     Batch,
     /// A change of one field of a trainee.
     Put,
@@ -238,7 +238,7 @@ impl Scenario {
         replies.collect()
     }
 
-    /// So many keys that no other scenario has.
+    /// Keys that no other scenario has.
     fn keys(self, count: usize) -> impl Iterator<Item = i64> {
         let first = self as i64 * 1_000_000;
         (first..).take(count)
@@ -264,8 +264,8 @@ impl Scenario {
     }
 }
 
-/// The mixed load, under which memory is measured: of 20 requests 14 read a trainee, two a page,
-/// one the last changes, and three register somebody.
+/// The mixed load for the measurement of memory: of 20 requests, 14 read a trainee, 2 a page, 1 the
+/// last changes, and 3 register a trainee.
 pub(crate) fn mixed(facts: &Facts) -> Load {
     let read = |scenario: Scenario| Step::Read(scenario.requests(facts).into());
     let (one, deep, since) = (
@@ -294,7 +294,7 @@ pub(crate) struct Facts {
     newest: String,
     oldest: String,
     providers: Vec<Provider>,
-    /// The body that registers somebody, with letters that are to be replaced.
+    /// The body of a registration, with letters to be replaced.
     body: String,
     /// Bytes of the reply to such a body.
     created_bytes: usize,
@@ -306,7 +306,7 @@ pub(crate) struct Facts {
 struct Provider {
     token: String,
     trainees: Vec<String>,
-    /// Those of one list that may be changed.
+    /// The trainees of one list that may be changed.
     in_training: Vec<String>,
     /// The academic cycle with the most trainees.
     cycle: i32,
@@ -406,7 +406,7 @@ impl Facts {
             .collect()
     }
 
-    /// Pages so many hundredths of the way to the end of the lists.
+    /// Pages at this percentage of the lists.
     fn pages(&self, base: &str, part: u64, headers: &str) -> Vec<Vec<u8>> {
         let of = |provider: &Provider| -> Vec<_> {
             let first = (provider.pages * part / 100).max(1);
@@ -456,7 +456,7 @@ impl Facts {
         Step::Write(self.providers.iter().map(create).collect())
     }
 
-    /// Nothing where nobody may be changed.
+    /// `None` if no trainee may be changed.
     fn update(&self) -> Option<Step> {
         let body = format!(
             "{{\"data\":{{\"provider_trainee_id\":\"{}\"}}}}",
@@ -513,7 +513,7 @@ impl Provider {
                 .unwrap_or(0)
         };
         let (mut trainees, mut largest) = (Vec::new(), (0, 0));
-        // The years to which trainings of invented trainees belong, and some around them.
+        // The academic years of invented trainees, and some around them.
         let this_year = Utc::now().year();
         for cycle in this_year - 8..=this_year + 2 {
             // An empty list is a 404.

@@ -28,7 +28,7 @@ use crate::error::ApiError;
 const MAX_TOKENS: usize = 100_000;
 /// Look-ups at once of tokens from addresses within their limit, and how many more wait.
 const LOOK_UPS: (usize, usize) = (2, 256);
-/// The same for tokens from addresses beyond their limit.
+/// Like the limit above, for tokens from addresses beyond their limit.
 const LOOK_UPS_BEYOND_LIMIT: (usize, usize) = (1, 64);
 /// How long a token waits to be looked up.
 const LOOK_UP_WAIT: Duration = Duration::from_secs(1);
@@ -45,8 +45,8 @@ pub struct Admission {
     known: Arc<Mutex<HashMap<TokenDigest, ValidToken>>>,
     /// Look-ups of other tokens, from addresses that are within their limit.
     look_ups: ConcurrencyLimit,
-    /// The same from addresses that are beyond it: whoever sends many invented tokens holds up
-    /// nobody but those.
+    /// Look-ups for addresses beyond their limit. A client that sends many invented tokens delays
+    /// only these.
     look_ups_beyond_limit: ConcurrencyLimit,
 }
 
@@ -71,7 +71,7 @@ impl Admission {
         }
     }
 
-    /// The same, with clients that may come through these proxies.
+    /// Trusts these proxies to name the client.
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {
@@ -80,9 +80,9 @@ impl Admission {
         }
     }
 
-    /// Admits a request with a token. One that is not known here is counted by its address, and
-    /// then looked up next to few others: whoever invents tokens fills neither the queue of reads
-    /// nor that of writes.
+    /// Admits a request with a token. An unknown token is counted by the address of its client, and
+    /// few such tokens are looked up at the same time, so that invented tokens fill neither the
+    /// queue of reads nor that of writes.
     ///
     /// # Errors
     ///
@@ -108,8 +108,8 @@ impl Admission {
             })
     }
 
-    /// Counts an admitted batch as so many requests in all, or leaves it counted as one. `left` is
-    /// what was left when it was admitted.
+    /// Counts an admitted batch as `requests` requests instead of one, if the limit allows it.
+    /// `left` is the rest of the limit when the batch was admitted.
     ///
     /// # Errors
     ///
@@ -176,7 +176,7 @@ impl Admission {
         };
         let digest = token.clone();
         let found = store.read::<_, StorageError>(move |session| {
-            // The permit goes with the job, which runs on when nobody waits for it any more.
+            // The job owns the permit, since it runs to its end when the client is gone.
             let _held = &permit;
             let valid = session
                 .authenticate(&digest, Cause::new("admission"))?

@@ -38,7 +38,7 @@ use crate::state::GatewayState;
 /// The most items of a batch that are handled at once, so that it leaves room for others in the
 /// queue of writes.
 const ITEMS_AT_ONCE: usize = 8;
-/// As many items count as one request.
+/// Number of items that count as one request.
 const ITEMS_PER_REQUEST: usize = 10;
 /// The most problems that are reported of an item. Otherwise a body of ordinary size could have a
 /// reply that fits nowhere.

@@ -21,7 +21,7 @@ const SUNSET: HeaderName = HeaderName::from_static("sunset");
 pub struct DeprecationHeaders {
     /// The version.
     pub version: &'static ApiVersion,
-    /// Those that are served.
+    /// The served versions.
     pub versions: &'static Versions,
 }
 
@@ -130,7 +130,7 @@ fn advice(address: &str) -> String {
 /// The path of the endpoint to use instead, with the identifiers of a path of the one that ends.
 fn replacement(label: Label, old: Endpoint, new: Endpoint, path: &str) -> String {
     let base = label.base_path();
-    // As sent, the base may be written with escapes; it has as many parts all the same.
+    // The base as sent may contain escapes; it still has the same number of segments.
     let sent = path.split('/').skip(base.split('/').count());
     let sent: Vec<(&str, &str)> = old.path().split('/').skip(1).zip(sent).collect();
     let part = |part: &'static str| {

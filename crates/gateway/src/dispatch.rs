@@ -148,7 +148,7 @@ impl Route {
             state.admission.remember(&api_request.token, found);
             headers.token = Some(found);
         } else if !matches!(result, Err(ApiError::Unauthorized(_))) {
-            // The store failed outside the job; the request counts all the same.
+            // The store failed outside the job; the request still counts.
             observation.token = headers.token;
         }
         let at = state.store.now();
@@ -226,7 +226,7 @@ fn expiry_warning(token: ValidToken) -> String {
     )
 }
 
-/// As [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the
+/// Like [`run_in_transaction`]. Where the reply has no changes and the client prefers to wait, the
 /// handler is run again until it has, and the token is authenticated each time. Also returns how
 /// long the client may have had to wait, if it was made to.
 async fn run_until_changes(

@@ -29,13 +29,13 @@ pub mod version_list;
 /// What a handler does with records, which decides where it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// It reads one record by its key.
+    /// Reads one record by its key.
     LookUp,
-    /// It reads.
+    /// Reads.
     Read,
-    /// It may write.
+    /// May write.
     Write,
-    /// It may add a record, and changes none that is there.
+    /// May add a record and changes none.
     Insert,
 }
 

@@ -25,7 +25,7 @@ pub use self::reply::{no_memory, page};
 /// The header that asks for problems by field, and the one value that does.
 const ENHANCED_ERRORS: (&str, &str) = ("enhanced-errors", "true");
 
-/// The form in which the problems of values are reported to a client.
+/// Form of the problems of values in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorForm {
     /// A list, one entry for each problem.
@@ -84,7 +84,7 @@ pub enum PreconditionError {
     Exists,
 }
 
-/// Why a request was not answered as requested.
+/// Reason for an error reply.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     // The client can act.
@@ -133,7 +133,7 @@ pub enum ApiError {
     /// A batch counts as more requests than the client can ever send at once.
     #[error("batch is larger than the rate limit")]
     BatchBeyondLimit {
-        /// As how many requests it counts.
+        /// Number of requests that it counts as.
         requests: u32,
         /// What is left of the limit.
         left: RemainingQuota,
@@ -210,8 +210,7 @@ impl ApiError {
         Self::Unwritable(Unwritable(error))
     }
 
-    /// The problems for which the request was refused, as they are logged; none where the status
-    /// says everything.
+    /// The problems in the form of the request log. Empty where the status is the whole reason.
     #[must_use]
     pub fn logged_problems(&self, served: &Served) -> RequestProblems {
         if let Self::Invalid(problems) = self {

@@ -69,7 +69,7 @@ pub(crate) async fn run_in_transaction(
 /// How the job of a request runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum JobMode {
-    /// A write of which only the outcome is wanted. Nothing can be written.
+    /// A trial: runs a write for its outcome in a transaction that cannot write.
     DryRun,
     LookUp,
     Read,

@@ -1,8 +1,7 @@
 //! The code lists as they are answered.
 //!
-//! They are the same for everyone as long as the program runs, and they are large. So each is
-//! written when it is first asked for, and kept: a client that fetches them all again and again
-//! costs the server little.
+//! The lists do not change while the program runs, and they are large. Each is rendered at its
+//! first request and kept: a client that fetches them all again and again costs the server little.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -19,7 +18,7 @@ use crate::error::ApiError;
 #[derive(Debug, Clone)]
 pub struct RenderedLists {
     lists: &'static Lists,
-    /// The lists in each of the ways in which versions write codes.
+    /// The lists in each form of codes that a version has.
     kept: Arc<Vec<Kept>>,
 }
 

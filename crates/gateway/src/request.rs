@@ -75,7 +75,7 @@ pub struct ApiRequest {
     pub environment: Environment,
     /// The code lists.
     pub lists: &'static Lists,
-    /// The same as they are answered.
+    /// The lists as they are sent.
     pub rendered_lists: RenderedLists,
     /// Seals and opens cursors.
     pub cursors: CursorKey,
@@ -102,8 +102,8 @@ pub struct ApiRequest {
 }
 
 impl ApiRequest {
-    /// Takes a request apart whose token is admitted. A body that cannot be used is kept as a
-    /// failure, because a token that is revoked meanwhile is reported before it.
+    /// Reads a request with an admitted token. An unusable body is kept as an error, because a
+    /// token that was revoked during the request is reported first.
     pub async fn extract(
         request: &HttpRequest,
         token: TokenDigest,
@@ -279,7 +279,8 @@ impl ApiRequest {
         }
     }
 
-    /// The same names, for `Warning` headers, where the client does not.
+    /// Like `refused_parameters`, for `Warning` headers, where the client does not prefer strict
+    /// handling.
     #[must_use]
     pub fn parameter_warnings(&self) -> Vec<String> {
         match self.unknown {
@@ -298,7 +299,8 @@ impl ApiRequest {
         self.validates_only
     }
 
-    /// Draws identifiers for so many new records; none for a request that is only tried out.
+    /// Draws identifiers for `count` new records. Returns none for a request that is only
+    /// validated.
     ///
     /// # Errors
     ///
@@ -328,12 +330,11 @@ impl ApiRequest {
         }
     }
 
-    /// The key under which the reply is kept, if the client sent one.
+    /// The idempotency key of the request, if the client sent one.
     ///
     /// # Errors
-    ///
-    /// When what was sent is no key; and when it is one, and the body did not arrive, by which the
-    /// request is distinguished from others with the same key.
+    /// If the header is no valid key, or if the body did not arrive, whose digest distinguishes the
+    /// request from others with the same key.
     pub fn idempotency_key(&self) -> Result<Option<&Key>, ApiError> {
         let key = self
             .idempotency_key
@@ -349,15 +350,15 @@ impl ApiRequest {
         }
     }
 
-    /// The same reply with the entity tag of the record that it shows, which a `GET` of that record
-    /// has too. A record that is only tried out has none.
+    /// Adds the entity tag of the record in the reply, which is also that of a `GET` of the record.
+    /// Adds none for a record that is only validated.
     #[must_use]
     pub fn with_etag(&self, reply: ApiResponse) -> ApiResponse {
         let tag = etag::compute(&reply.body);
         self.with_tag(reply, tag)
     }
 
-    /// As [`ApiRequest::with_etag`], for a reply whose body is not that of a `GET` of the record.
+    /// Like [`ApiRequest::with_etag`], for a reply with another body than a `GET` of the record.
     /// `shown` is the reply to one.
     #[must_use]
     pub fn with_etag_of(&self, reply: ApiResponse, shown: &ApiResponse) -> ApiResponse {
@@ -380,8 +381,7 @@ impl ApiRequest {
         self.not_modified_if_cached_as(reply, tag)
     }
 
-    /// As [`ApiRequest::not_modified_if_cached`], with the entity tag of the reply's body, where
-    /// that is known.
+    /// Like [`ApiRequest::not_modified_if_cached`], with the known entity tag of the reply's body.
     #[must_use]
     pub fn not_modified_if_cached_as(&self, reply: ApiResponse, tag: String) -> ApiResponse {
         match self
@@ -546,8 +546,7 @@ fn require_among(tags: &str, tag: &str) -> Result<(), ApiError> {
     }))
 }
 
-/// The entity tags of a header. One that is no text is among them: it is nobody's, and a condition
-/// all the same.
+/// The entity tags of a header. A value that is no text counts as a tag that matches no record.
 fn tags(headers: &HeaderMap, name: HeaderName) -> Option<String> {
     let lines: Vec<_> = headers
         .get_all(name)

@@ -99,7 +99,7 @@ impl ApiResponse {
         }
     }
 
-    /// A reply with JSON that is the same for everyone.
+    /// A reply with JSON that all clients share.
     #[must_use]
     pub fn shared(status: StatusCode, content: SharedContent) -> Self {
         Self {
@@ -178,8 +178,8 @@ impl ApiResponse {
     }
 
     /// A reply with `{"data": [...], "meta": ...}` around entries that `write` writes: the first
-    /// one, and others as long as the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` is
-    /// what to say of so many of them, under `name`.
+    /// one, and others as long as the reply is not larger than [`MAX_ENTRIES_BYTES`]. `meta` makes
+    /// the member `name` from the number of entries.
     ///
     /// # Errors
     ///
@@ -235,14 +235,14 @@ impl ApiResponse {
         Self::new(StatusCode::NOT_MODIFIED, Bytes::new())
     }
 
-    /// The same reply with a header.
+    /// Adds a header.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// The same reply with what is left of a limit.
+    /// Adds the headers about the rest of a limit.
     #[must_use]
     pub fn with_rate_limit(self, whose: RateLimitScope, left: RemainingQuota) -> Self {
         let RemainingQuota {
@@ -287,8 +287,8 @@ impl ApiResponse {
         self.with_warnings(values.into_iter().chain(names))
     }
 
-    /// The same reply with warnings, as far as there is room for them. A text has no quotes and no
-    /// line breaks.
+    /// Adds warnings up to the largest size of the header. A text must have no quotes and no line
+    /// breaks.
     #[must_use]
     pub fn with_warnings(self, texts: impl IntoIterator<Item = String>) -> Self {
         let there = self
@@ -324,8 +324,8 @@ impl ApiResponse {
     }
 }
 
-/// Begins a further member of an object. The name is one of a version, in which nothing needs an
-/// escape.
+/// Begins another member of an object. `name` must be a name of a version: such names need no
+/// escapes.
 fn push_member(body: &mut Vec<u8>, name: &str) {
     body.extend_from_slice(b",\"");
     body.extend_from_slice(name.as_bytes());

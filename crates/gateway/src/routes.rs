@@ -119,7 +119,7 @@ where
     closed(routes.fold(web::resource(path), Resource::route), reading)
 }
 
-/// The same resource, which answers what it is not asked with what it can be asked.
+/// Adds a default service that answers 405 with an `Allow` header.
 pub fn closed(resource: Resource, allowed: &[HttpMethod]) -> Resource {
     let allow = allow(allowed);
     resource.default_service(web::to(move |request: HttpRequest| {

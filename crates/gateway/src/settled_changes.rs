@@ -47,13 +47,13 @@ struct Observations {
     next: VecDeque<(Instant, i64)>,
     /// The oldest open transaction, and since when it is known to be the oldest.
     oldest: Option<(i64, Instant)>,
-    /// The timeline of the server on which it was seen.
+    /// The timeline of the PostgreSQL server.
     timeline: Option<i64>,
 }
 
 impl Observations {
-    /// Adds what is seen now; returns the position before which changes are final, if any, and for
-    /// how long the oldest open transaction has been holding others up.
+    /// Adds what is seen now; returns the first position whose changes are not final, if any, and
+    /// how long the oldest open transaction has been delaying it.
     fn add(&mut self, now: Instant, seen: OpenTransactions) -> (Option<i64>, Duration) {
         if self.timeline != seen.timeline
             || self.next.back().is_some_and(|(_, next)| *next > seen.next)
@@ -88,8 +88,8 @@ impl Observations {
     }
 }
 
-/// Looks after the position as long as the server runs; nothing on SQLite. Must be called where the
-/// server runs.
+/// Updates the position while the server runs; does nothing on SQLite. Must be called on the
+/// runtime of the server.
 pub fn start(store: Store, settled_changes: SettledChanges) {
     rt::spawn(async move {
         let mut observations = Observations::default();

@@ -34,7 +34,7 @@ pub struct GatewayState {
     pub versions: &'static Versions,
     /// The code lists.
     pub lists: &'static Lists,
-    /// The same as they are answered.
+    /// The lists as they are sent.
     pub rendered_lists: RenderedLists,
     /// The environment whose tokens are valid here.
     pub environment: Environment,
@@ -54,7 +54,7 @@ pub struct GatewayState {
     pub proxies: TrustedProxies,
     /// How often those who read public pages have asked.
     pub page_rate_limit: AddressRateLimit,
-    /// Content that is the same for everyone, and was requested.
+    /// Shared content that was requested before.
     pub contents: SharedContentCache,
     /// Where replies are sent.
     pub response_sender: ResponseSender,
@@ -96,7 +96,7 @@ impl GatewayState {
         }
     }
 
-    /// The same behind reverse proxies that are trusted to name the client.
+    /// Trusts these reverse proxies to name the client.
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self {

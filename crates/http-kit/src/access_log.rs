@@ -1,6 +1,6 @@
-//! One line in the log and one count for each request: what was requested, by the pattern of its
-//! path, with which token, by its number, how it went, and what its jobs took in the store. Never a
-//! name, an address or the text of a token.
+//! One line in the log and one count for each request: the pattern of its path, the number of its
+//! token, its status, and the time of its jobs in the store. Never a name, an address or the text
+//! of a token.
 //!
 //! Stands around everything that is answered. Knows how a request is recorded, and nothing of what
 //! the metrics are called.
@@ -55,7 +55,7 @@ pub async fn log(
     Ok(response)
 }
 
-/// Says whose request it is: with which token it came, which is valid. Nothing where it has none.
+/// Records the number of the valid token of the request, if it has one.
 pub fn identify(request: &HttpRequest, token: Option<ValidToken>) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.token.set(token.map(|token| token.id));
@@ -70,8 +70,7 @@ pub fn set_waited(request: &HttpRequest) {
     }
 }
 
-/// Says for which path of a version a request is, by its pattern. Any other path is known by what
-/// it matches.
+/// Records the pattern of a versioned path. Other paths are recorded by the route that they match.
 pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
     if let Some(observed) = request.extensions().get::<Rc<Observed>>() {
         observed.pattern.replace(Some(pattern));
@@ -81,13 +80,13 @@ pub fn set_pattern(request: &HttpRequest, pattern: Rc<str>) {
 /// The target of the lines.
 const LOG_TARGET: &str = "access";
 
-/// What stands for the version of a path that is none of a version's.
+/// The version of a path outside all versions.
 const NO_VERSION: &str = "-";
 
 /// What is found out of a request on its way.
 #[derive(Default)]
 struct Observed {
-    /// The number of the token with which it came, as soon as it is known.
+    /// The number of its token, once it is known.
     token: Cell<Option<i64>>,
     /// Such as `/api/<version>/trainees/{trainee_id}`; nothing for a path that there is not.
     pattern: RefCell<Option<Rc<str>>>,
@@ -181,9 +180,8 @@ impl Drop for Answering {
     }
 }
 
-/// Whether a path is below that of a version, whose routes say their patterns themselves: to look
-/// for the pattern of a path is to match it a second time. A path that is written with escapes is
-/// none of them, and its pattern is looked for.
+/// Whether a path is below a version. The routes there record their patterns, which saves matching
+/// the path again. A path with escapes does not count, so its pattern is matched.
 fn is_of_a_version(path: &str) -> bool {
     path.strip_prefix("/api/v")
         .is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))

@@ -32,8 +32,7 @@ pub mod application;
 pub mod client_stream;
 pub mod read_window;
 
-/// Files that an open connection takes: its socket, and the handle by which it is closed when it
-/// must be.
+/// Open files per connection: its socket, and the handle that closes it after a timeout.
 const FILES_OF_A_CONNECTION: usize = 2;
 /// Files that the program has open besides: the database, its own wheels, and some to spare.
 const OTHER_FILES: usize = 100;
@@ -59,7 +58,8 @@ impl Limits {
         self.body_timeout + self.keep_alive + self.header_timeout
     }
 
-    /// The same limits for a program that may open so many files, and whether they are others now.
+    /// Lowers the limits for a program that may open `most` files. Returns the limits and whether
+    /// they changed.
     #[must_use]
     pub fn within_open_files(self, most: usize) -> (Self, bool) {
         let connections = most.saturating_sub(OTHER_FILES) / FILES_OF_A_CONNECTION;
@@ -161,7 +161,7 @@ async fn close_when_idle(socket: Socket, watched: Rc<Watched>) {
     close(&socket);
 }
 
-/// Closes a connection for both sides, whoever else has a handle of it.
+/// Closes a connection for both sides, also if other handles of it exist.
 fn close(socket: &Socket) {
     if let Err(error) = socket.shutdown(Shutdown::Both) {
         // The client was faster.
@@ -190,8 +190,8 @@ pub async fn track_activity(
     if let Ok(response) = &mut answered
         && too_slow
     {
-        // Nobody waits for the rest of the request, and without it the connection is of no use (RFC
-        // 9110, section 15.5.9).
+        // The rest of the request is not read, and without it the connection cannot be used again
+        // (RFC 9110, section 15.5.9).
         response
             .response_mut()
             .head_mut()

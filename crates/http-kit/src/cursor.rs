@@ -1,9 +1,9 @@
 //! Cursors: where a client goes on in a list or in the changes, as a text that means nothing to the
 //! client.
 //!
-//! A cursor is encrypted and authenticated with the key of the register. It opens only for the
-//! provider, the version and the query for which it was sealed; one of others, a forged one and a
-//! damaged one cannot be told from each other.
+//! A cursor is encrypted and authenticated with the key of the register. It opens only for its
+//! provider, version and query. A cursor of another query, a forged one and a damaged one give the
+//! same error.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub const KEY_BYTES: usize = 32;
 #[derive(Clone)]
 pub struct CursorKey(Option<Arc<LessSafeKey>>);
 
-/// Why a cursor could not be sealed.
+/// Error of sealing a cursor.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     /// The operating system gives no random bytes.

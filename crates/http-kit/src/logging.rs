@@ -3,9 +3,9 @@
 //! What is logged says its facts as key-values; both forms show them. Which lines are shown is said
 //! by `RUST_LOG`.
 //!
-//! A server logs into a bounded queue, from which a thread of its own writes: whoever reads
-//! standard error slowly, or not at all, holds no request up. A command writes its lines itself,
-//! between the others that it prints.
+//! A server logs into a bounded queue, and a separate thread writes it out, so that a slow reader
+//! of standard error delays no request. A command writes its lines itself, between the others that
+//! it prints.
 
 mod lines;
 mod queue;
@@ -33,9 +33,9 @@ const PANIC: &str = "panic";
 /// The queue of a server.
 static QUEUE: OnceLock<LogQueue> = OnceLock::new();
 
-/// Where the HTTP library calls it an error of the server's when a client sends what is no HTTP, or
-/// goes away, and the TLS library warns of a handshake with what the client sent in it. Whoever can
-/// reach the port could fill the log with it; it is shown where `RUST_LOG` names these.
+/// Modules that log errors of clients: invalid HTTP, closed connections, failed TLS handshakes with
+/// the data sent. Any client could fill the log with them, so they are logged only if `RUST_LOG`
+/// names them.
 const ABOUT_CLIENTS: [&str; 3] = [
     "actix_http::h1::decoder",
     "actix_http::h1::dispatcher",
@@ -55,7 +55,7 @@ pub enum LogFormat {
 /// Who writes the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writing {
-    /// Whoever logs, at once.
+    /// The logging thread itself.
     Direct,
     /// A thread of its own.
     Queued,
@@ -72,7 +72,8 @@ impl Drop for Log {
     }
 }
 
-/// Starts writing the log to standard error: entries of at least `level`, unless `RUST_LOG` names other levels. Once for a process.
+/// Starts writing the log to standard error: entries of at least `level`, unless `RUST_LOG` names
+/// other levels. Once for a process.
 pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     let mut builder = Builder::new();
     let is_plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -103,7 +104,7 @@ pub fn start(format: LogFormat, writing: Writing, level: LevelFilter) -> Log {
     Log(())
 }
 
-/// Waits until what is queued is written, for two seconds at most. For the end of the process.
+/// Waits up to two seconds until the queue is written. For the end of the process.
 pub fn flush() {
     if let Some(queue) = QUEUE.get() {
         queue.flush(FLUSH_TIMEOUT);
@@ -128,7 +129,8 @@ pub fn lines_lost() -> u64 {
 fn begin_thread() -> bool {
     let queue = LogQueue::new(MAX_QUEUED_BYTES);
     let writing = queue.clone();
-    let report = |dropped| log::warn!(dropped; "log lines dropped, since nobody read the log for a while: {dropped}");
+    let report =
+        |dropped| log::warn!(dropped; "log lines dropped because the log was not read: {dropped}");
     let thread = thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || writing.write_to(stderr(), report));

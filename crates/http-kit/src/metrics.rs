@@ -108,7 +108,7 @@ fn describe() {
     describe_counter!(
         RATE_LIMITED,
         Unit::Count,
-        "Requests that were refused since there were too many, by whose."
+        "Requests refused by a rate limit, by the scope of the limit."
     );
     describe_counter!(
         LOG_LINES_LOST,
@@ -182,8 +182,8 @@ pub fn start(versions: &Versions) {
     for failure in AuthenticationError::ALL {
         token_failures(failure).increment(0);
     }
-    for whose in [RateLimitScope::Address, RateLimitScope::Token] {
-        rate_limited(whose).increment(0);
+    for scope in [RateLimitScope::Address, RateLimitScope::Token] {
+        rate_limited(scope).increment(0);
     }
     request_log_dropped().increment(0);
 }

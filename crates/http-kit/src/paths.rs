@@ -17,7 +17,7 @@ pub const MIGRATE: &str = "/docs/migrate";
 /// The pages of an organisation's settings.
 pub const SETTINGS: &str = "/settings";
 
-/// The address at which a link to sign in is opened, at the site of the settings.
+/// The address of a sign-in link at the site of the settings.
 #[must_use]
 pub fn sign_in(site: &str, secret: &str) -> String {
     format!("{}{SETTINGS}/sign-in/{secret}", site.trim_end_matches('/'))
@@ -59,7 +59,7 @@ pub enum OpenApiDocument {
     Complete,
     /// What a generated client sends and reads.
     Client,
-    /// The same in OpenAPI 3.0, for generators that do not know 3.1.
+    /// Like `Client`, in OpenAPI 3.0 for generators without support for 3.1.
     Client30,
 }
 
@@ -83,7 +83,7 @@ impl OpenApiDocument {
         label.base_path() + self.path()
     }
 
-    /// The name of the file in which it is committed.
+    /// The name of its committed file.
     #[must_use]
     pub fn file(self) -> &'static str {
         self.path().trim_start_matches('/')

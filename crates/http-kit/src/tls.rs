@@ -1,5 +1,4 @@
-//! The certificate by which the server shows who it is, read from files and read again without a
-//! stop.
+//! The certificate of the server, read from files, and read again without a restart.
 //!
 //! TLS 1.2 and 1.3, with the cryptography of *ring*. HTTP/1.1 alone is spoken over it: see
 //! `docs/architecture.md`.
@@ -16,7 +15,7 @@ use rustls::sign::CertifiedKey;
 use rustls::version::{TLS12, TLS13};
 use rustls::{InconsistentKeys, ServerConfig};
 
-/// Why a certificate cannot be used. Each says what to do.
+/// Error of reading a certificate. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -24,7 +23,7 @@ pub enum TlsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
     /// A file is not what it should be.
@@ -43,11 +42,11 @@ pub enum TlsError {
     BodyError {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: rustls::Error,
     },
     /// The key is not that of the certificate.
-    #[error("{} is not the key of {}; give the key with which the certificate was asked for", .key.display(), .certificate.display())]
+    #[error("{} is not the key of {}; use the key that the certificate was requested with", .key.display(), .certificate.display())]
     OtherKey {
         /// The file of the key.
         key: PathBuf,

@@ -7,8 +7,8 @@
 //! shell is in a process group of its own, so what is typed at a terminal to end the tests does not
 //! end it.
 //!
-//! The server listens on a socket in its folder only: no port can be taken, and nobody else can
-//! reach it. Only one with TLS listens on a port of this machine too.
+//! The server listens on a socket in its folder only: it needs no port, and only this user can
+//! reach it. A server with TLS also listens on a port of this machine.
 
 mod variant;
 
@@ -49,11 +49,11 @@ pub(crate) const SUPERUSER: &str = "postgres";
 /// How a server treats what it is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Settings {
-    /// It never waits for the disk. What it acknowledged may be lost with it.
+    /// Never waits for the disk, so a crash may lose acknowledged writes.
     Fast,
-    /// As PostgreSQL comes: what it acknowledged is on the disk.
+    /// Default settings: acknowledged writes are on the disk.
     Durable,
-    /// The same with memory for a large database, as an operator gives it.
+    /// Like `Durable`, with memory for a large database.
     Large,
 }
 
@@ -106,7 +106,7 @@ impl Cluster {
             .unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// As [`Cluster::start`], with a server of another sort.
+    /// Like [`Cluster::start`], with another variant of the server.
     ///
     /// # Panics
     ///
@@ -115,7 +115,7 @@ impl Cluster {
         Self::try_start(settings, variant).unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// As [`Cluster::start_as`], or why not.
+    /// Like [`Cluster::start_as`], but returns an error.
     pub(crate) fn try_start(settings: Settings, variant: &Variant) -> Result<Self, String> {
         let launch = || {
             let folder = new_folder(settings)?;
@@ -266,7 +266,7 @@ impl Cluster {
         self.folder.join(self.reached.socket_name())
     }
 
-    /// Stops the server as a crash does: it does not tidy up, and whoever is connected is cut off.
+    /// Stops the server as a crash does, without a clean shutdown; all connections are cut.
     ///
     /// # Panics
     ///
@@ -306,7 +306,7 @@ impl Cluster {
 impl Drop for Cluster {
     fn drop(&mut self) {
         drop(self.orders.take());
-        // Nobody notices that the keeper was killed.
+        // The keeper was killed.
         let _ = self.keeper.wait();
     }
 }

@@ -40,7 +40,7 @@ enum Template {
 static TEMPLATES: Mutex<Option<HashMap<&'static str, Template>>> = Mutex::new(None);
 
 impl Database {
-    /// An empty database of the kind on which this run tests.
+    /// An empty database of the kind of this run.
     ///
     /// # Panics
     ///
@@ -63,8 +63,8 @@ impl Database {
         }
     }
 
-    /// A database of the kind on which this run tests, with all that `prepare` put into one at the
-    /// URL that it is given.
+    /// A database of the kind of this run with the content that `prepare` writes. `prepare` gets
+    /// the URL of a database.
     ///
     /// Preparing is done once in a process for each `name`, and then copied.
     ///
@@ -74,7 +74,7 @@ impl Database {
     pub fn fresh_from(name: &'static str, prepare: impl FnOnce(&str)) -> Self {
         let kind = Kind::from_environment();
         if kind == Kind::Postgres && !Server::shared().is_own() {
-            // Nobody would remove a template from a server that outlives this process.
+            // A template would stay behind on a server that outlives this process.
             let database = Self::fresh();
             prepare(database.url());
             return database;
@@ -102,7 +102,7 @@ impl Database {
         }
     }
 
-    /// The URL at which the register finds it.
+    /// The URL for the register.
     pub fn url(&self) -> &str {
         &self.url
     }
@@ -157,8 +157,8 @@ impl Template {
             Place::Sqlite(folder) => Self::Sqlite(snapshot(folder.path())),
             Place::Postgres(name) => {
                 let server = Server::shared();
-                // Only what nobody is connected to can be copied, and connections may take a while
-                // to end.
+                // Only a database without connections can be copied, and connections may take a
+                // while to end.
                 server.disconnect(name);
                 Self::Postgres(server.create(Some(name)))
             }

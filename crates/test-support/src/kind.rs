@@ -14,7 +14,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The database on which the tests of this run are to run.
+    /// The kind of database of this run.
     ///
     /// # Panics
     ///

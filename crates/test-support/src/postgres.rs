@@ -1,4 +1,4 @@
-//! The PostgreSQL server on which the databases of this process are made.
+//! The PostgreSQL server with the databases of this process.
 //!
 //! It is the one that the environment names, otherwise one of this process alone. It is started
 //! with the first database that is asked for, and one connection makes and drops them all.
@@ -108,15 +108,14 @@ impl Server {
         }
     }
 
-    /// Makes a database and gives its name: an empty one, or a copy of another to which nobody is
-    /// connected.
+    /// Creates a database, empty or as a copy of another without connections. Returns its name.
     pub(crate) fn create(&self, copied: Option<&str>) -> String {
         let name = format!(
             "{}_{}",
             self.prefix,
             self.named.fetch_add(1, Ordering::Relaxed)
         );
-        // Not the other template: it may hold what somebody has put there.
+        // Not `template1`: its content may have been changed.
         let template = copied.unwrap_or("template0");
         self.run(&format!(
             "CREATE DATABASE {name} TEMPLATE {template} {}",
@@ -126,7 +125,7 @@ impl Server {
         name
     }
 
-    /// Drops a database, also one to which somebody is still connected.
+    /// Drops a database, and cuts its connections.
     pub(crate) fn drop(&self, name: &str) {
         if let Err(error) = self.run(&format!("DROP DATABASE {name} WITH (FORCE)")) {
             // Not a panic, since databases are also dropped where a test is panicking.
@@ -134,7 +133,7 @@ impl Server {
         }
     }
 
-    /// Cuts off whoever is connected to a database.
+    /// Cuts all connections to a database.
     pub(crate) fn disconnect(&self, name: &str) {
         let sql = format!(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
@@ -160,7 +159,7 @@ impl Server {
     }
 }
 
-/// The same URL with another database.
+/// The URL with another database.
 fn with_database(url: &str, name: &str) -> String {
     let (address, parameters) = url
         .split_once('?')

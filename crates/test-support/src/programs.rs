@@ -51,8 +51,8 @@ fn installed(versions: &Path) -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// The user and the group as whom a server in the folder must run; `None` where it may run as
-/// whoever owns the folder.
+/// The user and the group that a server in the folder must run as. `None` if it may run as the
+/// current user.
 ///
 /// PostgreSQL refuses to run as root.
 pub(crate) fn servant(folder: &Path) -> Result<Option<(u32, u32)>, String> {

@@ -20,13 +20,13 @@ use tempfile::TempDir;
 use crate::cluster::{SUPERUSER, percent_encoded};
 use crate::database::Database;
 
-/// The codes with which a client asks for an encrypted connection before its startup message.
+/// The codes that request an encrypted connection before the startup message.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
 
 /// How a statement fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// The server raises this SQLSTATE in place of the statement.
+    /// The server raises this SQLSTATE instead of running the statement.
     Raise(&'static str),
     /// The connection is cut before the server receives the statement.
     CutBefore,
@@ -226,7 +226,7 @@ impl Shared {
             group.bytes.clear();
         }
         server.shutdown(Shutdown::Write)?;
-        // The server has ended the transaction by the time at which the client learns of the cut.
+        // The server has ended the transaction when the client notices the cut.
         let _ = answering.join();
         client.shutdown(Shutdown::Both)
     }

@@ -21,8 +21,8 @@ const ADMINISTRATORS: [&str; 2] = ["/usr/sbin", "/sbin"];
 /// A source of locales. Debian's `localedef` is installed without it.
 const LOCALE_SOURCE: &str = "/usr/share/i18n/locales/de_DE";
 
-/// Declares tools: the program, Debian's package with it, and arguments with which a working one
-/// exits at once with the status 0.
+/// Declares tools: the program, its Debian package, and arguments that make it exit immediately
+/// with status 0.
 macro_rules! tools {
     ($($tool:ident = $name:literal in $package:literal, $probe:expr;)+) => {
         /// A program that some machines lack. Standard programs such as `sh` and `id` are not

@@ -1,4 +1,4 @@
-//! Servers and databases go away, whatever becomes of whoever asked for them.
+//! Servers and databases are removed, also when their test is killed.
 //!
 //! They do nothing in a run on SQLite: `scripts/test postgres` runs them.
 

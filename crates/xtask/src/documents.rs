@@ -1,34 +1,39 @@
-//! Checks every document in Markdown: each file, folder and make target that it names exists, each
-//! relative link leads to a file and to a heading of it, and no blank line breaks a table. The
-//! change log names what existed at its time, so only its links and tables are checked.
+//! Checks all Markdown documents:
+//!
+//! - Each file, folder and make target that a document names exists.
+//! - Each relative link leads to an existing file and heading.
+//! - No blank line splits a table.
+//!
+//! In the change log only links and tables are checked, because it names files that existed at the
+//! time of the change.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::failure::{Failure, conclude};
 use crate::sources::Sources;
 
-/// Names of files that are not part of the sources, and why they are named.
+/// Names of files that documents may mention although the sources do not have them, with the
+/// reason.
 const EXCEPTIONS: &[&str] = &[
-    // The test of a version that exists until it is released.
+    // A test that a version has until it is released.
     "tests/decided.rs",
-    // A file of the migrations that run outside a transaction. There is none yet.
+    // The settings file of a migration that runs outside a transaction. No migration has one yet.
     "metadata.toml",
 ];
 
 const CHANGE_LOG: &str = "CHANGELOG.md";
 
-/// Documents with commands that run as pasted, and the file that runs them. Commands elsewhere are
-/// examples with placeholders, in blocks that begin with `sh example`.
+/// Documents with commands that run as pasted, with the test that runs them. Commands in other
+/// documents are examples with placeholders; their blocks begin with `sh example`.
 const TESTED_COMMANDS: &[(&str, &str)] = &[
     ("README.md", "crates/server/tests/program/guide.rs"),
     (
         "docs/integration.md",
         "crates/server/tests/program/guide.rs",
     ),
-    ("deploy/README.md", "scripts/deploy/walk.py"),
 ];
 
-/// Endings of names that are taken for those of files.
+/// Endings of file names.
 const ENDINGS: &[&str] = &[
     ".rs", ".sh", ".sql", ".snap", ".md", ".toml", ".py", ".yml", ".yaml", ".html", ".css", ".mjs",
     ".cfg",
@@ -43,21 +48,21 @@ pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
         .collect();
     conclude(
         breaches,
-        "documents: every file, heading and make target that they name exists, and every table is whole",
+        "documents: all named files, headings and make targets exist, and no table is split",
     )
 }
 
-/// What documents can refer to.
+/// The targets that documents can refer to.
 struct Known<'a> {
-    /// The names of the top folders and files, and of the crates.
+    /// The names of the top-level folders and files, and of the crates.
     roots: HashSet<&'a str>,
-    /// Every file and folder.
+    /// The paths of all files and folders.
     paths: HashSet<&'a str>,
-    /// The same, with any number of leading folders left out.
+    /// The paths of all files and folders, without any number of leading folders.
     ends: HashSet<&'a str>,
     /// The targets of the Makefile.
     targets: HashSet<&'a str>,
-    /// Each document with each anchor that it has.
+    /// The anchors of each document, as pairs of path and anchor.
     anchors: HashSet<(&'a str, String)>,
 }
 
@@ -114,14 +119,15 @@ fn is_fence(line: &str) -> bool {
     line.trim_start_matches(' ').starts_with("```")
 }
 
-/// Whether a block of code may have the language that its first line names.
+/// Whether a code block with this first line is allowed in the document. Shell blocks are allowed
+/// only where a test runs them.
 fn is_language_allowed(path: &str, fence: &str) -> bool {
     let language = fence.trim().trim_start_matches('`');
     !["sh", "bash", "shell", "console"].contains(&language)
         || TESTED_COMMANDS.iter().any(|(tested, _)| *tested == path)
 }
 
-/// The anchors of the headings of a document.
+/// Returns the anchors of the headings of a document.
 fn list_anchors(text: &str) -> Vec<String> {
     let mut times: HashMap<String, usize> = HashMap::new();
     let mut anchors = Vec::new();
@@ -144,7 +150,7 @@ fn list_anchors(text: &str) -> Vec<String> {
     anchors
 }
 
-/// The anchor of a heading, as GitHub makes it.
+/// Returns the anchor that GitHub creates for a heading.
 fn anchor(heading: &str) -> String {
     let mut text = heading.replace('[', "");
     while let Some((before, link)) = text.split_once("](") {
@@ -159,10 +165,12 @@ fn anchor(heading: &str) -> String {
         .collect()
 }
 
-/// The breaches of one document.
+/// Returns the breaches of one document.
 fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
     let mut breaches = Vec::new();
-    let (mut is_code, mut is_comment, mut is_table) = (false, false, false);
+    let mut is_code = false;
+    let mut is_comment = false;
+    let mut is_table = false;
     let mut lines = text.lines().enumerate().peekable();
     while let Some((number, line)) = lines.next() {
         let line = without_comments(line, &mut is_comment);
@@ -171,7 +179,7 @@ fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
             is_table = false;
             if is_code && !is_language_allowed(path, &line) {
                 breaches.push(format!(
-                    "documents: {path}:{}: no test runs these commands: begin the block with `sh example`",
+                    "documents: {path}:{}: no test runs these commands; begin the block with `sh example`",
                     number + 1
                 ));
             }
@@ -184,7 +192,9 @@ fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
         let was_table =
             std::mem::replace(&mut is_table, line.trim_start_matches(' ').starts_with('|'));
         if is_table && !was_table && !lines.peek().is_some_and(|(_, next)| is_below_heading(next)) {
-            found.push("the table has no heading: a blank line before it?".to_owned());
+            found.push(
+                "the table has no header row; is there a blank line in the table?".to_owned(),
+            );
         }
         found.extend(
             link_targets(&line)
@@ -207,14 +217,14 @@ fn check_document(path: &str, text: &str, known: &Known<'_>) -> Vec<String> {
     breaches
 }
 
-/// Whether this line can follow the heading of a table.
+/// Whether this line is the delimiter row below the header of a table.
 fn is_below_heading(line: &str) -> bool {
     let cells = line.trim_start_matches(' ').strip_prefix('|');
     cells.is_some_and(|cells| !cells.is_empty() && cells.chars().all(|c| " :|-".contains(c)))
 }
 
-/// The line without comments, which can begin and end on other lines. Only pages show the text in
-/// them.
+/// Returns the line without comments. `is_comment` says whether the line begins inside a comment,
+/// and is updated for the next line. Text in comments is shown on pages only.
 fn without_comments(line: &str, is_comment: &mut bool) -> String {
     let mut kept = String::new();
     let mut rest = line;
@@ -232,7 +242,7 @@ fn without_comments(line: &str, is_comment: &mut bool) -> String {
     }
 }
 
-/// What the links of a line lead to.
+/// Returns the targets of the links in a line.
 fn link_targets(line: &str) -> Vec<&str> {
     let links = line
         .match_indices("](")
@@ -243,7 +253,7 @@ fn link_targets(line: &str) -> Vec<&str> {
         .collect()
 }
 
-/// The texts between backticks.
+/// Returns the texts between backticks.
 fn quoted_names(line: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut rest = line;
@@ -260,7 +270,7 @@ fn quoted_names(line: &str) -> Vec<&str> {
     names
 }
 
-/// What is wrong with a name in backticks, if anything.
+/// Returns the breach of a name in backticks, if any.
 fn check_name(name: &str, known: &Known<'_>) -> Option<String> {
     if let Some(arguments) = name
         .strip_prefix("make ")
@@ -290,7 +300,7 @@ fn check_name(name: &str, known: &Known<'_>) -> Option<String> {
     is_unknown.then(|| format!("names {path}, which does not exist"))
 }
 
-/// What is wrong with a link, if anything.
+/// Returns the breach of a link, if any.
 fn check_link(document: &str, target: &str, known: &Known<'_>) -> Option<String> {
     let is_address = target
         .split_once(':')
@@ -312,7 +322,7 @@ fn check_link(document: &str, target: &str, known: &Known<'_>) -> Option<String>
     is_unknown.then(|| format!("links to a heading that {path} does not have: {heading}"))
 }
 
-/// The path that a link in a document means.
+/// Resolves a link relative to its document.
 fn resolve(document: &str, target: &str) -> String {
     let folder = document.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut parts = Vec::new();
@@ -330,7 +340,7 @@ fn resolve(document: &str, target: &str) -> String {
 mod tests {
     use super::*;
 
-    /// The breaches of a document in a folder, without the place where each is.
+    /// Returns the breaches of a document, without their positions.
     fn breaches(text: &str) -> Vec<String> {
         let sources = Sources::from([
             ("Makefile", "test: build\n\tscripts/test\n"),
@@ -349,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_tested_or_marked_as_an_example() {
+    fn untested_commands_must_be_marked_as_example() {
         let lines = |path: &str, language: &str| {
             let text = format!("# A\n```{language}\nmake\n```\n");
             check(&Sources::from([(path, text.as_str())]))
@@ -362,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn files_folders_targets_and_links_that_exist_pass() {
+    fn existing_files_folders_targets_and_links_pass() {
         let text = "`trainee.rs`, `src/trainee.rs`, `domain/src`, `crates/`, `make test all`, `make Tea`, `cargo test`, `a/b`
             `tests/decided.rs` <!-- `no.rs` --> `no/.rs` `no...rs`, ``x`
             [a](other.md) [b](../crates/domain) [c](other.md#one-link-two) [d](other.md#a-b_c-1) [e](https://x/y.md) [f](/docs)
@@ -376,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_nothing_are_breaches() {
+    fn unknown_names_are_breaches() {
         assert_eq!(
             breaches("See `no.rs`."),
             ["names no.rs, which does not exist"]
@@ -400,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn links_to_nothing_are_breaches() {
+    fn broken_links_are_breaches() {
         assert_eq!(
             breaches("[a](no.md)"),
             ["links to docs/no.md, which does not exist"]
@@ -416,16 +426,16 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_line_within_a_table_is_a_breach() {
+    fn blank_line_in_table_is_a_breach() {
         let text = "| a |\n|---|\n| b |\n\n| c |\n";
         assert_eq!(
             breaches(text),
-            ["the table has no heading: a blank line before it?"]
+            ["the table has no header row; is there a blank line in the table?"]
         );
     }
 
     #[test]
-    fn the_change_log_may_name_what_is_gone() {
+    fn change_log_may_name_removed_files() {
         let sources = Sources::from([(CHANGE_LOG, "`no.rs` [a](no.md)")]);
         let Err(Failure(lines)) = check(&sources) else {
             panic!("no breach")

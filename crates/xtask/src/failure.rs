@@ -1,8 +1,8 @@
-//! Why a command fails: what was found, a line each.
+//! The failure of a command.
 
 use std::fmt::Display;
 
-/// Why a command failed, as lines for standard error.
+/// The reasons that a command failed, one line each, for standard error.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) Vec<String>);
 
@@ -12,7 +12,7 @@ impl<E: Display> From<E> for Failure {
     }
 }
 
-/// What a check returns: the text for standard output, or its breaches.
+/// Creates the result of a check: `passed` for standard output, or the breaches if there are any.
 pub(crate) fn conclude(breaches: Vec<String>, passed: &str) -> Result<String, Failure> {
     if breaches.is_empty() {
         Ok(passed.to_owned())

@@ -1,10 +1,11 @@
-//! Finds files of a crate that import each other in a circle, and files that import one of a higher
-//! layer. A parent module and its own children may know each other.
+//! Finds import cycles among the files of a crate, and imports from a higher layer. A parent module
+//! and its own child may import each other.
 //!
-//! A file imports the files of the modules that its paths name (`crate::...`, `super::...`,
-//! `self::...`), in `use` or elsewhere. The lines of a parent that declare a child (`mod`) or
-//! export its names (`pub use`) are no imports. Tests are left out: `mod tests` at the end of a
-//! file, and files that are declared behind `#[cfg(test)]`.
+//! A file imports the files of the modules in its paths (`crate::...`, `super::...`, `self::...`),
+//! in `use` or elsewhere. Lines of a parent that declare a child (`mod`) or export names of a child
+//! (`pub use`) do not count. Tests are ignored: `mod tests` at the end of a file, and files
+//! declared
+//! with `#[cfg(test)]`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
@@ -12,8 +13,8 @@ use std::iter::Peekable;
 use crate::failure::{Failure, conclude};
 use crate::sources::{Sources, is_word};
 
-/// The folders of a crate that are layers, the lowest first: no file imports one of a higher layer.
-/// Files beside these folders belong to the lowest.
+/// Crates with layers. Each layer is a folder; the lowest layer comes first. A file must not import
+/// from a higher layer. Files outside these folders belong to the lowest layer.
 const LAYERS: &[(&str, &[&str])] = &[(
     "storage",
     &["base", "records", "accounts", "observations", "maintenance"],
@@ -24,19 +25,18 @@ pub(crate) fn check(sources: &Sources, crates: &[&str]) -> Result<String, Failur
     let mut breaches = Vec::new();
     for name in crates {
         let imports = find_imports(&format!("crates/{name}/src"), sources);
-        // What the top of a crate exports can be of any file, so a circle through it would not be
-        // found.
+        // A name exported by `lib.rs` hides the file that defines it, and so can hide a cycle.
         breaches.extend(imports.exported.iter().map(|file| {
             format!("imports: {file} uses a name that lib.rs exports; import it from its module")
         }));
-        if let Some((_, layers)) = LAYERS.iter().find(|(of, _)| of == name) {
+        if let Some((_, layers)) = LAYERS.iter().find(|(layered, _)| layered == name) {
             breaches.extend(find_upward(&imports.edges, name, layers));
         }
-        let circles = keep_circles(without_pairs(&imports.edges));
-        if !circles.is_empty() {
-            breaches.push(format!("imports: a circle in {name}:"));
+        let cycles = keep_cycles(remove_pairs(&imports.edges));
+        if !cycles.is_empty() {
+            breaches.push(format!("imports: a cycle in {name}:"));
             breaches.extend(
-                circles
+                cycles
                     .iter()
                     .map(|(from, to)| format!("{from} imports {to}")),
             );
@@ -45,13 +45,13 @@ pub(crate) fn check(sources: &Sources, crates: &[&str]) -> Result<String, Failur
     conclude(
         breaches,
         &format!(
-            "imports: no files of {} import each other in a circle, or a higher layer",
+            "imports: no cycles and no imports from a higher layer in {}",
             crates.join(" ")
         ),
     )
 }
 
-/// The imports of files of a higher layer.
+/// Returns a breach for each import from a higher layer.
 fn find_upward(edges: &BTreeSet<(&str, &str)>, name: &str, layers: &[&str]) -> Vec<String> {
     let folder = format!("crates/{name}/src/");
     let layer = |file: &str| {
@@ -69,9 +69,8 @@ fn find_upward(edges: &BTreeSet<(&str, &str)>, name: &str, layers: &[&str]) -> V
         .collect()
 }
 
-/// The imports, without that of a parent by its own child where the parent imports the child too:
-/// the two may know each other.
-fn without_pairs<'a>(edges: &BTreeSet<(&'a str, &'a str)>) -> BTreeSet<(&'a str, &'a str)> {
+/// Removes the import of a parent by its own child if the parent also imports the child.
+fn remove_pairs<'a>(edges: &BTreeSet<(&'a str, &'a str)>) -> BTreeSet<(&'a str, &'a str)> {
     let is_pair = |(from, to): &(&str, &str)| is_parent(to, from) && edges.contains(&(*to, *from));
     edges
         .iter()
@@ -80,23 +79,22 @@ fn without_pairs<'a>(edges: &BTreeSet<(&'a str, &'a str)>) -> BTreeSet<(&'a str,
         .collect()
 }
 
-/// Whether a file declares the module of the other one: `lists.rs` is the parent of
-/// `lists/parse.rs`.
+/// Whether `file` is the parent module of `other`, such as `lists.rs` and `lists/parse.rs`.
 fn is_parent(file: &str, other: &str) -> bool {
     other
         .rsplit_once('/')
         .is_some_and(|(folder, _)| file.strip_suffix(".rs") == Some(folder))
 }
 
-/// What the files of a crate import.
+/// The imports among the files of a crate.
 struct Imports<'a> {
-    /// A file, and one that it imports.
+    /// Pairs of a file and a file that it imports.
     edges: BTreeSet<(&'a str, &'a str)>,
-    /// The files that use a name that the top of the crate exports.
+    /// The files that use a name exported by `lib.rs`.
     exported: BTreeSet<&'a str>,
 }
 
-/// A path of names, such as `lists::parse`; the top of the crate has none.
+/// The path of a module, such as `lists::parse`. The path of the crate root is empty.
 type ModulePath<'a> = Vec<&'a str>;
 
 fn find_imports<'a>(folder: &str, sources: &'a Sources) -> Imports<'a> {
@@ -145,7 +143,7 @@ fn find_imports<'a>(folder: &str, sources: &'a Sources) -> Imports<'a> {
     imports
 }
 
-/// The module of a file: `lists/parse.rs` is `lists::parse`.
+/// Returns the path of the module in a file: `lists/parse.rs` is `lists::parse`.
 fn module_path<'a>(file: &'a str, folder: &str) -> ModulePath<'a> {
     let name = file
         .strip_prefix(folder)
@@ -159,12 +157,13 @@ fn module_path<'a>(file: &'a str, folder: &str) -> ModulePath<'a> {
     }
 }
 
-/// The code of a file without comments, exports and tests, and the modules that it declares for
-/// tests alone.
+/// Returns the code of a file without comments, exports and tests, and the names of the modules
+/// that the file declares for tests.
 fn split_tests(text: &str) -> (String, Vec<&str>) {
     let mut code = String::new();
     let mut tests = Vec::new();
-    let (mut is_test, mut exports) = (false, false);
+    let mut is_test = false;
+    let mut exports = false;
     for line in text.lines() {
         if line.starts_with("#[cfg(test)]") {
             is_test = true;
@@ -191,8 +190,8 @@ fn split_tests(text: &str) -> (String, Vec<&str>) {
     (code, tests)
 }
 
-/// The paths in a text that begin with `crate`, `super` or `self`. A group in braces gives one for
-/// each of its names.
+/// Returns the paths that begin with `crate`, `super` or `self`. A group in braces gives one path
+/// for each of its names.
 fn find_paths(code: &str) -> Vec<Vec<&str>> {
     let tokens = split_tokens(code);
     let mut found = Vec::new();
@@ -211,7 +210,7 @@ fn find_paths(code: &str) -> Vec<Vec<&str>> {
     found
 }
 
-/// Names, `::`, and any other character that is no white space.
+/// Splits code into names, `::`, and single other characters. White space is dropped.
 fn split_tokens(code: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = code.trim_start();
@@ -245,7 +244,7 @@ fn follow_path<'a, I>(
         if tokens.next_if_eq(&"{").is_some() {
             while tokens.peek().is_some() && tokens.next_if_eq(&"}").is_none() {
                 follow_path(tokens, path.clone(), found);
-                // `as Name` and `*` add nothing.
+                // Skips `as Name` and `*`.
                 while tokens
                     .next_if(|token| !["}", ","].contains(token))
                     .is_some()
@@ -258,7 +257,7 @@ fn follow_path<'a, I>(
     found.push(path);
 }
 
-/// What a path means inside a module, from the top of the crate.
+/// Resolves a path in a module to the path from the crate root.
 fn resolve<'a>(path: &[&'a str], module: &[&'a str]) -> ModulePath<'a> {
     let (first, names) = path.split_first().unwrap_or((&"", &[]));
     let supers = path.iter().take_while(|name| **name == "super").count();
@@ -276,9 +275,10 @@ fn resolve<'a>(path: &[&'a str], module: &[&'a str]) -> ModulePath<'a> {
     resolved
 }
 
-/// The imports that are left when files that import no other, or that no other imports, are removed
-/// until none is left.
-fn keep_circles<'a>(mut edges: BTreeSet<(&'a str, &'a str)>) -> BTreeSet<(&'a str, &'a str)> {
+/// Keeps only imports that can be part of a cycle. Files that import no other file, or that no
+/// other
+/// file imports, are removed repeatedly.
+fn keep_cycles<'a>(mut edges: BTreeSet<(&'a str, &'a str)>) -> BTreeSet<(&'a str, &'a str)> {
     loop {
         let before = edges.len();
         let importers: BTreeSet<&str> = edges.iter().map(|(from, _)| *from).collect();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_listed_without_the_files_beside_it() {
+    fn cycle_is_listed_without_other_files() {
         let files = [
             ("crates/c/src/lib.rs", ""),
             (
@@ -331,7 +331,7 @@ mod tests {
             ("crates/c/src/last.rs", ""),
         ];
         let expected = [
-            "imports: a circle in c:",
+            "imports: a cycle in c:",
             "crates/c/src/a.rs imports crates/c/src/b.rs",
             "crates/c/src/b.rs imports crates/c/src/b/inner.rs",
             "crates/c/src/b/inner.rs imports crates/c/src/a.rs",
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn parent_and_child_may_know_each_other_and_no_third_file() {
+    fn only_parent_and_child_may_import_each_other() {
         let parent = ("crates/c/src/b.rs", "mod inner;\nuse self::inner::Inner;\n");
         let child = ("crates/c/src/b/inner.rs", "use super::B;\n");
         assert_eq!(
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_the_top_exports_is_a_breach() {
+    fn import_of_name_exported_by_lib_is_a_breach() {
         let files = [
             ("crates/c/src/lib.rs", "pub use a::A;\n"),
             ("crates/c/src/b.rs", "use crate::A;\n"),
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_found_with_groups_inside_groups() {
+    fn paths_in_nested_groups_are_found() {
         let found = find_paths(
             "use super::super::{a::{B, self}, c as d, e::*}; let x = self::f(1); self.g; pub(crate) h",
         );

@@ -1,11 +1,10 @@
-//! Counts lines of Rust, without blank lines and comments: those of the product, and those of
-//! tests.
+//! Counts the lines of Rust in the product and in tests, without blank lines and comments.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::sources::{Sources, is_word};
 
-/// Crates that are built for tests, measurements and checks alone.
+/// Crates that only tests, measurements and checks use.
 const TOOLS: &[&str] = &[
     "crates/conformance",
     "crates/bench",
@@ -15,14 +14,14 @@ const TOOLS: &[&str] = &[
     "crates/xtask",
 ];
 
-/// Lines of code and of tests.
+/// Numbers of lines.
 #[derive(Default, Debug, PartialEq, Eq)]
 struct Lines {
     code: usize,
     tests: usize,
 }
 
-/// A line for each crate of the product, and the sums. Tests are counted in all folders.
+/// Returns a line for each crate of the product, and the sums. The sum of tests covers all folders.
 pub(crate) fn report(sources: &Sources) -> String {
     let counted = count(sources);
     let product = counted
@@ -38,7 +37,7 @@ pub(crate) fn report(sources: &Sources) -> String {
     report + &format!("product {code}, tests {tests}")
 }
 
-/// The lines by the first two parts of a path, such as `crates/domain`.
+/// Counts lines by the first two parts of the path, such as `crates/domain`.
 fn count(sources: &Sources) -> BTreeMap<String, Lines> {
     let files: Vec<(&str, &str)> = sources
         .paths()
@@ -75,7 +74,8 @@ fn count(sources: &Sources) -> BTreeMap<String, Lines> {
     counted
 }
 
-/// What `mod` declares with this ending, behind a visibility or not; the text is trimmed.
+/// Returns the name of the module that a trimmed text declares, with or without a visibility.
+/// `ending` must follow the name.
 fn declared_module<'a>(text: &'a str, ending: &str) -> Option<&'a str> {
     let text = match text
         .strip_prefix("pub(")
@@ -92,7 +92,7 @@ fn declared_module<'a>(text: &'a str, ending: &str) -> Option<&'a str> {
         .then_some(name)
 }
 
-/// The files, without their ending, that a file declares for tests alone.
+/// Returns the paths, without `.rs`, of the files that a file declares for tests.
 fn list_test_modules(path: &str, text: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let base = if ["lib.rs", "main.rs", "mod.rs"].contains(&name) {
@@ -114,7 +114,8 @@ fn list_test_modules(path: &str, text: &str) -> Vec<String> {
     found
 }
 
-/// The lines of a file. A module behind `#[cfg(test)]` is taken for its end.
+/// Counts the lines of a file. Everything from a module with `#[cfg(test)]` to the end of the file
+/// counts as tests.
 fn count_file(text: &str) -> Lines {
     let mut lines = Lines::default();
     let mut is_test = false;
@@ -141,13 +142,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_and_comments_do_not_count_and_the_module_of_tests_is_apart() {
+    fn blank_lines_and_comments_do_not_count() {
         let text = "//! A file.\n\nuse a; // b\n#[cfg(test)]\nuse c;\n#[cfg(test)]\npub(crate) mod tests {\n    // d\n    fn e() {}\n}\n";
         assert_eq!(count_file(text), Lines { code: 3, tests: 4 });
     }
 
     #[test]
-    fn files_of_tests_count_as_tests() {
+    fn test_files_count_as_tests() {
         let sources = Sources::from([
             (
                 "crates/a/src/lib.rs",

@@ -1,7 +1,7 @@
-//! Checks of the sources, and commands that make and remove a version: `cargo xtask COMMAND`.
+//! Checks of the sources, and commands to create and remove a version: `cargo xtask COMMAND`.
 //!
-//! Each command is a file. A check is a function over the texts of the sources, so that its tests
-//! need no files.
+//! Each command has its own module. A check takes the texts of the sources, so that its tests need
+//! no files.
 
 mod documents;
 mod failure;
@@ -24,18 +24,19 @@ use self::sources::Sources;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
 
-    structure                   check which crates may know which, and the length of files
-    imports [CRATE...]          find files of a crate that import each other in a circle, or a higher layer
+    structure                   check the dependencies between crates and the length of files
+    imports [CRATE...]          find import cycles and imports from a higher layer
     check-style                 check the wording of code, documents and commits
-    documents                   check what documents refer to
-    new-version LABEL FROM      make a version as a copy of another
-    remove-version LABEL        remove a version and all that belongs to it
-    snapshots [ARGUMENT...]     accept what the tests now write; the arguments are those of cargo test
+    documents                   check names, links and tables in documents
+    new-version LABEL FROM      create a version as a copy of another
+    remove-version LABEL        remove a version and its files
+    snapshots [ARGUMENT...]     run the tests and accept changed snapshots; arguments go to cargo test
     lines                       count the lines of the product and of tests";
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
-    // Every command runs in the top folder. Cargo says when it runs the program where the package
-    // is: copies of the sources may share a program that was built in one of them.
+    // Every command runs in the top folder. `CARGO_MANIFEST_DIR` is read when the program runs,
+    // because
+    // several copies of the sources may share one build of this program.
     if let Some(package) = env::var_os("CARGO_MANIFEST_DIR") {
         env::set_current_dir(Path::new(&package).join("../.."))?;
     }

@@ -1,5 +1,6 @@
-//! Makes a version of the API as a copy of another. What remains to be done is in
-//! docs/adding-a-version.md.
+//! Creates a version of the API as a copy of another. `docs/adding-a-version.md` lists the
+//! remaining
+//! steps.
 
 use std::fs;
 use std::path::Path;
@@ -8,31 +9,29 @@ use crate::failure::Failure;
 use crate::sources::{Sources, copy_folder};
 use crate::versions::{LIST, Stage, Version, add_to_lists, change, generate};
 
-pub(crate) const USAGE: &str =
-    "say which version to make and which one to copy: make new-version VERSION=LABEL FROM=LABEL";
+pub(crate) const USAGE: &str = "usage: make new-version VERSION=LABEL FROM=LABEL";
 
-/// The test of a version that lists what is left to decide.
+/// A test for the new version that lists the remaining decisions.
 const DECIDED: &str = include_str!("../templates/decided.rs");
 
-/// Makes the version with this label as a copy of the other.
+/// Creates the version with this label as a copy of `from`. Returns the report for the author.
 pub(crate) fn run(label: &str, from: &str) -> Result<String, Failure> {
     let from = Version::from_label(from)?;
     let version = Version::from_label(label)?;
-    let (folder, copied) = (version.folder(), from.folder());
+    let folder = version.folder();
+    let copied = from.folder();
     if !Path::new(&copied).is_dir() {
         return Err(format!(
-            "there is no version {} to copy: {copied} does not exist",
+            "version {} does not exist: no folder {copied}",
             from.label()
         )
         .into());
     }
     if Path::new(&folder).exists() {
-        return Err(format!("there is a version {label} already: {folder}").into());
+        return Err(format!("version {label} already exists: {folder}").into());
     }
     if fs::read_to_string(LIST)?.contains(&version.label_literal()) {
-        return Err(
-            format!("{label} was a version once, and {LIST} says that it is removed").into(),
-        );
+        return Err(format!("{label} is in the list of removed versions: {LIST}").into());
     }
     copy_folder(Path::new(&copied), Path::new(&folder))?;
     for (path, _) in Sources::read()?.below(&[&folder], "") {
@@ -54,19 +53,19 @@ pub(crate) fn run(label: &str, from: &str) -> Result<String, Failure> {
     let package = version.package();
     Ok(format!(
         "
-{label} is served, documented and tested, as a copy of {}. It is in
+Created {label} as a copy of {}. The new version is served, documented and tested. Files:
     {folder}
     snapshots/{label}
-and is named in Cargo.toml, crates/versions/Cargo.toml and {LIST}.
-What you have to decide is listed by
+It is also listed in Cargo.toml, crates/versions/Cargo.toml and {LIST}.
+To list the remaining decisions, run
     cargo test --package {package} --test decided
-How to go on: docs/adding-a-version.md. The way back: make remove-version VERSION={label}",
+Next steps: docs/adding-a-version.md. To undo: make remove-version VERSION={label}",
         from.label()
     ))
 }
 
-/// A file of the copied crate with the names of the version. The description in the manifest has
-/// its label too.
+/// Returns a file of the copied crate with the names of the new version. In the description of the
+/// manifest the label is replaced too.
 fn rename(text: &str, from: &Version, version: &Version) -> String {
     let rename_line = |line: &str| {
         let line = if line.starts_with("description") {
@@ -81,10 +80,11 @@ fn rename(text: &str, from: &Version, version: &Version) -> String {
     text.split_inclusive('\n').map(rename_line).collect()
 }
 
-/// The `lib.rs` of the version, with what is to be decided in place of what the copied version says
-/// of itself.
+/// Returns the `lib.rs` of the new version. A mark `TO DECIDE` replaces the description of the
+/// copied version, and the publication and notes are reset.
 fn begin_description(text: &str, from: &Version, version: &Version) -> String {
-    let (label, from) = (version.label(), from.label());
+    let label = version.label();
+    let from = from.label();
     let literal = match version.stage {
         Stage::Release => format!("Label::release({}, {})", version.year, version.major),
         stage @ (Stage::PreRelease | Stage::Candidate) => format!(
@@ -99,10 +99,10 @@ fn begin_description(text: &str, from: &Version, version: &Version) -> String {
             "//! TO DECIDE: what differs from {from}, and why, in bullets that begin with a verb."
         ),
     ];
-    // What the crate does not know, and how to add to it, is as in the copied version.
+    // The description of the crate's dependencies and the recipes for changes are kept.
     let recipe = text
         .lines()
-        .skip_while(|line| !line.starts_with("//! The crate knows no other version"));
+        .skip_while(|line| !line.starts_with("//! The crate "));
     let recipe: Vec<String> = recipe
         .take_while(|line| line.starts_with("//!"))
         .map(str::to_owned)
@@ -133,7 +133,7 @@ fn begin_description(text: &str, from: &Version, version: &Version) -> String {
         }
     }
     let text = lines.join("\n") + "\n";
-    // The copy of a version without deprecations has no date until its own is set.
+    // Without a date of publication or deprecation the import of `date` is unused.
     if text.contains("date(") {
         text
     } else {
@@ -141,7 +141,7 @@ fn begin_description(text: &str, from: &Version, version: &Version) -> String {
     }
 }
 
-/// The rules of the copied version alone, with a mark that they are to be looked through.
+/// Marks the rules copied from one version for review. Earlier marks are removed.
 fn mark_copied_rules(text: &str, from: &Version) -> String {
     let mut lines: Vec<String> = text
         .lines()
@@ -150,7 +150,7 @@ fn mark_copied_rules(text: &str, from: &Version) -> String {
         .collect();
     let from = from.label();
     let mark = format!(
-        "//! TO DECIDE: all of this was copied from {from}. What binds both belongs in the domain, and what left goes."
+        "//! TO DECIDE: this file was copied from {from}. Move rules of both versions to the domain; delete the others."
     );
     lines.splice(1..1, ["//!".to_owned(), mark]);
     lines.join("\n") + "\n"
@@ -165,15 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_the_copied_version_are_replaced() {
-        let (from, to) = (version("v2030.0"), version("v2031.0-rc"));
+    fn names_of_copied_version_are_replaced() {
+        let from = version("v2030.0");
+        let to = version("v2031.0-rc");
         let text = "name = \"api-v2030-0\"\ndescription = \"Version v2030.0.\"\n# v2030.0\nuse api_v2030_0::V2030_0;";
         let expected = "name = \"api-v2031-0-rc\"\ndescription = \"Version v2031.0-rc.\"\n# v2030.0\nuse api_v2031_0_rc::V2031_0_RC;";
         assert_eq!(rename(text, &from, &to), expected);
     }
 
     #[test]
-    fn what_the_copied_version_says_of_itself_is_to_be_decided() {
+    fn description_of_copied_version_is_replaced() {
         let text = "//! Version v2030.0.\n//!\n//! - Is new.\n\nuse adapter_kit::{Label, date};\n
     label: Label::release(2030, 0),
     publication: Publication { since: Some(date(2030, 9, 1)) },
@@ -203,7 +204,7 @@ use adapter_kit::{Label};
     }
 
     #[test]
-    fn a_candidate_is_labelled_by_its_stage_and_keeps_dates_in_use() {
+    fn prerelease_label_has_stage_and_used_dates_stay() {
         let text = "use a::{b, date};\n    label: Label::release(2030, 0),\n    notes: &[\"A.\"],\n    since: date(2030, 1, 1),\n";
         let described = begin_description(text, &version("v2030.0"), &version("v2031.0-pre"));
         let expected = "use a::{b, date};
@@ -217,8 +218,8 @@ use adapter_kit::{Label};
     #[test]
     fn copied_rules_are_marked_once() {
         let text = "//! Rules.\n//!\n//! TO DECIDE: this.\n\nuse a;\n";
-        let expected = "//! Rules.\n//!\n//! TO DECIDE: all of this was copied from v2030.0. What binds both belongs in the domain, \
-                        and what left goes.\n//!\n\nuse a;\n";
+        let expected = "//! Rules.\n//!\n//! TO DECIDE: this file was copied from v2030.0. Move rules of both versions to the \
+                        domain; delete the others.\n//!\n\nuse a;\n";
         assert_eq!(mark_copied_rules(text, &version("v2030.0")), expected);
     }
 }

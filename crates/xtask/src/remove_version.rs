@@ -1,8 +1,8 @@
-//! Removes a version of the API with all that belongs to it.
+//! Removes a version of the API and its files.
 //!
-//! A version that has appeared leaves a line in the list of removed versions, so that requests for
-//! it get a 410. One that was released leaves the names that it had for fields, too, so that a
-//! client that still sends them is told the right ones. One that has not appeared leaves nothing.
+//! A version that has been published is added to the list of removed versions, so that requests for
+//! it get status 410. The field names of a released version are kept, so that a client that still
+//! sends them gets the current names. An unpublished version leaves no trace.
 
 use std::path::Path;
 use std::process::Command;
@@ -14,14 +14,14 @@ use crate::versions::{
     FORMER_NAMES, LIST, Stage, Version, add_to_removed, generate, remove_from_lists,
 };
 
-pub(crate) const USAGE: &str = "say which version to remove: make remove-version VERSION=LABEL";
+pub(crate) const USAGE: &str = "usage: make remove-version VERSION=LABEL";
 
-/// Removes the version with this label, and says what is left of it.
+/// Removes the version with this label. Returns a report with the remaining steps.
 pub(crate) fn run(label: &str) -> Result<String, Failure> {
     let version = Version::from_label(label)?;
     let folder = version.folder();
     if !Path::new(&folder).is_dir() {
-        return Err(format!("there is no version {label}: {folder} does not exist").into());
+        return Err(format!("version {label} does not exist: no folder {folder}").into());
     }
     let sources = Sources::read()?;
     if sources
@@ -41,7 +41,7 @@ pub(crate) fn run(label: &str) -> Result<String, Failure> {
     remove_from_lists(&version)?;
     fs::remove_dir_all(&folder)?;
     let snapshots = format!("snapshots/{label}");
-    // A version whose making failed has none.
+    // If creating the version failed, there are no snapshots.
     if Path::new(&snapshots).exists() {
         fs::remove_dir_all(&snapshots)?;
     }
@@ -55,7 +55,7 @@ pub(crate) fn run(label: &str) -> Result<String, Failure> {
         add_to_removed(&version, &since)?;
         let day = format_day(&since);
         report.push(format!(
-            "{label} appeared on {day}, so {LIST} says now that it is removed: requests for it get a 410."
+            "{label} was published on {day}. It is now in the list of removed versions in {LIST}, and requests for it get status 410."
         ));
     }
     generate()?;
@@ -63,8 +63,8 @@ pub(crate) fn run(label: &str) -> Result<String, Failure> {
     Ok(report.join("\n"))
 }
 
-/// The day on which a version appears, as the numbers of its date; `None` for a version without a
-/// day. Fails where its `lib.rs` says neither.
+/// Returns the publication date of a version, such as `2030, 9, 1`; `None` if it has no date. Fails
+/// if `lib.rs` has neither a date nor `None`.
 fn read_since(lib: &str, text: &str) -> Result<Option<String>, Failure> {
     let publication = text
         .lines()
@@ -80,19 +80,19 @@ fn read_since(lib: &str, text: &str) -> Result<Option<String>, Failure> {
         .and_then(|day| day.split_once("))"))
     {
         Some((day, _)) => Ok(Some(day.to_owned())),
-        None => Err(format!("{lib} does not say since when there is the version").into()),
+        None => Err(format!("{lib} has no publication date").into()),
     }
 }
 
-/// A date of the form `2030, 9, 1` as `20300901`.
+/// Formats a date such as `2030, 9, 1` as `20300901`.
 fn format_day(date: &str) -> String {
     date.split(", ")
         .map(|number| format!("{number:0>2}"))
         .collect()
 }
 
-/// What only this version uses of what versions share. The selection of crates is that of `make
-/// test`.
+/// Returns the shared parts that only this version uses, one a line. The build selects the same
+/// crates as `make test`, so that no crate is compiled twice.
 fn list_only_used(label: &str) -> Result<String, Failure> {
     let build = [
         "build",
@@ -107,7 +107,7 @@ fn list_only_used(label: &str) -> Result<String, Failure> {
     output(Command::new(format!("{target}/debug/examples/only-used-by")).arg(label))
 }
 
-/// Whether a document is about this version alone, by its name. `v1.1` is not `v1.10` and not
+/// Whether the name of a document contains exactly this label. `v1.1` differs from `v1.10` and from
 /// `v1.1-rc`.
 fn is_document_about(path: &str, label: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -116,7 +116,7 @@ fn is_document_about(path: &str, label: &str) -> bool {
         && rests.all(|rest| !rest.starts_with(|c: char| c == '-' || c.is_ascii_digit()))
 }
 
-/// What is left of a removed version, for a person to see to.
+/// Returns the report about a removed version with the remaining manual steps.
 fn describe_rest(version: &Version, only_used: &str, sources: &Sources) -> Vec<String> {
     let label = version.label();
     let mut report = Vec::new();
@@ -126,10 +126,10 @@ fn describe_rest(version: &Version, only_used: &str, sources: &Sources) -> Vec<S
     );
     if version.stage == Stage::Release && sources.text(FORMER_NAMES).contains(&released) {
         report.push(format!(
-            "Its names for fields stay in {FORMER_NAMES}: a request with one of them is told the right one."
+            "The field names of {label} stay in {FORMER_NAMES}, so that errors can report the current names."
         ));
     }
-    report.push(format!("{label} is gone."));
+    report.push(format!("{label} is removed."));
     let mut named = [
         sources.below(&["crates"], ".rs"),
         sources.below(&["crates", "docs"], ".md"),
@@ -140,7 +140,7 @@ fn describe_rest(version: &Version, only_used: &str, sources: &Sources) -> Vec<S
         *path != LIST && (text.contains(&label) || text.contains(&version.module()))
     });
     if !named.is_empty() {
-        report.push("These still speak of it; see to each:".to_owned());
+        report.push("These files still mention it; review each:".to_owned());
         report.extend(named.iter().map(|(path, _)| format!("    {path}")));
     }
     let parts: Vec<String> = only_used
@@ -156,7 +156,7 @@ fn describe_rest(version: &Version, only_used: &str, sources: &Sources) -> Vec<S
     report
 }
 
-/// A part with the file to change; `None` for a rule that was in the removed crate.
+/// Returns a part with the file to change; `None` for a rule of the removed crate.
 fn with_file(part: &str, sources: &Sources) -> Option<String> {
     let mut words = part.split(' ');
     let file = match (words.next()?, words.next()?) {
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_day_of_a_version_is_read() {
+    fn publication_date_is_read() {
         let lib = |since: &str| {
             format!(
                 "//! A version.\n    publication: Publication {{ since: {since}, status: S }},\n"
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_belong_to_a_version_by_their_label() {
+    fn documents_are_matched_by_exact_label() {
         for path in ["docs/v2030.1.md", "docs/versions/migrating-from-v2030.1.md"] {
             assert!(is_document_about(path, "v2030.1"), "{path}");
         }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_version_is_listed_with_its_files() {
+    fn remaining_parts_are_listed_with_their_files() {
         let version = Version::from_label("v2030.1").unwrap();
         let sources = Sources::from([
             (
@@ -234,9 +234,9 @@ mod tests {
         ]);
         let only_used = "endpoint Info\nrule end_after_start\nrule own\nfield day of withdrawal\nfield a of degree\nnested record d\nterm b c\n";
         let expected = [
-            "Its names for fields stay in crates/versions/src/former_names.rs: a request with one of them is told the right one.",
-            "v2030.1 is gone.",
-            "These still speak of it; see to each:",
+            "The field names of v2030.1 stay in crates/versions/src/former_names.rs, so that errors can report the current names.",
+            "v2030.1 is removed.",
+            "These files still mention it; review each:",
             "    crates/server/tests/a.rs",
             "    docs/api.md",
             "Only v2030.1 used these; remove them, or leave them for a later version:",
@@ -251,11 +251,11 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_left_nothing_is_gone() {
+    fn version_without_remains_is_reported_as_removed() {
         let version = Version::from_label("v2030.1-rc").unwrap();
         assert_eq!(
             describe_rest(&version, "rule own\n", &Sources::from([])),
-            ["v2030.1-rc is gone."]
+            ["v2030.1-rc is removed."]
         );
     }
 }

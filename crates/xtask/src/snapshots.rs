@@ -1,8 +1,8 @@
-//! Accepts what the tests write as snapshots.
+//! Runs the tests and accepts changed snapshots.
 //!
-//! A changed snapshot of a released version is shown and refused, unless `ACCEPT_RELEASED=1` says
-//! that its contract is meant to change; such a change needs a line in CHANGELOG.md. A version is
-//! not released while its `tests/decided.rs` lists what is left to decide.
+//! A changed snapshot of a released version is shown and restored, unless `ACCEPT_RELEASED=1` is
+//! set. Such a change of a contract needs a line in CHANGELOG.md. A version with a
+//! `tests/decided.rs` is not released yet.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,12 +11,12 @@ use std::{env, fs, process};
 use crate::failure::Failure;
 use crate::sources::{copy_folder, execute};
 
-/// Runs the tests with these arguments.
+/// Runs the tests with these arguments. Fails if a test fails or if a snapshot was restored.
 pub(crate) fn run(arguments: &[&str]) -> Result<String, Failure> {
     let before = env::temp_dir().join(format!("snapshots-{}", process::id()));
     copy_folder(Path::new("snapshots"), &before)?;
-    // Another test may fail because the contract has changed; the snapshots are compared all the
-    // same.
+    // A failed test does not stop the comparison, because a changed contract makes other tests
+    // fail.
     let test = ["test", "--workspace", "--no-fail-fast"];
     let tested = execute(
         Command::new("cargo")
@@ -30,29 +30,28 @@ pub(crate) fn run(arguments: &[&str]) -> Result<String, Failure> {
     let mut refused: Vec<String> = restored?
         .iter()
         .map(|label| {
-            format!(
-                "snapshots: {label} is released and its snapshots would change, as shown above; they are as they were"
-            )
+            format!("snapshots: {label} is released; its changes, shown above, were reverted")
         })
         .collect();
     if !refused.is_empty() {
         refused.push(
-            "snapshots: to change the contract of a released version: ACCEPT_RELEASED=1 make snapshots".to_owned(),
+            "snapshots: to accept changes of a released version, run ACCEPT_RELEASED=1 make snapshots".to_owned(),
         );
         return Err(Failure(refused));
     }
     tested.map(|()| "snapshots: accepted".to_owned())
 }
 
-/// Shows what has changed in the snapshots of released versions since `before`. Restores them
-/// unless a change is accepted, and returns the labels of these versions.
+/// Shows the changes in the snapshots of released versions since `before`. Unless `accepts` is set,
+/// restores changed snapshots and returns the labels of these versions.
 fn restore_released(root: &Path, before: &Path, accepts: bool) -> Result<Vec<String>, Failure> {
     let mut restored = Vec::new();
     let mut folders: Vec<_> = fs::read_dir(root.join("snapshots"))?.collect::<Result<_, _>>()?;
     folders.sort_by_key(fs::DirEntry::file_name);
     for folder in folders {
         let label = folder.file_name().to_string_lossy().into_owned();
-        let (old, new) = (before.join(&label), folder.path());
+        let old = before.join(&label);
+        let new = folder.path();
         let undecided = root.join(format!(
             "crates/api-{}/tests/decided.rs",
             label.replace('.', "-")
@@ -79,8 +78,10 @@ fn restore_released(root: &Path, before: &Path, accepts: bool) -> Result<Vec<Str
 mod tests {
     use super::*;
 
-    /// A register with a changed snapshot of a released version and of one that is being decided,
-    /// and one that is new.
+    /// Restores snapshots in a folder with changed snapshots of a released version and of an
+    /// undecided
+    /// version, and with a new version. Returns the labels, and the snapshots of the first two
+    /// versions.
     fn restore(name: &str, accepts: bool) -> (Vec<String>, String, String) {
         let root = env::temp_dir().join(format!("xtask-snapshots-{name}-{}", process::id()));
         let before = root.join("before");
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_snapshot_of_a_released_version_is_restored() {
+    fn changed_snapshot_of_released_version_is_restored() {
         assert_eq!(
             restore("refused", false),
             (
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_accepted_stays() {
+    fn accepted_change_is_kept() {
         assert_eq!(
             restore("accepted", true),
             (Vec::new(), "new".to_owned(), "new".to_owned())

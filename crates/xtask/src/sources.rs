@@ -1,4 +1,4 @@
-//! The files of the repository, and the programs that commands run.
+//! The files of the repository, and functions that run programs.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::failure::Failure;
 
-/// The text of every file that git tracks or would add, by its path from the top folder.
+/// The texts of all files that git tracks or would add, by path from the top folder.
 pub(crate) struct Sources(BTreeMap<String, String>);
 
 impl Sources {
@@ -30,17 +30,17 @@ impl Sources {
         Ok(Self(texts))
     }
 
-    /// The text of one file; empty where there is none.
+    /// Returns the text of a file; empty if there is no such file.
     pub(crate) fn text(&self, path: &str) -> &str {
         self.0.get(path).map_or("", String::as_str)
     }
 
-    /// Every path, in order.
+    /// Returns all paths, in order.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
-    /// The path and the text of every file below any of the folders whose name ends so.
+    /// Returns the paths and texts of all files in these folders whose name has this ending.
     pub(crate) fn below<'a>(&'a self, folders: &[&str], ending: &str) -> Vec<(&'a str, &'a str)> {
         let is_below = |path: &str, folder: &str| {
             path.strip_prefix(folder)
@@ -54,7 +54,7 @@ impl Sources {
             .collect()
     }
 
-    /// The names of the crates that have a manifest in `crates`.
+    /// Returns the names of the crates in `crates`.
     pub(crate) fn crates(&self) -> Vec<&str> {
         let folders = self
             .paths()
@@ -82,12 +82,12 @@ impl<const N: usize> From<[(&str, &str); N]> for Sources {
     }
 }
 
-/// Whether a name of Rust can have this character.
+/// Whether this character can be part of a Rust identifier.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// Runs a program whose output is shown. Fails when the program does.
+/// Runs a program and shows its output. Fails if the program fails.
 pub(crate) fn execute(command: &mut Command) -> Result<(), Failure> {
     if command.status()?.success() {
         Ok(())
@@ -96,7 +96,7 @@ pub(crate) fn execute(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// Runs a program and returns what it prints. Fails when the program does.
+/// Runs a program and returns its standard output. Fails if the program fails.
 pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     let output = command.stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
@@ -105,7 +105,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Copies a folder with all that is in it.
+/// Copies a folder with all of its contents.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

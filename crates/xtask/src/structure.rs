@@ -1,4 +1,5 @@
-//! Checks which crates may know which (docs/architecture.md) and the length of files.
+//! Checks the dependencies between crates (docs/architecture.md), the length of files, and a few
+//! rules for sources.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -6,13 +7,14 @@ use std::process::Command;
 use crate::failure::{Failure, conclude};
 use crate::sources::{Sources, is_word, output};
 
-/// The most lines that a file may have.
-const LONGEST_FILE: usize = 800;
+/// Maximum number of lines of a file.
+const MAX_LINES: usize = 800;
 
 const MAP: &str = "docs/architecture.md";
 
-/// What a crate must not be built from; it can have several lines. A star at the end stands for any
-/// rest of a name.
+/// Crates with their forbidden dependencies, direct or indirect. A crate can have several entries.
+/// A
+/// star stands for the rest of a name.
 const FORBIDDEN: &[(&str, &[&str])] = &[
     (
         "domain",
@@ -107,7 +109,7 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "server",
         ],
     ),
-    // What stands above storage. The binary composes it all.
+    // Crates above storage. Only the binary depends on all of them.
     (
         "http-kit",
         &[
@@ -179,12 +181,12 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
             "server",
         ],
     ),
-    // PostgreSQL is reached by postgres-client, without a system library.
+    // `postgres-client` connects to PostgreSQL without a system library.
     (
         "server",
         &["pq-sys", "openssl", "openssl-sys", "native-tls"],
     ),
-    // Whatever is built into the server, which is everything else.
+    // Everything that is built into the server.
     (
         "server",
         &[
@@ -198,15 +200,15 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Programs that every machine has, which a test may execute by itself.
+/// Programs that every machine has. Tests may run them directly.
 const EVERYWHERE: &[&str] = &["sh", "id", "df", "chown", "mount", "unshare"];
 
-/// Checks the sources, and asks cargo what each crate is built from.
+/// Checks the sources, and runs `cargo tree` for the dependencies of each crate.
 pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
     let mut breaches = compare_with_map(sources);
     for name in sources.crates() {
         if FORBIDDEN.iter().any(|(pattern, _)| matches(name, pattern)) {
-            breaches.extend(find_forbidden(name, &list_parts(name)?));
+            breaches.extend(find_forbidden(name, &list_dependencies(name)?));
         }
     }
     breaches.extend(find_serialisable_types(sources));
@@ -220,12 +222,13 @@ pub(crate) fn check(sources: &Sources) -> Result<String, Failure> {
         .collect();
     conclude(
         breaches,
-        "structure: the crates know only what they may, and no file is too long",
+        "structure: all dependencies are allowed, and no file is too long",
     )
 }
 
-/// The names of the crates that a crate is built from, itself included.
-fn list_parts(name: &str) -> Result<BTreeSet<String>, Failure> {
+/// Returns the names of the crates that a crate depends on, directly or indirectly, including its
+/// own name.
+fn list_dependencies(name: &str) -> Result<BTreeSet<String>, Failure> {
     let arguments = [
         "tree",
         "--locked",
@@ -259,7 +262,7 @@ fn find_forbidden(name: &str, parts: &BTreeSet<String>) -> Vec<String> {
             .filter(is_forbidden)
             .collect();
         if !found.is_empty() {
-            breaches.push(format!("{name} must not know {}", found.join(" ")));
+            breaches.push(format!("{name} must not depend on {}", found.join(" ")));
         }
     }
     breaches
@@ -271,7 +274,7 @@ fn matches(name: &str, pattern: &str) -> bool {
         .map_or(name == pattern, |beginning| name.starts_with(beginning))
 }
 
-/// Adapter crates are one in the map.
+/// Returns the name of a crate in the map. All adapter crates share one entry.
 fn name_in_map(name: &str) -> &str {
     if name.starts_with("api-") {
         "api-*"
@@ -280,7 +283,8 @@ fn name_in_map(name: &str) -> &str {
     }
 }
 
-/// Compares the manifests with the map, whose lines begin with a crate and what it depends on.
+/// Compares the manifests with the table in the map. Each row begins with a crate and its
+/// dependencies.
 fn compare_with_map(sources: &Sources) -> Vec<String> {
     let mut documented: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for line in sources.text(MAP).lines() {
@@ -309,24 +313,26 @@ fn compare_with_map(sources: &Sources) -> Vec<String> {
             continue;
         };
         if declared != *documented {
-            let said: Vec<&str> = documented.iter().copied().collect();
-            let said = if said.is_empty() {
+            let listed: Vec<&str> = documented.iter().copied().collect();
+            let listed = if listed.is_empty() {
                 "nothing".to_owned()
             } else {
-                said.join(" ")
+                listed.join(" ")
             };
-            breaches.push(format!("{MAP} says that {name} depends on: {said}"));
+            breaches.push(format!(
+                "{MAP} lists other dependencies of {name} than its manifest: {listed}"
+            ));
         }
     }
     breaches
 }
 
-/// Whether the name of a crate can have this character.
+/// Whether this character can be part of the name of a crate.
 fn is_in_name(c: char) -> bool {
     c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'
 }
 
-/// The crates of this workspace that a manifest depends on.
+/// Returns the crates of this workspace in the dependencies of a manifest.
 fn declared_dependencies<'a>(manifest: &'a str, crates: &[&str]) -> BTreeSet<&'a str> {
     let section = manifest
         .lines()
@@ -340,7 +346,7 @@ fn declared_dependencies<'a>(manifest: &'a str, crates: &[&str]) -> BTreeSet<&'a
         .collect()
 }
 
-/// Domain types must not be serialisable.
+/// Returns a breach for each use of serde in the domain.
 fn find_serialisable_types(sources: &Sources) -> Vec<String> {
     let mut breaches = Vec::new();
     for (path, line) in lines_below(sources, "crates/domain/src") {
@@ -356,8 +362,9 @@ fn find_serialisable_types(sources: &Sources) -> Vec<String> {
     breaches
 }
 
-/// A null that is left out of an INSERT makes another statement, which each connection keeps
-/// prepared for ever.
+/// Returns a breach for each `Insertable` that omits nulls. Omitting a null makes a different
+/// INSERT
+/// statement, and each connection keeps every prepared statement.
 fn find_unbound_nulls(sources: &Sources) -> Vec<String> {
     let mut breaches = Vec::new();
     let mut is_insertable = false;
@@ -374,7 +381,9 @@ fn find_unbound_nulls(sources: &Sources) -> Vec<String> {
     breaches
 }
 
-/// A test that executes a program which some machines lack is skipped by name without it.
+/// Returns a breach for each test that runs an optional program directly. `Tool::command` skips
+/// such
+/// a test by name if the program is missing.
 fn find_executed_programs(sources: &Sources) -> Vec<String> {
     let mut breaches = Vec::new();
     for (path, line) in lines_below(sources, "crates") {
@@ -384,14 +393,14 @@ fn find_executed_programs(sources: &Sources) -> Vec<String> {
             .and_then(|(_, rest)| rest.split('"').next());
         if is_test && program.is_some_and(|program| !EVERYWHERE.contains(&program)) {
             let rule =
-                "tests execute other programs by Tool::command, after has_tools (test-support)";
+                "run other programs in tests with Tool::command, after has_tools (test-support)";
             breaches.push(format!("{path}: {rule}"));
         }
     }
     breaches
 }
 
-/// A client program knows the API alone.
+/// Returns a breach for each path dependency of the client program, which must use only the API.
 fn find_path_dependencies(sources: &Sources) -> Vec<String> {
     let lines = sources.text("clients/trainee-sync/Cargo.toml").lines();
     let has_path = |line: &&str| {
@@ -400,7 +409,7 @@ fn find_path_dependencies(sources: &Sources) -> Vec<String> {
     };
     lines
         .filter(has_path)
-        .map(|line| format!("trainee-sync must not know the crates of the server: {line}"))
+        .map(|line| format!("trainee-sync must not depend on crates of the server: {line}"))
         .collect()
 }
 
@@ -417,8 +426,8 @@ fn find_long_files(sources: &Sources) -> Vec<String> {
         )
         .into_iter();
     let lengths = files.map(|(path, text)| (path, text.lines().count()));
-    let long = lengths.filter(|(_, lines)| *lines > LONGEST_FILE);
-    long.map(|(path, lines)| format!("{path} has {lines} lines, more than {LONGEST_FILE}"))
+    let long = lengths.filter(|(_, lines)| *lines > MAX_LINES);
+    long.map(|(path, lines)| format!("{path} has {lines} lines, more than {MAX_LINES}"))
         .collect()
 }
 
@@ -440,24 +449,24 @@ mod tests {
     }
 
     #[test]
-    fn a_map_that_says_what_the_manifests_say_passes() {
+    fn map_that_matches_manifests_passes() {
         let map = "| `domain` | | records |\n| `api-*` | | one version |\n| `kit` | `domain` | all of it |\n";
         assert_eq!(compare(map), [] as [&str; 0]);
     }
 
     #[test]
-    fn a_map_that_lacks_or_contradicts_a_manifest_is_a_breach() {
+    fn map_that_differs_from_manifests_is_a_breach() {
         let map = "| `domain` | `kit` | records |\n| `kit` | | all of it |\n";
         let expected = [
             "docs/architecture.md does not list api-a",
-            "docs/architecture.md says that domain depends on: kit",
-            "docs/architecture.md says that kit depends on: nothing",
+            "docs/architecture.md lists other dependencies of domain than its manifest: kit",
+            "docs/architecture.md lists other dependencies of kit than its manifest: nothing",
         ];
         assert_eq!(compare(map), expected);
     }
 
     #[test]
-    fn parts_are_forbidden_by_name_or_beginning() {
+    fn dependencies_are_forbidden_by_name_or_prefix() {
         let parts = |names: &[&str]| {
             names
                 .iter()
@@ -470,16 +479,16 @@ mod tests {
         );
         assert_eq!(
             find_forbidden("api-a", &parts(&["api-a", "api-b"])),
-            ["api-a must not know api-b"]
+            ["api-a must not depend on api-b"]
         );
         assert_eq!(
             find_forbidden("domain", &parts(&["diesel_derives", "tokio"])),
-            ["domain must not know diesel_derives tokio"]
+            ["domain must not depend on diesel_derives tokio"]
         );
     }
 
     #[test]
-    fn domain_types_are_not_serialisable() {
+    fn serde_in_domain_is_a_breach() {
         let check = |line: &str| {
             find_serialisable_types(&Sources::from([("crates/domain/src/a.rs", line)])).len()
         };
@@ -489,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn an_insertable_binds_its_nulls() {
+    fn insertable_without_bound_nulls_is_a_breach() {
         let check = |text: &str| {
             find_unbound_nulls(&Sources::from([("crates/storage/src/a.rs", text)])).len()
         };
@@ -507,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_execute_only_programs_that_every_machine_has() {
+    fn optional_program_run_directly_in_test_is_a_breach() {
         let check = |path: &str, program: &str| {
             find_executed_programs(&Sources::from([(
                 path,
@@ -522,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_has_no_path_dependency() {
+    fn path_dependency_of_client_is_a_breach() {
         let check = |line: &str| {
             find_path_dependencies(&Sources::from([("clients/trainee-sync/Cargo.toml", line)]))
                 .len()
@@ -532,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_has_at_most_the_longest_length() {
+    fn file_longer_than_limit_is_a_breach() {
         let check = |lines: usize| {
             find_long_files(&Sources::from([(
                 "crates/c/src/a.rs",

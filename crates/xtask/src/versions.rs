@@ -1,4 +1,4 @@
-//! What a version is called in all its places, and the lists outside its crate that name it.
+//! The names of a version, and the entries for versions in files outside its crate.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -6,12 +6,12 @@ use std::process::{Command, Stdio};
 use crate::failure::Failure;
 use crate::sources::{execute, is_word};
 
-/// The list of versions.
+/// The file with the lists of served and removed versions.
 pub(crate) const LIST: &str = "crates/versions/src/lib.rs";
-/// The names that outlive their version.
+/// The file with field names of released versions.
 pub(crate) const FORMER_NAMES: &str = "crates/versions/src/former_names.rs";
 
-/// How far a version is, in the order of labels.
+/// The stage of a version, in the order of labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stage {
     PreRelease,
@@ -29,7 +29,7 @@ impl Stage {
     }
 }
 
-/// A version by its label.
+/// The label of a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Version {
     pub(crate) year: u16,
@@ -38,7 +38,7 @@ pub(crate) struct Version {
 }
 
 impl Version {
-    /// Reads a label of the form vYEAR.MAJOR, perhaps with -pre or -rc.
+    /// Parses a label of the form vYEAR.MAJOR, optionally with -pre or -rc.
     pub(crate) fn from_label(label: &str) -> Result<Self, Failure> {
         let parts = label
             .strip_prefix('v')
@@ -56,13 +56,18 @@ impl Version {
                 stage,
             })
         });
-        // A number has one spelling.
-        version.filter(|version| version.label() == label).ok_or_else(|| {
-            format!("{label} is not a version label of the form vYEAR.MAJOR, perhaps with -pre or -rc").into()
-        })
+        // Numbers with leading zeros or a sign are rejected.
+        version
+            .filter(|version| version.label() == label)
+            .ok_or_else(|| {
+                format!(
+                    "{label} is not a version label: use vYEAR.MAJOR, optionally with -pre or -rc"
+                )
+                .into()
+            })
     }
 
-    /// The version that a line of one of the lists names, if any.
+    /// Returns the version in an entry of one of the lists, if any.
     fn from_line(line: &str) -> Option<Self> {
         let package = line
             .split_once("api-v")
@@ -92,27 +97,27 @@ impl Version {
         format!("v{}.{}{}", self.year, self.major, self.stage.suffix())
     }
 
-    /// Its crate, such as `api-v2030-1-rc`.
+    /// Returns the name of the version's crate, such as `api-v2030-1-rc`.
     pub(crate) fn package(&self) -> String {
         format!("api-{}", self.label().replace('.', "-"))
     }
 
-    /// Its crate, as Rust names it.
+    /// Returns the name of the version's crate in Rust code, such as `api_v2030_1_rc`.
     pub(crate) fn module(&self) -> String {
         self.package().replace('-', "_")
     }
 
-    /// The value in its crate, such as `V2030_1_RC`.
+    /// Returns the name of the version's value, such as `V2030_1_RC`.
     pub(crate) fn constant(&self) -> String {
         self.module().trim_start_matches("api_").to_uppercase()
     }
 
-    /// The folder of its crate.
+    /// Returns the folder of the version's crate.
     pub(crate) fn folder(&self) -> String {
         format!("crates/{}", self.package())
     }
 
-    /// The label as the list of removed versions has it.
+    /// Returns the label as a Rust expression, as in the list of removed versions.
     pub(crate) fn label_literal(&self) -> String {
         format!(
             "Label {{ year: {}, major: {}, stage: Stage::{:?} }}",
@@ -120,9 +125,11 @@ impl Version {
         )
     }
 
-    /// The lines outside its crate that name a version that is served, with their files.
+    /// Returns the entries for a served version outside its crate, with their files.
     fn listed_lines(&self) -> [(&'static str, String); 4] {
-        let (package, module, constant) = (self.package(), self.module(), self.constant());
+        let package = self.package();
+        let module = self.module();
+        let constant = self.constant();
         [
             ("Cargo.toml", format!("    \"crates/{package}\",")),
             (
@@ -152,7 +159,7 @@ pub(crate) fn add_to_lists(version: &Version) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Adds the version to the removed ones, with the day since which it was served.
+/// Adds the version to the list of removed versions, with its publication date.
 pub(crate) fn add_to_removed(version: &Version, since: &str) -> Result<(), Failure> {
     let begin =
         |version: &Version| format!("    Removed {{ label: {}, since: ", version.label_literal());
@@ -169,7 +176,7 @@ pub(crate) fn remove_from_lists(version: &Version) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Puts a line that names a version into a file.
+/// Inserts the entry of a version into a file.
 fn insert_into(
     file: &str,
     version: &Version,
@@ -178,12 +185,12 @@ fn insert_into(
 ) -> Result<(), Failure> {
     change(file, |text| {
         insert_line(text, version, line, is_of_kind).ok_or_else(|| {
-            format!("{file} has no line beside which this one belongs: {line}").into()
+            format!("{file} has no similar entry, so this line cannot be inserted: {line}").into()
         })
     })
 }
 
-/// Writes a file again with another text.
+/// Replaces the text of a file.
 pub(crate) fn change(
     file: &str,
     edit: impl FnOnce(&str) -> Result<String, Failure>,
@@ -192,8 +199,8 @@ pub(crate) fn change(
     Ok(fs::write(file, edit(&text)?)?)
 }
 
-/// Puts a line that names a version among those of its kind, oldest version first. `None` where
-/// there is none of its kind.
+/// Inserts the entry of a version among the entries of the same kind, oldest version first. Returns
+/// `None` if there is no entry of this kind.
 fn insert_line(
     text: &str,
     version: &Version,
@@ -219,14 +226,16 @@ fn remove_line(text: &str, line: &str) -> String {
     kept.collect()
 }
 
-/// Writes everything that follows from the versions: lock files, documents and snapshots. A test
-/// that compares with a committed file says so in its name. The selection of crates is that of
-/// `make test`, so that nothing is compiled twice.
+/// Updates lock files, documents and snapshots after a change of the versions. The tests that
+/// compare with committed files have `committed` in their names. The selection of crates is the
+/// same
+/// as in `make test`, so that no crate is compiled twice.
 pub(crate) fn generate() -> Result<(), Failure> {
     let update = ["update", "--quiet", "--offline", "--workspace"];
     execute(Command::new("cargo").args(update))?;
-    // Where the fuzzer was never built, its packages may be unknown here; then its next run puts
-    // this right.
+    // This can fail offline if the fuzzer was never built here. The next run of the fuzzer updates
+    // its
+    // lock file.
     Command::new("cargo")
         .args(update)
         .args(["--manifest-path", "fuzz/Cargo.toml"])
@@ -258,7 +267,7 @@ mod tests {
         Version::from_label(label).unwrap()
     }
 
-    /// The text with the line of a version in the list with this number.
+    /// Inserts the entry of a version into the list with this number.
     fn insert(text: &str, label: &str, at: usize) -> Option<String> {
         let version = version(label);
         let line = version.listed_lines().get(at).unwrap().1.clone();
@@ -268,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_has_a_name_for_each_place() {
+    fn version_names_are_derived_from_label() {
         let version = version("v2030.1-rc");
         assert_eq!(
             version,
@@ -288,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_of_another_form_are_refused() {
+    fn malformed_labels_are_rejected() {
         for label in [
             "",
             "v",
@@ -306,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_names_a_version_in_each_list() {
+    fn version_is_parsed_from_each_list() {
         for label in ["v2030.0", "v2030.1-pre", "v31.12-rc"] {
             let version = version(label);
             for (_, line) in version.listed_lines() {
@@ -322,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_inserted_by_its_version_among_its_kind() {
+    fn entry_is_inserted_in_order_of_versions() {
         let text = "a\napi-v2030-0.workspace = true\napi-v2030-2.workspace = true\nb\n";
         let with = |line: &str, at: usize| {
             let mut lines: Vec<&str> = text.lines().collect();

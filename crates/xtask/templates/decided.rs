@@ -17,7 +17,7 @@ fn nothing_is_left_to_decide() {
         left.extend(marked.map(|what| format!("{}: {what}", path.file_name().unwrap().display())));
     }
     if version.publication.since.is_none() {
-        left.push("publication: the day on which it appears".to_owned());
+        left.push("publication: the day of its release".to_owned());
     }
     if version.notes.is_empty() {
         left.push("notes: what a client should know, one sentence each".to_owned());

@@ -66,32 +66,32 @@ CREATE TABLE trainees (
     changed_in               INTEGER NOT NULL DEFAULT 0
 );
 
--- Lists follow this index. The columns after the order are those that narrow a list, so that counting and skipping read
--- only the index.
+-- Lists use this index. The columns after the order are those of the filters of lists, so that counting and skipping
+-- read only the index.
 CREATE INDEX trainees_by_change
     ON trainees (provider_id, academic_cycle, updated_at, id, state, discarded_at, trn, itt_start_date);
 
--- Lists of one state follow this index.
+-- Lists of one state use this index.
 CREATE INDEX trainees_by_state
     ON trainees (provider_id, academic_cycle, state, updated_at, id, discarded_at, trn, itt_start_date);
 
--- Finds the trainees whose training begins on or before a day, where they are few.
+-- Finds trainees by the start date of their training, for short lists.
 CREATE INDEX trainees_by_start
     ON trainees (provider_id, academic_cycle, itt_start_date, state, discarded_at, trn, updated_at, id);
 
--- Finds a second registration of the same person.
+-- Finds duplicate registrations of a person.
 CREATE INDEX trainees_by_likeness ON trainees (provider_id, date_of_birth, training_route, academic_cycle, last_name_folded);
 
--- Clients that follow changes read along this index.
+-- The change feed uses this index.
 CREATE INDEX trainees_by_position ON trainees (provider_id, changed_in, id);
 
--- The trainees that wait for a teacher reference number, or for the confirmation of an award, longest first.
+-- The trainees who wait for a teacher reference number or for the confirmation of an award, longest first.
 CREATE INDEX trainees_awaiting_trn ON trainees (submitted_for_trn_at, id)
     WHERE trn IS NULL AND discarded_at IS NULL;
 CREATE INDEX trainees_awaiting_award ON trainees (recommended_for_award_at, id)
     WHERE awarded_at IS NULL AND discarded_at IS NULL AND recommended_for_award_at IS NOT NULL;
 
--- Not unique: a person has one number on all records, of several courses or with several providers.
+-- Not unique: a person has the same number on all records, such as those of several courses or providers.
 CREATE INDEX trainees_by_trn ON trainees (trn) WHERE trn IS NOT NULL;
 
 -- The trainees with a placement in a school. Every write derives it from the documents.
@@ -103,7 +103,7 @@ CREATE TABLE placement_schools (
 
 CREATE INDEX placement_schools_by_trainee ON placement_schools (trainee_key);
 
--- What each request changed, in the transaction of the change.
+-- The changes of each request, written in the transaction of the change.
 CREATE TABLE changes (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     trainee_key INTEGER NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
@@ -119,8 +119,8 @@ CREATE TABLE changes (
 
 CREATE INDEX changes_by_trainee ON changes (trainee_key, id);
 
--- Stamps a change whose statement sets no position, such as that of an operator, with a key that no entry of the history
--- has.
+-- Sets the position of a change whose statement does not set it, such as a manual update by an operator, to a key that
+-- no entry of the history has.
 CREATE TRIGGER trainees_stamp_change AFTER UPDATE OF record ON trainees
 WHEN NEW.changed_in = OLD.changed_in
 BEGIN
@@ -130,8 +130,8 @@ BEGIN
     UPDATE trainees SET changed_in = (SELECT seq FROM sqlite_sequence WHERE name = 'changes') WHERE id = NEW.id;
 END;
 
--- How many trainees a list shows, so that no request counts them: the visible trainees for each list and each value that
--- narrows lists. Triggers maintain the counts, whatever program writes.
+-- The numbers of visible trainees for each list and each value of its filters, so that requests need not count trainees.
+-- Triggers maintain the counts for every program that writes.
 CREATE TABLE trainee_counts (
     provider_id    INTEGER NOT NULL REFERENCES providers (id),
     academic_cycle INTEGER NOT NULL,
@@ -142,8 +142,8 @@ CREATE TABLE trainee_counts (
     PRIMARY KEY (provider_id, academic_cycle, state, has_trn, itt_start_date)
 ) WITHOUT ROWID;
 
--- A count that is not there yet is one that the statement before has not changed. No ON CONFLICT, whose meaning inside a
--- trigger depends on the statement that fires it.
+-- The trigger inserts a count if its UPDATE changed no row. The trigger does not use ON CONFLICT, because the meaning of
+-- ON CONFLICT inside a trigger depends on the statement that fires the trigger.
 CREATE TRIGGER trainee_counts_insert AFTER INSERT ON trainees
 WHEN NEW.discarded_at IS NULL AND NEW.state <> 'draft'
 BEGIN
@@ -184,8 +184,8 @@ BEGIN
         WHERE changes() = 0 AND NEW.discarded_at IS NULL AND NEW.state <> 'draft';
 END;
 
--- The same by the day of the last change, for lists of what has changed since a moment. Only the day of that moment is
--- counted trainee by trainee.
+-- Like trainee_counts, but by the day of the last change, for lists of changes since a timestamp. Requests count the
+-- trainees of the day of the timestamp individually.
 CREATE TABLE trainee_change_counts (
     provider_id    INTEGER NOT NULL REFERENCES providers (id),
     academic_cycle INTEGER NOT NULL,
@@ -232,7 +232,7 @@ BEGIN
         WHERE changes() = 0 AND NEW.discarded_at IS NULL AND NEW.state <> 'draft';
 END;
 
--- Replies to requests with an Idempotency-Key, in the transaction of the change. They are kept for a day.
+-- Replies to requests with an Idempotency-Key, written in the transaction of the change and valid for 24 hours.
 CREATE TABLE replies (
     provider_id     INTEGER NOT NULL REFERENCES providers (id),
     idempotency_key TEXT NOT NULL,
@@ -246,7 +246,7 @@ CREATE TABLE replies (
 
 CREATE INDEX replies_by_age ON replies (created_at);
 
--- For PostgreSQL, where writes run in parallel. On SQLite they run one after the other, and both tables stay empty.
+-- Used on PostgreSQL only, where writes run concurrently. SQLite runs one write after the other, and both tables stay empty.
 CREATE TABLE lock_stripes (
     stripe INTEGER PRIMARY KEY NOT NULL
 );
@@ -258,11 +258,11 @@ CREATE TABLE idempotency_locks (
 
 CREATE INDEX idempotency_locks_by_age ON idempotency_locks (used_at);
 
--- Which trainees were erased: all that is left of them, except a row of `trainees` with the identifier alone.
+-- The erased trainees. Besides these rows, only a row of `trainees` with the identifier remains.
 CREATE TABLE erasures (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     provider_id INTEGER   NOT NULL REFERENCES providers (id),
-    -- No reference: a trainee that a restored backup does not know may have been erased all the same.
+    -- No reference: an erased trainee may be missing from a restored backup.
     trainee_id  TEXT      NOT NULL UNIQUE,
     erased_at   TIMESTAMP NOT NULL,
     erased_by   TEXT      NOT NULL,
@@ -270,8 +270,8 @@ CREATE TABLE erasures (
     entries     INTEGER   NOT NULL -- of the history that were removed
 );
 
--- Who may sign in to the settings: the access of one person to one organisation. A row without a provider is that of an
--- operator of the service. A row stays when the access is removed, since the activity log names it by its number.
+-- The users of the settings. Each row is the access of one person to one organisation. A row without a provider belongs to
+-- an operator of the service. Rows stay after the access is removed, because the activity log refers to their numbers.
 CREATE TABLE users (
     id                INTEGER PRIMARY KEY AUTOINCREMENT,
     provider_id       INTEGER REFERENCES providers (id),
@@ -289,11 +289,11 @@ CREATE TABLE users (
 
 CREATE UNIQUE INDEX users_by_email ON users (COALESCE(provider_id, 0), email) WHERE removed_at IS NULL;
 
--- An identity has one access to an organisation, or to the service.
+-- An identity has at most one user per organisation, and at most one operator.
 CREATE UNIQUE INDEX users_by_identity ON users (issuer, subject, COALESCE(provider_id, 0))
     WHERE removed_at IS NULL;
 
--- Links that sign in once, by the digests of their secrets.
+-- Single-use sign-in links, identified by the digests of their secrets.
 CREATE TABLE invitations (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     digest      TEXT NOT NULL UNIQUE,
@@ -309,7 +309,7 @@ CREATE TABLE invitations (
 
 CREATE INDEX invitations_by_expiry ON invitations (expires_at);
 
--- Sessions of browsers, by the digests of the secrets in their cookies.
+-- Browser sessions, identified by the digests of the secrets in their cookies.
 CREATE TABLE sign_in_sessions (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
     digest       TEXT NOT NULL UNIQUE,
@@ -322,7 +322,8 @@ CREATE TABLE sign_in_sessions (
 CREATE INDEX sign_in_sessions_by_user ON sign_in_sessions (user_id);
 CREATE INDEX sign_in_sessions_by_creation ON sign_in_sessions (created_at);
 
--- Who did what in the settings, and by the commands for users and tokens. Users are numbers here, never addresses.
+-- The actions of users in the settings and of commands for users and tokens. Users are identified by numbers, never by
+-- e-mail addresses.
 CREATE TABLE activity_log (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     acted_at    TIMESTAMP NOT NULL,
@@ -340,8 +341,8 @@ CREATE TABLE activity_log (
 CREATE INDEX activity_log_by_provider ON activity_log (provider_id, id);
 CREATE INDEX activity_log_by_date ON activity_log (acted_at);
 
--- Sign-ins that wait for the reply of the OpenID Connect issuer, by the digests of the state and of the browser's cookie. The
--- reply deletes the row.
+-- Sign-ins that wait for the reply of the OpenID Connect issuer, identified by the digests of the state and of the browser's
+-- cookie. The reply deletes the row.
 CREATE TABLE sign_in_attempts (
     id             INTEGER PRIMARY KEY AUTOINCREMENT,
     digest         TEXT NOT NULL UNIQUE,
@@ -369,7 +370,7 @@ CREATE TABLE sign_in_choices (
 
 CREATE INDEX sign_in_choices_by_expiry ON sign_in_choices (expires_at);
 
--- What tokens ask for, by day: no bodies, no values, and no name but one that the program itself has.
+-- The number of requests of each token, by day. Contains no bodies and no values, and only names that the program defines.
 CREATE TABLE usage_by_day (
     id               INTEGER PRIMARY KEY AUTOINCREMENT,
     day              DATE NOT NULL,
@@ -385,19 +386,19 @@ CREATE TABLE usage_by_day (
     UNIQUE (day, token_id, version, endpoint, name)
 );
 
--- Accepted writes of a version that were tried in another one, and how many of them would be accepted there.
+-- Accepted writes of a version that were checked in another version, and the number that the other version would accept.
 CREATE TABLE shadow_checks (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     day      DATE NOT NULL,
     token_id INTEGER NOT NULL REFERENCES tokens (id),
     version  TEXT NOT NULL,
-    against  TEXT NOT NULL, -- the version in which they were tried
+    against  TEXT NOT NULL, -- the version that they were tried in
     checked  INTEGER NOT NULL,
     valid    INTEGER NOT NULL,
     UNIQUE (day, token_id, version, against)
 );
 
--- Why the others would be refused: fields by their names in the other version, and codes of problems.
+-- The problems of the writes that the other version would refuse: fields, with their names in that version, and codes.
 CREATE TABLE shadow_problems (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     day      DATE NOT NULL,
@@ -410,8 +411,8 @@ CREATE TABLE shadow_problems (
     UNIQUE (day, token_id, version, against, field, code)
 );
 
--- Requests of each provider: the refused ones of the last days, and the last accepted ones. No path, no body and no value:
--- what was asked, what was answered, and of problems their codes and fields.
+-- Requests of each provider: the refused requests of the last days and the last accepted requests. Contains no paths, bodies
+-- or values, only endpoints, statuses, and the codes and fields of problems.
 CREATE TABLE request_log (
     id                INTEGER PRIMARY KEY AUTOINCREMENT,
     provider_id       INTEGER   NOT NULL REFERENCES providers (id),
@@ -430,7 +431,7 @@ CREATE TABLE request_log (
 
 CREATE INDEX request_log_by_provider ON request_log (provider_id, accepted, answered_at, id);
 
--- Imports of files: what became of the rows, and which were refused, without any value of theirs.
+-- Imports of files: the numbers of rows by result, and the refused rows without their values.
 CREATE TABLE imports (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,
     imported_at     TIMESTAMP NOT NULL,
@@ -449,7 +450,7 @@ CREATE TABLE imports (
 
 CREATE INDEX imports_by_date ON imports (imported_at);
 
--- What is true of the register as a whole: one row for each fact, by its name.
+-- Settings of the whole register, one row for each.
 CREATE TABLE register_settings (
     name  TEXT PRIMARY KEY NOT NULL,
     value TEXT NOT NULL,

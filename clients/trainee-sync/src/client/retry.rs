@@ -33,7 +33,7 @@ pub(super) struct Retries {
 }
 
 impl Retries {
-    /// A request that nobody has sent yet.
+    /// A request that was not sent yet.
     pub(super) fn new(patience: Duration) -> Self {
         Self {
             patience,

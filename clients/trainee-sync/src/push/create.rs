@@ -23,7 +23,7 @@ const MOST_ITEMS: usize = 200;
 const MOST_BYTES: usize = 1_000_000;
 /// What an item has beside the text of its trainee, in bytes.
 const ENVELOPE_BYTES: usize = 100;
-/// So many trainees of a request count as one request against the limit of the token.
+/// Number of trainees that count as one request against the limit of the token.
 const ITEMS_PER_COUNTED_REQUEST: usize = 10;
 /// The first wait before trainees are sent again that the register has put off.
 const FIRST_DELAY: Duration = Duration::from_millis(500);
@@ -232,7 +232,7 @@ impl<'a> Answered<'a> {
     }
 
     /// The register has such a trainee. A row that names the same one by its own identifier is an
-    /// update; another one may be about somebody else, which a person has to decide.
+    /// update; any other row may be about another person, which the user has to decide.
     fn take_present(&mut self, trainee: &NewTrainee<'_>, result: &Value) {
         let row = trainee.row;
         let records = result["data"]
@@ -348,8 +348,8 @@ mod tests {
         let blank = json!({ "errors": [{ "message": "email cannot be blank", "code": "blank", "field": "email" }] });
         let results = [
             (201, json!({ "data": record("A", "1", "A@X") })),
-            // Its own identifier says who it is; an equal record too; another record may be
-            // somebody else.
+            // Its own identifier says who it is; an equal record too; another record may be another
+            // person.
             (409, json!({ "data": [record("B", "2", "other@x")] })),
             (409, json!({ "data": [record("C", "9", "c@x")] })),
             (409, json!({ "data": [record("D", "9", "other@x")] })),

@@ -1,7 +1,7 @@
 //! Changes of trainees who are registered, a few trainees at once.
 //!
-//! Each is read, compared with its row, and changed if it still is what was read. So what somebody
-//! else changes at the same time is compared too, and a change whose answer was lost is found done.
+//! Each is read, compared with its row, and changed if it is unchanged since. So concurrent changes
+//! are compared too, and a change with a lost reply is found done.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +21,7 @@ use crate::report::Problem;
 use crate::store::Store;
 use crate::table::{NestedRow, TraineeRow};
 
-/// How often a trainee is read again because somebody else changes it at the same time.
+/// How often a trainee is read again because of concurrent changes.
 const MOST_ATTEMPTS: usize = 10;
 /// Rows between two lines about the progress.
 const ROWS_PER_LINE: usize = 50;
@@ -31,7 +31,7 @@ enum RowOutcome {
     Changed,
     Unchanged,
     Refused(Vec<Problem>),
-    /// Somebody else was faster.
+    /// A concurrent change came first.
     ReadAgain,
 }
 
@@ -133,7 +133,7 @@ impl<'a> Updates<'a> {
                 }
             }
         }
-        let message = "somebody else keeps changing the trainee; push the file again";
+        let message = "the trainee keeps changing; push the file again";
         Ok(RowOutcome::Refused(vec![Problem::new(
             row.line, "", "changing", message,
         )]))
@@ -283,7 +283,7 @@ fn etag(reply: &Reply) -> Result<&str> {
     reply
         .etag
         .as_deref()
-        .context("the register showed a record without an entity tag; tell whoever runs it")
+        .context("the register showed a record without an entity tag; inform the operator")
 }
 
 /// The body of an update: a blank cell clears a field.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::register::{LISTS, TRAINEE_ID};
 
-/// The name under which the fields of a trainee itself are kept.
+/// The key of a trainee's own fields.
 const TRAINEES: &str = "trainees";
 /// The longest name of a column.
 const LONGEST_NAME: usize = 64;

@@ -1,8 +1,8 @@
 //! What was sent: idempotency keys, values that the register shows otherwise than they were sent,
 //! and the records that changes were made to.
 //!
-//! An idempotency key is stored before its request is sent. Whoever finds a key without an outcome
-//! sends the same request with the same key again, and receives the outcome.
+//! An idempotency key is stored before its request is sent. A run that finds a key without an
+//! outcome sends the same request with the same key again, and receives the outcome.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

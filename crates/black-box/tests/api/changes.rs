@@ -1,4 +1,4 @@
-//! The feed of changes: whoever follows it has a copy of the register.
+//! The feed of changes: a client that follows it has a copy of the register.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::api::support::{Api, Body, Register, every_version, newest, others_tha
 /// Changes that each of the writers beside a copy makes.
 const CHANGES_OF_WRITER: usize = 100;
 
-/// A copy of the trainees of a provider, as whoever follows the changes has it.
+/// A copy of a provider's trainees, kept by following the changes.
 #[derive(Default)]
 struct Mirror {
     trainees: BTreeMap<String, Value>,
@@ -138,7 +138,7 @@ fn discard(register: &Register, id: &str) {
         let stored = provider.find_hidden_trainee(&id)?.unwrap();
         match domain::commands::registry::discard(&stored.record, provider.change_date()) {
             Ok(decision) if decision.changed => provider.update_trainee(&stored, &decision.record),
-            // It was withdrawn meanwhile, or discarded.
+            // The trainee was withdrawn or discarded in the meantime.
             Ok(_) | Err(_) => Ok(()),
         }
     });

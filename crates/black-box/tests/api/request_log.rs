@@ -63,7 +63,7 @@ fn problems(request: &LoggedRequest) -> Vec<(&str, &str)> {
         .collect()
 }
 
-/// The same as the reply has them.
+/// The problems as the reply has them.
 fn replied(body: &Value) -> Vec<(&str, &str)> {
     let errors = body["errors"].as_array().unwrap().iter();
     errors
@@ -132,7 +132,7 @@ fn every_way_to_be_refused_is_logged_by_its_status() {
     every_version(|api| {
         let created = api.create(api.example());
         let path = created.path();
-        api.get("/trainees/nobody").is(404);
+        api.get("/trainees/unknown").is(404);
         api.send("POST", "/trainees", api.example()).is(409);
         api.request("PATCH", &path)
             .header("If-Match", "\"0\"")
@@ -353,12 +353,12 @@ fn a_provider_is_shown_its_own_requests_alone() {
     let register = Register::start();
     for version in SERVED {
         let (own, other) = (register.api(version), register.other_provider(version));
-        own.request("GET", "/trainees/nobody")
+        own.request("GET", "/trainees/unknown")
             .header("X-Request-Id", "own")
             .send()
             .is(404);
         other
-            .request("GET", "/trainees/nobody")
+            .request("GET", "/trainees/unknown")
             .header("X-Request-Id", "other")
             .send()
             .is(404);
@@ -408,14 +408,14 @@ fn so_many_requests_of_a_provider_are_kept_and_no_more() {
         ..Setup::default()
     });
     let (api, other) = (register.api(SERVED[0]), register.other_provider(SERVED[0]));
-    other.get("/trainees/nobody").is(404);
+    other.get("/trainees/unknown").is(404);
     for round in 0..3 {
         for number in 0..4 {
             register
                 .clock
                 .set(&format!("2026-10-05T09:0{round}:0{number}Z"));
             let id = format!("{round}-{number}");
-            api.request("GET", "/trainees/nobody")
+            api.request("GET", "/trainees/unknown")
                 .header("X-Request-Id", &id)
                 .send()
                 .is(404);
@@ -454,7 +454,7 @@ fn a_log_that_is_full_drops_refused_requests_and_no_request_waits_for_it() {
     });
     let api = register.api(SERVED[0]);
     for _ in 0..5 {
-        api.get("/trainees/nobody").is(404);
+        api.get("/trainees/unknown").is(404);
     }
     api.get("/info").is(200);
     assert_eq!(logged_of(&register, UKPRN, None).len(), 3);
@@ -467,7 +467,7 @@ fn a_log_that_is_off_has_nothing() {
         ..Setup::default()
     });
     let api = register.api(SERVED[0]);
-    api.get("/trainees/nobody").is(404);
+    api.get("/trainees/unknown").is(404);
     api.get("/info").is(200);
     assert_eq!(logged_of(&register, UKPRN, None), []);
 }
@@ -492,7 +492,7 @@ fn what_is_refused_most_leads_to_the_page_to_which_the_reply_has_led() {
         let blank = api.example().without(F::last_name);
         let replies = [
             api.send("POST", "/trainees", blank.clone()).is(422),
-            api.get("/trainees/nobody").is(404),
+            api.get("/trainees/unknown").is(404),
         ];
         api.send("POST", "/trainees", blank).is(422);
         api.register.write_request_log();

@@ -135,7 +135,7 @@ fn ask(api: &Api<'_>, other: &Api<'_>, endpoint: Endpoint) {
         }
         Endpoint::ShowTrainee => {
             api.read(known.id());
-            api.get("/trainees/nobody").is(404);
+            api.get("/trainees/unknown").is(404);
         }
         Endpoint::UpdateTrainee => {
             let disabled = Body::new(api.version)
@@ -198,8 +198,8 @@ fn ask(api: &Api<'_>, other: &Api<'_>, endpoint: Endpoint) {
     }
 }
 
-/// Follows a list beyond its first page, and to its end and what changed meanwhile from the page
-/// before the last.
+/// Follows a list beyond its first page, then from the page before the last to its end and to later
+/// changes.
 fn follow(api: &Api<'_>, list: &str, pages: i64) {
     for page in [1, pages - 1] {
         let reply = api.get(&format!("{list}&page={page}"));

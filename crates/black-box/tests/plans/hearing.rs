@@ -7,7 +7,7 @@ use diesel::connection::{Instrumentation, InstrumentationEvent, set_default_inst
 
 /// The statements that were sent, each once.
 static HEARD: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-/// Those of them that a connection keeps prepared.
+/// The statements that a connection keeps prepared.
 static CACHED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 /// Held by the one test that listens.
 static LISTENING: Mutex<()> = Mutex::new(());

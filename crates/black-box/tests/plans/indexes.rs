@@ -101,7 +101,7 @@ fn every_query_of_every_endpoint_is_served_by_an_index() {
             queries
                 .iter()
                 .any(|query| named.iter().any(|name| query.contains(name))),
-            "nobody asked for {table}"
+            "no query reads {table}"
         );
     }
     let mut explainer = Explainer::connect(register.database());

@@ -1,5 +1,4 @@
-//! However records differ in which of their fields are null, and however lists are narrowed: a
-//! connection keeps few prepared statements.
+//! A connection keeps few prepared statements, for all combinations of null fields and of filters.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,8 +21,8 @@ const MOST_OF_RECORDS: usize = 40;
 /// Statements for lists: one for each combination of conditions and order.
 const MOST_OF_LISTS: usize = 120;
 
-/// A record in which every field has a value that has one of its own, and about half of the others
-/// are then null. `kept` are the names of the fields without which there is no such record.
+/// A record with a value in every field that is stored as itself; about half of the other fields
+/// are null. `kept` names the required fields.
 fn with_random_nulls<R: Record>(random: &Random, kept: &[&str]) -> R {
     let mut record = R::default();
     for field in R::Field::ALL {
@@ -156,7 +155,7 @@ fn organise(session: &mut Session<'_>, number: usize) -> Result<(), StorageError
     .replace(1, session)
 }
 
-/// So many trainees and organisations, some in each transaction.
+/// Trainees and organisations, some in each transaction.
 fn write(register: &Register, seed: u64, count: usize) {
     const BATCH: usize = 50;
     for batch in 0..count / BATCH {
@@ -210,13 +209,13 @@ fn what_changes_a_trainee_stays_prepared() {
         .iter()
         .filter(|sql| sql.contains("trainees") || sql.contains("changes"))
         .collect();
-    let anew: Vec<_> = of_trainees
+    let repeated: Vec<_> = of_trainees
         .iter()
         .filter(|sql| !kept.contains(**sql))
         .collect();
     assert!(
-        anew.is_empty(),
-        "prepared again at each execution: {anew:#?}"
+        repeated.is_empty(),
+        "prepared again at each execution: {repeated:#?}"
     );
     assert!(
         of_trainees.iter().any(|sql| sql.starts_with("UPDATE")),

@@ -69,7 +69,7 @@ fn batch_that_is_sent_again_after_kills_stores_each_item_once() {
     );
 }
 
-/// The results of a batch, all of whose items are registered.
+/// The results of a batch with all items registered.
 fn results(caller: &Caller, address: &str, batch: &Request) -> Vec<Value> {
     let reply = caller.ask(address, batch);
     assert_eq!(reply.status, 200, "{reply:?}");

@@ -115,8 +115,7 @@ fn observe(site: &Site) -> PostgresConnection {
     connection
 }
 
-/// The same registration without a school, so that nothing has to be read before the trainee is
-/// inserted.
+/// Removes the school, so that the insert needs no read before it.
 fn without_placements(mut request: Request) -> Request {
     let mut body: Value = serde_json::from_str(&request.body.take().unwrap()).unwrap();
     body["data"]

@@ -17,7 +17,7 @@ mod mixed;
 /// How many of 100 writes register a trainee.
 const CREATES_PERCENT: usize = 20;
 
-/// A client with records of its own, which nobody else writes to.
+/// A client with its own records, which no other client writes to.
 pub(crate) struct Client<'a> {
     caller: Caller,
     manners: &'a [Manner],
@@ -33,7 +33,7 @@ pub(crate) struct Client<'a> {
     pub(crate) tally: Tally,
 }
 
-/// A write of which the client knows nothing more.
+/// A write with an unknown outcome.
 struct Unanswered {
     write: Write,
     about: Subject,
@@ -41,7 +41,7 @@ struct Unanswered {
 
 /// What a write is about.
 enum Subject {
-    /// Somebody who is registered in this version.
+    /// A trainee who is registered in this version.
     New(usize),
     /// The record at this place among the client's.
     Known(usize),
@@ -95,7 +95,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// So many clients.
+    /// Makes `count` clients.
     pub(crate) fn several(
         count: usize,
         token: &str,
@@ -152,8 +152,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Finds out what became of the write that was not acknowledged: it was carried out whole, or
-    /// not at all. Then sends it again, after which it was carried out once.
+    /// Reads the outcome of a write without a reply: fully carried out, or not at all. Then sends
+    /// it again, so that it was carried out once.
     pub(crate) fn resolve(&mut self, address: &str) {
         let Some(unanswered) = self.unanswered.take() else {
             return;
@@ -161,8 +161,7 @@ impl<'a> Client<'a> {
         let was_whole = self.was_carried_out(address, &unanswered);
         let reply = self.caller.insist(address, &unanswered.write.request);
         let is_deleted = was_whole_when_deleted_again(&unanswered.write, &reply);
-        // What was on its way when it was looked for may have arrived meanwhile, but never the
-        // other way.
+        // A write in flight during the read may arrive later, but an arrived one does not vanish.
         let is_known = reply.replayed || is_deleted;
         if was_whole
             && unanswered.write.request.method != "PATCH"

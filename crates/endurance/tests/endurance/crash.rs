@@ -28,9 +28,9 @@ const MOST_WRITES: usize = 120;
 const LONGEST_DELAY: usize = 4_000;
 /// The longest life of a server that is killed while it starts, in microseconds.
 const LONGEST_START: usize = 60_000;
-/// One start in so many is killed.
+/// One of this number of starts is killed.
 const STARTS: usize = 5;
-/// The data is looked through after each so many kills, and at the end.
+/// The data is checked after this number of kills, and at the end.
 const KILLS_BETWEEN_CHECKS: usize = 25;
 
 #[test]
@@ -160,7 +160,7 @@ fn reconcile(clients: &mut [Client<'_>], address: &str, all: bool) {
     });
 }
 
-/// The register holds the trainees that the clients know, those of the learning, and nobody else.
+/// The register holds exactly the trainees of the clients and those of the calibration.
 pub(crate) fn require_count(site: &Site, address: &str, learned: usize, clients: &[Client<'_>]) {
     let cycle = academic_year::starting_year(begun_on());
     let newest = versions::all().newest().unwrap().version.label;

@@ -92,7 +92,7 @@ impl Site {
         let mut command = Command::new(program);
         command.args(arguments);
         command.env("REGISTER_DATABASE_URL", self.url());
-        // Nobody but the clients of the test changes a record.
+        // Only the clients of the test change records.
         command.env("REGISTER_REGISTRY", "off");
         command.env("REGISTER_OPERATOR_LISTEN", "off");
         command.env("RUST_LOG", "warn,server::cli::serve=info");
@@ -113,7 +113,7 @@ impl Site {
         Server::start(self.command(&[], &SERVE))
     }
 
-    /// As [`Site::serve`], on the addresses of a host, as behind the balancer of the deployment
+    /// Like [`Site::serve`], on the addresses of a host, as behind the balancer of the deployment
     /// kit.
     pub(crate) fn serve_at(&self, host: &str, stop_delay: &str) -> Server {
         let (clients, operators) = (format!("{host}:8080"), format!("{host}:9464"));
@@ -129,7 +129,7 @@ impl Site {
         Server::start(self.command(&[], &arguments))
     }
 
-    /// Starts a server and kills it after so many microseconds, wherever it is by then.
+    /// Starts a server and kills it after a number of microseconds, at any point of its start.
     pub(crate) fn serve_and_kill(&self, micros: u64) {
         let mut process = Process::start(self.command(&[], &SERVE).stderr(Stdio::null()));
         thread::sleep(Duration::from_micros(micros));
@@ -208,7 +208,7 @@ impl Server {
         self.stop_within(self.id());
     }
 
-    /// As [`Server::stop`], of a server that runs within another program, with the number of its
+    /// Like [`Server::stop`], for a server inside another program, with the number of its
     /// own process.
     pub(crate) fn stop_within(&mut self, server: u32) {
         signal(server, "TERM");

@@ -1,5 +1,4 @@
-//! An acknowledged write is on the disk: what the server asks of the operating system, in which
-//! order.
+//! An acknowledged write is on the disk: the system calls of the server, and their order.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -75,16 +74,16 @@ fn traced_process(trace: &Path) -> u32 {
     trace.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-/// What the server did, in the order in which it began to.
+/// The calls of the server, ordered by their start.
 #[derive(Debug, PartialEq, Eq)]
 enum Call {
-    /// It wrote this to the write-ahead log.
+    /// Wrote this to the write-ahead log.
     Write(String),
-    /// It began to bring the log to the disk, at the call with this number.
+    /// Started to sync the log, in the call with this number.
     SyncBegun(usize),
-    /// That call succeeded.
+    /// The sync with this number succeeded.
     SyncEnded(usize),
-    /// It began to send this to a client.
+    /// Started to send this to a client.
     Send(String),
 }
 

@@ -8,7 +8,7 @@ const DRAWN: &str = "<drawn by the service>";
 /// The keys whose values the service draws.
 const IDENTIFIERS: [&str; 3] = ["trainee_id", "placement_id", "degree_id"];
 
-/// The same record with nothing said of what the service draws for each record.
+/// Removes the values that the service generates for each record.
 pub(crate) fn drawn_anew(record: &Value) -> Value {
     match record {
         Value::Object(fields) => {

@@ -39,7 +39,7 @@ struct Kind {
     request: fn(&Target) -> Vec<u8>,
 }
 
-/// Where requests are sent, with which token.
+/// The address and the token of requests.
 struct Target {
     base: String,
     token: String,

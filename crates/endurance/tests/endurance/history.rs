@@ -1,4 +1,4 @@
-//! Histories of requests that overlap, on a few records and through all servers, held against the
+//! Histories of requests that overlap, on a few records and through all servers, compared with the
 //! sequential model.
 //!
 //! Reads count too: on PostgreSQL a read through one server must see what another has acknowledged.

@@ -76,8 +76,8 @@ impl KitBalancer {
         }
     }
 
-    /// Waits until HAProxy sends requests to so many servers, as an operator does before the next
-    /// one is restarted.
+    /// Waits until HAProxy sends requests to `count` servers, as an operator does before restarting
+    /// the next one.
     pub(crate) fn wait_for_servers(&self, count: usize) {
         let deadline = Instant::now() + PATIENCE;
         let line = format!("haproxy_backend_active_servers{{proxy=\"register\"}} {count}");

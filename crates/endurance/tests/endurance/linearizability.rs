@@ -1,9 +1,8 @@
-//! Whether a history of operations that overlapped can be put into an order in which a sequential
-//! model would have answered the same, no operation standing before one that had ended when it
-//! began.
+//! Whether overlapping operations have an order that gives the same replies in a sequential model,
+//! no operation standing before one that had ended when it began.
 //!
 //! The search is that of Wing and Gong ("Testing and verifying concurrent objects", 1993), which
-//! remembers where it has been in vain (Lowe, "Testing for linearizability", 2017).
+//! remembers failed states (Lowe, "Testing for linearizability", 2017).
 
 use std::collections::HashSet;
 use std::hash::Hash;

@@ -1,5 +1,5 @@
-//! Trainees who differ in which of their optional fields they have cost a server no more memory
-//! than trainees who are alike.
+//! Trainees with different sets of optional fields cost a server no more memory than trainees with
+//! the same set.
 //!
 //! A small run shows that they are registered. A long one (`MEMORY_CREATES=20000`) measures: the
 //! same number of trainees goes to two servers over two fresh databases, to the one with equal
@@ -23,7 +23,7 @@ use super::version_requests::Person;
 
 /// Clients that register trainees at once.
 const CLIENTS: usize = 4;
-/// From so many trainees on the memory is held against its bound: fewer tell nothing.
+/// From this number of trainees on, the memory is compared with its bound.
 const MEASURED: usize = 5_000;
 /// The most memory that a server may hold beside one whose trainees are alike, in percent.
 const MOST: usize = 110;
@@ -95,8 +95,7 @@ impl Bodies {
     }
 }
 
-/// What a server holds before and after so many trainees were registered, in KiB; and how many were
-/// refused.
+/// Memory of a server before and after the registrations, in KiB, and the number of refused ones.
 struct Measured {
     before: usize,
     after: usize,
@@ -114,7 +113,7 @@ impl fmt::Display for Measured {
     }
 }
 
-/// Registers so many trainees at a server of its own.
+/// Registers a number of trainees at a separate server.
 fn measured_memory(count: usize, seed: Option<u64>) -> Measured {
     let site = Site::new();
     let mut server = serve_as_installed(&site);

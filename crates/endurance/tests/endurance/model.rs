@@ -1,5 +1,4 @@
-//! One trainee as a sequential machine: what each operation answers in which state, and what it
-//! leaves behind.
+//! One trainee as a sequential machine: the reply and the next state of each operation.
 
 use serde_json::Value;
 
@@ -17,8 +16,8 @@ pub(crate) struct Shown {
     pub(crate) placements: Vec<String>,
     /// The years of the degrees.
     degrees: Vec<i64>,
-    /// The entity tag. In the state of a trainee: nothing when nobody was told it since the last
-    /// change.
+    /// The entity tag. In the state of a trainee: `None` if no client has received it since the
+    /// last change.
     pub(crate) tag: Option<String>,
 }
 
@@ -78,7 +77,7 @@ pub(crate) enum Request {
         value: String,
         shown: Shown,
     },
-    /// As `Update`, if the trainee has the tag; nothing is shown when it does not.
+    /// Like `Update`, if the trainee has the tag; otherwise no record is shown.
     UpdateIfMatch {
         tag: String,
         field: usize,

@@ -49,12 +49,12 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// As many as the database of this run takes.
+    /// The number that the database of this run accepts.
     pub(crate) fn start() -> Self {
         Self::with_site(Site::new())
     }
 
-    /// As many as the database of the site takes.
+    /// The number that the database of the site accepts.
     pub(crate) fn with_site(site: Site) -> Self {
         let count = if site.kind() == Kind::Postgres { 2 } else { 1 };
         let servers = (0..count).map(|_| site.serve()).collect();
@@ -125,7 +125,7 @@ impl Crowd {
         })
     }
 
-    /// One client's request, which nobody disturbs.
+    /// One request without concurrent ones.
     fn ask(&self, client: usize, request: &Request) -> Reply {
         self.callers[client].ask(self.servers.address(client), request)
     }

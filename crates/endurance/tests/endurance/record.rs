@@ -8,7 +8,7 @@ use super::expected_record::{drawn_anew, is_as_predicted, leave_open};
 use super::http::{Reply, Request};
 use super::version_requests::{Manner, id};
 
-/// The years in which degrees are awarded; a trainee has one at most for each.
+/// The years of degrees; a trainee has at most one for each year.
 const YEARS: std::ops::Range<i64> = 1980..2020;
 /// The most placements that a client gives a trainee.
 const MOST_PLACEMENTS: usize = 6;
@@ -16,7 +16,7 @@ const MOST_PLACEMENTS: usize = 6;
 /// A record as it was last acknowledged.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
-    /// The version in which the client reads and writes it, by its place in the list.
+    /// The version of the client's requests, by its position in the list.
     pub(crate) version: usize,
     /// The record as that version shows it.
     pub(crate) shown: Value,
@@ -31,7 +31,7 @@ pub(crate) struct Write {
     pub(crate) request: Request,
     /// The record afterwards.
     pub(crate) predicted: Value,
-    /// The list and the place in it of the part that the reply shows in place of the trainee.
+    /// The list and the position of the part that the reply shows instead of the trainee.
     part: Option<(&'static str, usize)>,
 }
 
@@ -268,7 +268,7 @@ impl Record {
         self.shown[list][at][key].as_str().unwrap()
     }
 
-    /// A year in which the trainee was awarded no degree.
+    /// A year without a degree of the trainee.
     fn free_year(&self, random: &Random) -> i64 {
         let taken: Vec<_> = self
             .parts("degrees")

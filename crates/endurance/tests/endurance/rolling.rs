@@ -129,7 +129,7 @@ fn restarts_behind_the_balancer_of_the_kit_fail_no_request() {
     );
 }
 
-/// Lets the clients write as long as `act` runs. It is given a function that waits for so many
+/// Runs `act` while the clients write. `act` gets a function that waits for a number of
 /// acknowledged writes.
 fn under_load(clients: &mut [Client<'_>], address: &str, act: impl FnOnce(&dyn Fn(usize))) {
     let (acknowledged, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));

@@ -1,4 +1,4 @@
-//! How much a run does, and by which seed.
+//! The size and the seed of a run.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 

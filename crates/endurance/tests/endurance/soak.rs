@@ -31,15 +31,14 @@ use super::version_requests::Manner;
 const CLIENTS: usize = 6;
 /// How often each abuse is made: what one leaves behind may only be seen when it is made again.
 const ROUNDS: usize = 2;
-/// A long run takes so much of its load again for each abuse in a round, and for the quiet time
-/// beside it.
+/// Share of the load of a long run for each abuse in a round, and for the quiet time beside it.
 const ABUSES_IN_LOAD: usize = 40;
 /// The least share of its rate that ordinary traffic keeps under abuse, in percent.
 const LEAST_RATE: usize = 50;
 /// The most that the server's memory may grow after the warm-up, in percent.
 const MOST_GROWTH: usize = 10;
-/// The unit by which the server is installed as a service. Its settings of the C library are those
-/// of this test: how much memory a process keeps that it has no use for depends on them.
+/// The systemd unit of the server. This test uses its settings of the C library, which decide how
+/// much free memory a process keeps.
 const UNIT: &str = include_str!("../../../../deploy/trainee-register.service");
 
 /// How much a run does.
@@ -49,7 +48,7 @@ struct Plan {
     connections: usize,
     /// Trainees of another provider, who are there from the beginning.
     trainees: usize,
-    /// Whether time and memory are held against their bounds.
+    /// Whether time and memory are compared with their bounds.
     is_long: bool,
 }
 
@@ -109,7 +108,7 @@ fn a_server_under_load_and_abuse_stays_what_it_was() {
         for _ in 0..ROUNDS {
             let mut quiet = rate(plan.abuse);
             for abuse in ABUSES {
-                let (under_abuse, done) = measure_under_abuse(abuse, &target, || rate(plan.abuse));
+                let (under_abuse, done) = read_rate_under_abuse(abuse, &target, || rate(plan.abuse));
                 let after = rate(plan.abuse);
                 let share = shares.note(abuse.name, under_abuse, (quiet + after) / 2);
                 eprintln!(
@@ -189,7 +188,7 @@ impl Shares {
         100 * under_abuse / quiet.max(1)
     }
 
-    /// The abuses under which too little of the rate was kept.
+    /// The abuses that reduced the rate too much.
     fn slow(&self) -> Vec<(&'static str, usize)> {
         let shares = self
             .0
@@ -241,7 +240,7 @@ impl Drop for Over<'_> {
 }
 
 /// Has the server abused as long as something is measured. Says how often it was abused, too.
-fn measure_under_abuse(
+fn read_rate_under_abuse(
     abuse: &Abuse,
     target: &Target<'_>,
     measure: impl FnOnce() -> usize,

@@ -26,8 +26,7 @@ use super::version_requests::{begun_on, id};
 use program::{Kills, SyncRuns};
 use trainee_file::TraineeFile;
 
-/// Changes in a reply while a copy is begun, so that there are many replies between which to be
-/// killed.
+/// Changes per reply at the start of a copy: few, so that there are many points for a kill.
 const PAGE_SIZE: &str = "20";
 
 /// Trainees by their identifiers, each as it is shown.
@@ -62,7 +61,7 @@ fn copy_and_register_are_right_however_often_server_and_program_are_killed() {
     left.give_back(share);
     runs.require_no_changes(&push, trainees);
 
-    // Some runs end before somebody is killed.
+    // Some runs end before a kill.
     let mut copies = vec![csv_copy.join("trainee-sync.db")];
     while copies.len() == 1 || !left.is_over() {
         let copy = folder.path().join(format!("copy{}.db", copies.len()));

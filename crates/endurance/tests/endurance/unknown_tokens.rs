@@ -1,4 +1,4 @@
-//! Ordinary requests beside many with invented tokens: nobody who has a valid token notices.
+//! Ordinary requests beside many with invented tokens: valid tokens are not delayed.
 //!
 //! A long run (`UNKNOWN_TOKEN_SECONDS`, for each part) holds the time of ordinary requests against
 //! its bound.
@@ -71,7 +71,7 @@ fn ordinary_requests_beside_invented_tokens_are_answered_as_before() {
                 let seed = seed.wrapping_add(number as u64);
                 scope.spawn(move || invent(address, origin, rate, seed, is_over, sent));
             }
-            // Nobody is left behind when something fails.
+            // No thread stays behind after a failure.
             let _end = End(&is_over);
             let beside = p99(ordinary(&caller, &address, &read, time));
             (beside, get_in(&fresh, &address, &read))

@@ -92,11 +92,11 @@ pub(crate) fn connect_with_small_buffer(address: &str) -> TcpStream {
 struct Held {
     /// Connections with a reply that is not read, each with its status.
     connections: Vec<(TcpStream, String)>,
-    /// The most that the server held meanwhile, in KiB.
+    /// The peak memory of the server during the test, in KiB.
     most: usize,
 }
 
-/// Asks for a reply on so many connections, and reads the status alone.
+/// Requests a reply on a number of connections, and reads only the status.
 fn ask_and_leave(site: &Site, server: &Server, path: &str, connections: usize) -> Held {
     let request = format!(
         "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n",
@@ -126,7 +126,7 @@ fn ask_and_leave(site: &Site, server: &Server, path: &str, connections: usize) -
     held
 }
 
-/// Reads the rest of a reply of so many bytes.
+/// Reads the rest of a reply of known size.
 fn read_rest(mut stream: TcpStream, size: usize) {
     let mut reply = Vec::new();
     let mut buffer = [0; 65_536];

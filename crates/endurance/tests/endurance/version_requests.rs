@@ -108,7 +108,7 @@ impl Manner {
         manner
     }
 
-    /// The endpoints by which a record moves, with their bodies and what they change.
+    /// The endpoints of transitions, with their bodies and changes.
     pub(crate) fn transitions(&self) -> &[(Endpoint, Value, Map<String, Value>)] {
         &self.transitions
     }
@@ -122,7 +122,7 @@ impl Manner {
         )
     }
 
-    /// Registers so many persons at once.
+    /// Registers a number of persons in one batch.
     pub(crate) fn create_many(&self, who: &str, count: usize) -> Request {
         let item = |number| {
             let mut item = self.body_of_create(&Person::new(who, number));
@@ -195,7 +195,7 @@ impl Manner {
     }
 }
 
-/// The day on which the training of every trainee began.
+/// The first day of every training.
 pub(crate) fn begun_on() -> NaiveDate {
     Utc::now().date_naive() - Days::new(BEGUN_DAYS_AGO)
 }

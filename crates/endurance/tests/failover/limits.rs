@@ -38,8 +38,8 @@ fn lock_timeouts_and_deadlocks_with_german_messages_are_no_errors_of_the_server(
             breaking.partly(|| {
                 end(lock(machine, "LOCK TABLE trainees IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(7)"));
                 for _ in 0..3 {
-                    // Whoever has changed a trainee waits to write its history, until this waits
-                    // for the trainee.
+                    // A client that has changed a trainee waits to write its history, until this
+                    // connection waits for the trainee.
                     let order = "LOCK TABLE changes IN SHARE ROW EXCLUSIVE MODE; SELECT pg_sleep(0.6); \
                                  SELECT 1 FROM trainees FOR UPDATE; SELECT pg_sleep(0.1)";
                     end(lock(machine, order));
@@ -163,7 +163,7 @@ fn end(mut lock: Child) {
     let _ = lock.wait().unwrap();
 }
 
-/// The errors that a scenario was to bring about and did not.
+/// The errors that a scenario should cause and did not.
 fn not_met(postgres: &Postgres<'_>, states: &[&str]) -> Vec<String> {
     let counts = states
         .iter()

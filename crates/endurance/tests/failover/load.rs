@@ -73,7 +73,7 @@ pub(crate) struct Load<'a> {
 }
 
 impl<'a> Load<'a> {
-    /// So many clients, half of which write, through the balancer or without it.
+    /// Clients, half of them writers, through the balancer or without it.
     pub(crate) fn new(site: &'a Site<'a>, clients: usize, is_balanced: bool) -> Self {
         Self {
             site,
@@ -104,7 +104,7 @@ impl<'a> Load<'a> {
                     }
                 });
             }
-            // Nobody is left behind when something fails.
+            // No thread stays behind after a failure.
             let _end = End(&self.is_over);
             act();
         });

@@ -17,11 +17,11 @@ use test_support::{Kind, Tool, has_tools};
 use super::size::{in_full, seconds};
 
 const SCRIPT: &str = include_str!("machine.sh");
-/// Say to the program that it runs on the machine of its own, of which kind that is, and where its
-/// files are.
+/// Variables that tell the program that it runs on a test machine, its kind, and the folder of its
+/// files.
 const KIND: &str = "FAILOVER_MACHINE";
 const FOLDER: &str = "FAILOVER_FOLDER";
-/// The folder of a machine in namespaces: a file system in memory, which nobody else sees.
+/// The folder of a machine in namespaces: a file system in memory, visible only there.
 const PRIVATE_FOLDER: &str = "/run/register";
 /// The user as whom PostgreSQL runs where the test runs as root.
 const SERVANT: &str = "postgres";
@@ -45,11 +45,11 @@ pub(crate) enum Host {
     Main,
     /// One of the nodes of PostgreSQL, by its number.
     Node(usize),
-    /// No process: an address from which no answer comes.
+    /// No process: an address that does not answer.
     Dead,
 }
 
-/// The machine on which a test runs.
+/// The machine of a test.
 pub(crate) struct Machine {
     folder: PathBuf,
     has_namespaces: bool,
@@ -169,7 +169,7 @@ impl Machine {
         let network = if has_namespaces {
             "10.254.9".to_owned()
         } else {
-            // Any address that begins with 127 is this machine; nobody else uses these.
+            // Any address that begins with 127 is this machine; no other program uses these.
             format!("127.{}.{}", 16 + own / 256 % 200, own % 256)
         };
         let is_root = printed("id", &["-u"]).trim() == "0";
@@ -225,8 +225,8 @@ impl Machine {
             ]);
             ip(&["-n", &namespace, "link", "set", "eth0", "up"]);
             ip(&["-n", &namespace, "link", "set", "lo", "up"]);
-            // A node whose cable is cut is as silent as one whose machine hangs: nobody says that
-            // it is not there.
+            // A node whose cable is cut is as silent as one on a hanging machine: no error is
+            // returned.
             let shown = printed("ip", &["-n", &namespace, "-o", "link", "show", "eth0"]);
             let hardware = shown
                 .split_whitespace()
@@ -270,7 +270,7 @@ impl Machine {
         }
     }
 
-    /// The folder of a host, in which all its processes work.
+    /// The working folder of a host's processes.
     pub(crate) fn home(&self, host: Host) -> PathBuf {
         match host {
             Host::Main | Host::Dead => self.folder.join("main"),
@@ -278,7 +278,7 @@ impl Machine {
         }
     }
 
-    /// A file system of so many MiB for a host; `None` where the machine does not allow one.
+    /// A file system of `mib` MiB for a host; `None` where the machine does not allow one.
     pub(crate) fn small_disk(&self, host: Host, mebibytes: u32) -> Option<PathBuf> {
         if !self.has_namespaces {
             return None;
@@ -351,7 +351,7 @@ impl Machine {
             .collect()
     }
 
-    /// Sends a signal to all processes of a host, also to those that are begun meanwhile.
+    /// Sends a signal to all processes of a host, also to those that start during the call.
     pub(crate) fn signal(&self, host: Host, name: &str) {
         for _ in 0..2 {
             let processes = self
@@ -359,7 +359,7 @@ impl Machine {
                 .iter()
                 .map(u32::to_string)
                 .collect::<Vec<_>>();
-            // One that has ended meanwhile cannot get it.
+            // A process that has just ended cannot get it.
             let kill = ["-c", "kill \"$@\"", "kill"];
             let mut command = Command::new("sh");
             let _ = command

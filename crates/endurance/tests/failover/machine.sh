@@ -1,5 +1,5 @@
-# Runs a test on a machine of its own, and leaves nothing behind, however the test ends. Standard input is a pipe from
-# whoever started this, which the operating system closes when that process ends in any way.
+# Runs a test on a separate machine, and removes everything when the test ends. Standard input is a pipe from the parent
+# process; the operating system closes it when the parent ends in any way.
 kind=$1 folder=$2
 shift 2
 

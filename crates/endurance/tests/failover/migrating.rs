@@ -1,4 +1,4 @@
-//! A server that is to change the schema while somebody else's transaction is open: it waits.
+//! A server that must change the schema while another transaction is open: it waits.
 
 use std::time::Duration;
 

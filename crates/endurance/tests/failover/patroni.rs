@@ -15,7 +15,7 @@ use super::size::leader_ttl;
 
 /// Seconds between two looks at the cluster.
 const LOOP_SECONDS: u64 = 1;
-/// Seconds for which Patroni tries etcd and PostgreSQL again; it takes no fewer.
+/// Seconds of Patroni's retries of etcd and PostgreSQL; its minimum.
 const RETRY_SECONDS: u64 = 3;
 /// How long the cluster may take to get into a state.
 const PATIENCE: Duration = Duration::from_secs(45);
@@ -23,10 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(45);
 /// What becomes of commits when the standby is away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Commits {
-    /// They wait until it has lost its place as the synchronous standby, and then for the primary
-    /// alone.
+    /// Writes wait until the standby is no longer synchronous, and then for the primary only.
     GoOn,
-    /// They wait until it is back.
+    /// Writes wait until the standby is back.
     Wait,
 }
 
@@ -215,8 +214,8 @@ fn start_etcd(machine: &Machine) -> Daemon {
     ]);
     // By the second version of its interface: by the third one Patroni 3.0.2 writes the key of the
     // leader without comparing what is there (`_update_leader` in `dcs/etcd3.py`). A primary that
-    // was frozen at the wrong moment then takes the place back from the one that was promoted
-    // meanwhile, and what that one acknowledged is gone.
+    // was frozen at the wrong moment then takes the place back from the one that was promoted in
+    // the meantime, and its acknowledged writes are lost.
     command.args([
         "--initial-cluster",
         &format!("etcd={peers}"),

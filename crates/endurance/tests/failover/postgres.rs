@@ -14,7 +14,7 @@ pub(crate) const REGISTER: &str = "register";
 /// The database of the test itself.
 pub(crate) const WATCH: &str = "watch";
 
-/// A PostgreSQL server that nobody watches over.
+/// A PostgreSQL server without Patroni.
 pub(crate) struct Postgres<'a> {
     machine: &'a Machine,
     host: Host,
@@ -90,7 +90,7 @@ impl<'a> Postgres<'a> {
         self.daemon = Some(daemon);
     }
 
-    /// Stops the server: whoever is connected is cut off, and connections are refused.
+    /// Stops the server: connections are cut, and new ones are refused.
     pub(crate) fn stop(&mut self) {
         if let Some(mut daemon) = self.daemon.take() {
             daemon.process.signal("INT");

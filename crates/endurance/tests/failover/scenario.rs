@@ -36,7 +36,7 @@ pub(crate) struct Scenario<'a> {
     pub(crate) records_at: &'a dyn Fn() -> usize,
 }
 
-/// What the one who breaks something can do meanwhile.
+/// Actions during a fault.
 pub(crate) struct Breaking<'a> {
     load: &'a Load<'a>,
     unknown: Mutex<Vec<(Duration, Duration)>>,
@@ -75,8 +75,7 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    /// Lets clients send requests before `act`, meanwhile, and afterwards, and gives what was not
-    /// as promised.
+    /// Runs clients before, during and after `act`, and returns the broken promises.
     pub(crate) fn run(&self, act: impl FnOnce(&Breaking<'_>)) -> Vec<String> {
         let load = Load::new(self.site, self.clients, self.is_balanced);
         let is_over = AtomicBool::new(false);

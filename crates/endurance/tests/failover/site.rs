@@ -38,7 +38,7 @@ impl<'a> Site<'a> {
         Self::try_start(machine, url, servers).unwrap_or_else(|reason| panic!("{reason}"))
     }
 
-    /// As [`Site::start`], or what the server said that did not start.
+    /// Like [`Site::start`], but returns the output of a server that did not start.
     pub(crate) fn try_start(
         machine: &'a Machine,
         url: &str,
@@ -108,7 +108,7 @@ pub(crate) fn program(machine: &Machine, url: &str) -> Command {
         .current_dir(machine.home(Host::Main))
         .env("REGISTER_DATABASE_URL", url)
         .stdin(Stdio::null());
-    // Nobody but the clients of the test changes a record.
+    // Only the clients of the test change records.
     command
         .env("REGISTER_REGISTRY", "off")
         .env("RUST_LOG", "info,access=warn");

@@ -1,4 +1,4 @@
-//! A server of PostgreSQL that refuses connections, and an address from which no answer comes.
+//! A server of PostgreSQL that refuses connections, and an address that does not answer.
 
 use super::machine::{Form, Host, on_own_machine};
 use super::postgres::{Postgres, url};
@@ -37,7 +37,7 @@ fn a_dead_host_that_is_first_in_the_address_is_passed_over() {
         let hosts = [Host::Dead, Host::Node(0)].map(|host| machine.address(host));
         let dead_first = url(&hosts, "connect_timeout=10");
         let site = Site::start(machine, &postgres.url(), [&dead_first, &dead_first]);
-        // All connections are made anew.
+        // All connections are made again.
         let faults = Scenario::over_one_node(&site, "dead host first").run(|_| {
             postgres.stop();
             // Long enough to be seen by those who watch the node.

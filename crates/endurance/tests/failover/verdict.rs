@@ -14,15 +14,15 @@ const LONGEST_RETURN: Duration = Duration::from_secs(5);
 const LONGEST_LIE: Duration = Duration::from_secs(3);
 /// How exactly it is known when a node could do something.
 const SLACK: Duration = Duration::from_millis(500);
-/// So many faults of one kind are named.
+/// The most faults of one kind that are named.
 const NAMED: usize = 3;
 
 /// What was promised of reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reads {
-    /// They go on, whatever becomes of writes.
+    /// Reads continue, whatever happens to writes.
     GoOn,
-    /// They are away as long as the primary is.
+    /// Reads are unavailable while the primary is.
     MayStop,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Found {
 }
 
 /// The head of the table.
-pub(crate) const HEAD: &str = "| scenario | requests | outage of reads | outage of writes | of which a node was writable | slowest | 503 | other 5xx | \
+pub(crate) const HEAD: &str = "| scenario | requests | outage of reads | outage of writes | with a writable node | slowest | 503 | other 5xx | \
      no answer | lost | wrong | probes wrong or late |\n|---|---|---|---|---|---|---|---|---|---|---|---|";
 
 impl Run {
@@ -116,7 +116,7 @@ impl Run {
         (to - from, self.longest_able(from, to))
     }
 
-    /// The longest stretch between two times in which some node was writable.
+    /// The longest time in a period with a writable node.
     fn longest_able(&self, from: Duration, to: Duration) -> Duration {
         let able = self.truth.able(|attempt| attempt.is_writable).into_iter();
         able.map(|(begin, end)| end.min(to).saturating_sub(begin.max(from)))
@@ -138,7 +138,7 @@ impl Run {
         times.windows(2).map(|pair| (pair[0], pair[1])).collect()
     }
 
-    /// The times for which requests were not served although they should have been.
+    /// The times without service that should have had it.
     fn late_returns(&self) -> Vec<String> {
         let mut faults = Vec::new();
         for (what, writes) in [("reads", false), ("writes", true)] {
@@ -173,7 +173,7 @@ impl Run {
                     .truth
                     .between(since, probe.ended, |attempt| attempt.is_readable);
                 match self.reads {
-                    // Whoever was connected to a node that is lost has to find the other one.
+                    // Clients of a lost node have to find the other one.
                     Reads::GoOn => {
                         (!self.truth.has_lost_a_node(since, probe.ended)).then_some(true)
                     }

@@ -63,7 +63,7 @@ pub(crate) struct Truth {
 }
 
 impl Truth {
-    /// The times for which some node could do something without a break.
+    /// The unbroken times with a capable node.
     pub(crate) fn able(&self, can: impl Fn(&Attempt) -> bool) -> Vec<(Duration, Duration)> {
         let mut able: Vec<(Duration, Duration)> = Vec::new();
         for node in [0, 1] {
@@ -111,8 +111,7 @@ impl Truth {
         } else if able.iter().any(|(begin, end)| *begin <= from && to <= *end) {
             Some(true)
         } else {
-            // A stretch begins with the end of an attempt, before which the node could do it
-            // already.
+            // A period begins with the end of an attempt; the node was capable before that.
             able.iter()
                 .all(|(begin, end)| to + PATIENCE < *begin || *end + PAUSE + PATIENCE < from)
                 .then_some(false)

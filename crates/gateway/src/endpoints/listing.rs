@@ -1,8 +1,8 @@
 //! Lists of trainees (contract, section 4.2).
 //!
 //! A page is found by its number, or by a cursor, which is an addition of this service. Each page
-//! links to the next one by a cursor: who follows the links misses no trainee, whatever changes
-//! meanwhile.
+//! links to the next one by a cursor: a client that follows the links misses no trainee, even if
+//! trainees change between the pages.
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::LINK;
@@ -188,7 +188,7 @@ struct Links {
     path: String,
     /// The filters and the order of the list, each of them also where it was left out.
     filters: String,
-    /// The same with what is shown on a page.
+    /// Adds the trainees of a page.
     query: String,
 }
 

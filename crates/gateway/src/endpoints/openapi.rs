@@ -1,5 +1,4 @@
-//! The OpenAPI documents of each version: for its clients, and for the files in which it is
-//! committed.
+//! The OpenAPI documents of each version, for its clients and for the committed files.
 
 use actix_web::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse};
@@ -12,7 +11,7 @@ use version_tools::openapi::{self, Profile};
 use crate::error::ApiError;
 use crate::state::GatewayState;
 
-/// Answers whoever asks for a document of a version, with or without a token.
+/// Returns a document of a version; needs no token.
 #[must_use]
 pub fn answer(
     served: &Served,

@@ -130,7 +130,7 @@ pub(super) fn find_matching(
     Ok(stored)
 }
 
-/// The same trainee, unless the version refuses to change it.
+/// Returns the trainee unless the version refuses to change it.
 pub(super) fn to_change(
     stored: StoredTrainee,
     request: &HandlerContext<'_>,

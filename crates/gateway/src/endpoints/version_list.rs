@@ -46,7 +46,7 @@ struct Links {
     migration_guide: Option<String>,
 }
 
-/// Answers whoever asks for the list.
+/// Returns the list; needs no token.
 ///
 /// # Errors
 ///
@@ -122,7 +122,7 @@ fn served_version(version: &ApiVersion, versions: &Versions) -> Listed {
     }
 }
 
-/// Whoever still uses a removed version has nothing to gain from one that is next to go.
+/// Clients of a removed version should not move to the version that ends next.
 fn removed_version(removed: &Removed, versions: &Versions) -> Listed {
     Listed {
         label: removed.label.to_string(),

@@ -28,7 +28,7 @@ use crate::response::ApiResponse;
 
 /// The error of a request that was understood and cannot be done.
 const UNPROCESSABLE: &str = "UnprocessableEntity";
-/// The error of a request that something stands against which is there already.
+/// The error of a request that conflicts with an existing record.
 const CONFLICT: &str = "Conflict";
 /// The error of a request beyond a rate limit.
 const TOO_MANY_REQUESTS: &str = "TooManyRequests";
@@ -287,7 +287,7 @@ fn refuse_busy(level: Level, reason: impl Display) -> ErrorReply {
     busy_for(RETRY_AFTER_SECONDS)
 }
 
-/// The reply to a request that can be done after so many seconds.
+/// The reply to a request that the client can repeat after a number of seconds.
 fn busy_for(seconds: u64) -> ErrorReply {
     one(
         StatusCode::SERVICE_UNAVAILABLE,

@@ -1,4 +1,4 @@
-//! The key with which a client marks a request that it may send twice.
+//! The key of a request that a client may send again.
 //!
 //! A client may make a key from the name of a person. So only a digest of a key is stored, made
 //! with the secret of the register: the key stays used after the person was erased, and the digest

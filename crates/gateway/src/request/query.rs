@@ -205,7 +205,7 @@ pub fn listing(
 /// The changes that were asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangesQuery {
-    /// The cursor behind which they begin, as it was sent; without one they begin with every
+    /// The cursor as sent; the changes begin after it. Without a cursor they begin with every
     /// trainee.
     pub after: Option<String>,
     /// The most changes.

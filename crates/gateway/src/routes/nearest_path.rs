@@ -156,7 +156,7 @@ mod tests {
 
     use super::*;
 
-    /// As [`super::find`], in a sandbox.
+    /// Like [`super::find`], in a sandbox.
     fn find_in_sandbox(path: &str, versions: &Versions) -> Option<String> {
         super::find(path, versions, Environment::Sandbox)
     }

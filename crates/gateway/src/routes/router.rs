@@ -35,7 +35,7 @@ pub(crate) struct Router {
     labels: HashMap<String, KnownLabel>,
 }
 
-/// The methods of endpoints, in the order in which `Allow` names them.
+/// The methods of endpoints, in the order of the `Allow` header.
 const METHODS: [Method; 4] = [
     Method::Get,
     Method::Post,

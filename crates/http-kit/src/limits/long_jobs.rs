@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::limits::concurrency_limit::{ConcurrencyLimit, Permit};
 
-/// Those that are done at once, and how many more wait.
+/// The number of concurrent jobs, and how many more may wait.
 const AT_ONCE: (usize, usize) = (1, 0);
 /// How long one waits for its turn; with none that waits, not at all.
 const MAX_WAIT: Duration = Duration::ZERO;

@@ -1,8 +1,8 @@
 //! Long polls: requests that wait until there are changes (RFC 7240, `Prefer: wait`).
 //!
-//! A request that waits holds its connection and nothing else: it takes its place in the pool anew
-//! each time that it looks. What it finds is at most [`INTERVAL`] old, whichever server wrote it. A
-//! client that waits too often is answered at once.
+//! A request that waits holds its connection and nothing else: each look is a new job in the pool.
+//! What it finds is at most [`INTERVAL`] old, whichever server wrote it. A client that waits too
+//! often is answered at once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -20,7 +20,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub const MAX_WAIT: Duration = Duration::from_secs(30);
 /// The most requests with one token that wait.
 const MAX_PER_TOKEN: usize = 5;
-/// One of so many connections may wait.
+/// One of this number of connections may wait.
 const SHARE_OF_CONNECTIONS: usize = 4;
 
 /// The requests that wait. Cheap to clone; all clones count the same ones.
@@ -40,7 +40,7 @@ pub struct LongPoll {
 }
 
 impl LongPolls {
-    /// For a server with so many connections at most.
+    /// Limits for a server with at most `connections` connections.
     #[must_use]
     pub fn new(connections: usize) -> Self {
         let most = (connections / SHARE_OF_CONNECTIONS).max(1);

@@ -45,7 +45,7 @@ pub struct MemoryPermit {
 }
 
 impl MemoryBudget {
-    /// A budget of `total` bytes, of which each owner can hold `share`.
+    /// A budget of `total` bytes. Each owner can hold up to `share` of them.
     #[must_use]
     pub fn new(total: usize, share: usize) -> Self {
         Self {

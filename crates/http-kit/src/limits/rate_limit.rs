@@ -19,7 +19,7 @@ pub mod by_address;
 /// By what requests are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RateLimitScope {
-    /// The address from which they come.
+    /// The address of the client.
     Address,
     /// The token that they carry.
     Token,
@@ -46,7 +46,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// The time in which one request comes back.
+    /// The time until one more request is allowed.
     fn period(self) -> Duration {
         (self.window / self.requests.get()).max(Duration::from_nanos(1))
     }
@@ -82,8 +82,7 @@ pub struct KeyedRateLimiter<K: Hash + Eq + Clone> {
 }
 
 impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
-    /// A limiter that remembers so many keys at most. A key is forgotten once it has all of its
-    /// limit again.
+    /// A limiter for at most `most` keys. A key is evicted once its limit is restored.
     #[must_use]
     pub fn new(limit: RateLimit, most: usize) -> Self {
         let quota = Quota::with_period(limit.period()).unwrap_or(Quota::per_second(limit.requests));
@@ -105,7 +104,7 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
         if self.limiter.len() >= self.most {
             self.limiter.retain_recent();
             if self.limiter.len() >= self.most {
-                // Somebody else's limiter entry is in the way.
+                // The slot holds the entry of another key.
                 return Err(self.used_up(Duration::from_secs(1), Duration::from_secs(1)));
             }
         }
@@ -120,8 +119,8 @@ impl<K: Hash + Eq + Clone> KeyedRateLimiter<K> {
         }
     }
 
-    /// Counts a request that was counted once as so many more, or not at all. `left` is what was
-    /// left when it was counted.
+    /// Counts a request that was counted once as `more` further requests, or not at all. `left` is
+    /// the rest of the limit when it was counted.
     ///
     /// # Errors
     ///

@@ -35,8 +35,7 @@ pub(super) fn write_json(out: &mut Formatter, record: &Record<'_>) -> io::Result
 
 fn text(timestamp: impl fmt::Display, record: &Record<'_>) -> String {
     let mut line = TextLine(String::with_capacity(LINE_BYTES));
-    // A text takes whatever it is given; what cannot be written is left out, and the line is
-    // written all the same.
+    // Writing to a text cannot fail; a value that cannot be formatted is left out of the line.
     let _ = write!(line, "[{timestamp} {:<5}", record.level());
     if !record.target().is_empty() {
         let _ = write!(line, " {}", record.target());
@@ -48,8 +47,8 @@ fn text(timestamp: impl fmt::Display, record: &Record<'_>) -> String {
     line
 }
 
-/// A line of text. It has no escape characters, by which what a client has sent could change how a
-/// terminal shows others.
+/// A line of text. Escape characters are removed, since data of a client could change how a
+/// terminal shows other lines.
 struct TextLine(String);
 
 impl fmt::Write for TextLine {
@@ -87,7 +86,7 @@ fn json(timestamp: impl fmt::Display, record: &Record<'_>) -> Result<Vec<u8>, se
     object.serialize_entry(level, record.level().as_str())?;
     object.serialize_entry(target, record.target())?;
     object.serialize_entry(message, record.args())?;
-    // A key-value that cannot be read is left out, and the line is written all the same.
+    // A key-value that cannot be read is left out of the line.
     let _ = record.key_values().visit(&mut Object(&mut object));
     object.end()?;
     line.push(b'\n');

@@ -1,6 +1,6 @@
 //! A bounded queue of log lines between those who log and the thread that writes.
 //!
-//! Whoever logs never waits: a line that finds the queue full is dropped and counted. Knows nothing
+//! Logging never waits: a line that finds the queue full is dropped and counted. Knows nothing
 //! of the form of a line.
 
 use std::io::{self, ErrorKind, Write};
@@ -41,7 +41,7 @@ struct State {
 }
 
 impl LogQueue {
-    /// A queue for so many bytes.
+    /// A queue of up to `max_bytes` bytes.
     pub(super) fn new(max_bytes: usize) -> Self {
         Self(Arc::new(Shared {
             max_bytes,
@@ -147,7 +147,7 @@ impl Write for LogQueue {
     }
 }
 
-/// As [`Write::write_all`], and waits where `out` takes nothing for a while: standard error may be
+/// Like [`Write::write_all`], but waits while `out` accepts nothing: standard error may be
 /// shared with a program that has switched it to non-blocking.
 fn write_all(out: &mut impl Write, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {

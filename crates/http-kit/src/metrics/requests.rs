@@ -25,8 +25,8 @@ use crate::requests::methods::methods;
 pub enum Outcome {
     /// With a reply.
     Answered(StatusCode),
-    /// Without one: the client took the request back, or the server had to stop. The request may be
-    /// carried out all the same.
+    /// No reply: the client closed the connection, or the server stopped. The request may still be
+    /// carried out.
     Cancelled,
 }
 

@@ -1,5 +1,5 @@
-//! The token of a request, or why it has no valid one. The operator learns all of it; whoever sent
-//! the request learns what they can see in it themselves, and nothing of the tokens that there are.
+//! The token of a request, or why it has no valid one. Operators see the exact reason. The client
+//! sees only what follows from its own request, and nothing about existing tokens.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub fn token(
     }
 }
 
-/// Why a request has no valid token.
+/// Reason for the lack of a valid token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AuthenticationError {
     /// There is no `Authorization` header.

@@ -21,25 +21,25 @@ use futures_util::StreamExt as _;
 
 use crate::limits::memory_budget::{BudgetOwner, MemoryBudget, MemoryPermit};
 
-/// Why a body cannot be used, whatever it says.
+/// Error of receiving a body, independent of its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// It is larger than a body may be.
+    /// The body is too large.
     #[error("body is too large")]
     TooLarge {
         /// The largest body, in bytes.
         max: usize,
     },
-    /// It is said to be something else than JSON.
+    /// Its `Content-Type` is not JSON.
     #[error("body is not said to be json")]
     NotJson,
-    /// It is compressed, or in another content coding.
+    /// Has a content coding, such as compression.
     #[error("body has a content coding")]
     Encoded,
-    /// It could not be received whole.
+    /// Receiving it failed before its end.
     #[error("body was cut off")]
     CutOff,
-    /// It did not arrive in time.
+    /// Arrived too late.
     #[error("body was too slow")]
     TooSlow,
     /// Other large bodies are being received, or wait to be read.
@@ -63,7 +63,7 @@ const UNAUTHENTICATED_BUDGET_BYTES: (usize, usize) = (8 * 1_048_576, 2 * 1_048_5
 /// the reply.
 const MAX_DISCARDED_BYTES: usize = 32_768;
 const DISCARD_TIME: Duration = Duration::from_secs(1);
-/// Capacity with which a body of unknown length begins, in bytes. It doubles as the body arrives.
+/// Initial capacity for a body of unknown length, in bytes. It doubles as the body arrives.
 const FIRST_CAPACITY_BYTES: usize = 2_048;
 /// The content types of JSON values that are lines, below `application/`.
 const JSON_LINES: [&str; 3] = ["x-ndjson", "ndjson", "jsonl"];

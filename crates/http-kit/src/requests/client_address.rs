@@ -71,7 +71,7 @@ impl TrustedProxies {
         self.client_behind(peer_address(request), request.headers())
     }
 
-    /// The scheme and the host by which the client reached the server, such as
+    /// The scheme and host of the server as the client addressed it, such as
     /// `https://register.example`. The scheme is that of the connection, or the one that a trusted
     /// proxy says; the host is that of the request itself.
     #[must_use]
@@ -231,12 +231,12 @@ mod tests {
             assert_eq!(client("192.0.2.8", &[header]), "192.0.2.8");
         }
         assert_eq!(client(PROXY, &[]), PROXY);
-        let nobody = TrustedProxies::default();
+        let no_proxies = TrustedProxies::default();
         let map = [(X_FORWARDED_FOR, HeaderValue::from_static("198.51.100.1"))]
             .into_iter()
             .collect();
         assert_eq!(
-            nobody
+            no_proxies
                 .client_behind(PROXY.parse().unwrap(), &map)
                 .to_string(),
             PROXY

@@ -19,7 +19,7 @@ pub struct Preferences {
 }
 
 impl Preferences {
-    /// Those of a request.
+    /// Reads the preferences of a request.
     #[must_use]
     pub fn from_headers(headers: &HeaderMap) -> Self {
         let mut preferences = Self::default();

@@ -73,7 +73,7 @@ pub fn current() -> Option<RequestId> {
     CURRENT.try_with(Clone::clone).ok()
 }
 
-/// The same for a line of the log.
+/// The identifier for a log line.
 #[must_use]
 pub fn for_the_log() -> RequestId {
     current().unwrap_or_else(|| NONE.into())

@@ -21,7 +21,7 @@ const FAST: u32 = 2;
 const THOROUGH: u32 = 7;
 /// Base 2 logarithm of the window of DEFLATE (RFC 1951).
 const WINDOW_BITS: u8 = 15;
-/// So much is added to a compressed body whenever it is full, in bytes.
+/// Growth of a full buffer for a compressed body, in bytes.
 const GROWTH: usize = 16_384;
 
 /// Compresses bodies, and reuses the memory for that. Cheap to clone; all clones share it. There

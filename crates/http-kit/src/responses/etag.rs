@@ -40,8 +40,8 @@ pub enum Comparison {
     Weak,
 }
 
-/// The tag by which a client knows this content, among those of a header such as `If-None-Match`:
-/// the plain one, or that of a compressed reply.
+/// The tag of this content in a header such as `If-None-Match`, if present: the plain tag, or that
+/// of the compressed reply.
 #[must_use]
 pub fn find(tags: &str, tag: &str, comparison: Comparison) -> Option<String> {
     let sent = tags.split(',').map(str::trim).map(|sent| match comparison {

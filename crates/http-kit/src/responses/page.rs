@@ -18,8 +18,7 @@ const POLICY: &str = "default-src 'none'; style-src 'self'; form-action 'self'; 
 /// To be requested again each time.
 const FRESH: &str = "no-cache";
 
-/// A page that may be kept for a while, or must not be kept at all because it shows what somebody
-/// sent.
+/// A page that may be cached, or must not be cached because it shows data that a client sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
     /// To be requested again each time.
@@ -42,12 +41,12 @@ fn headers(caching: &'static str) -> [(HeaderName, &'static str); 5] {
     ]
 }
 
-/// A page that is the same for everyone, and holds nothing of a request.
+/// A page without data of a request, which all clients share.
 pub fn shared_page(request: &HttpRequest, content: &SharedContent) -> HttpResponse {
     content.response(request, &headers(FRESH))
 }
 
-/// A page without anything that somebody sent in a body, with its entity tag. It is not compressed.
+/// A page without data of a request body, with its entity tag. It is not compressed.
 pub fn tagged_page(request: &HttpRequest, html: String) -> HttpResponse {
     let tag = etag::compute(html.as_bytes());
     match conditional(request, &tag, &headers(FRESH)) {

@@ -5,8 +5,8 @@
 //! that does not read its reply would hold all of it there. In pieces, a connection holds at most
 //! 64 KiB: the write buffer, and the rest of a small body. The rest of a large body that was made
 //! for one request counts against the room for all of them together. Requests without a valid token
-//! or session have a room apart, so that they cannot use up that of the others. What is the same
-//! for everyone is shared, and costs nothing more however many ask for it.
+//! or session have a separate memory budget, so that they cannot use up the main one. Shared
+//! content is stored once for all replies.
 
 use std::convert::Infallible;
 use std::num::NonZeroUsize;
@@ -37,19 +37,19 @@ pub const JSON: &str = "application/json; charset=utf-8";
 pub const WRITE_BUFFER_BYTES: usize = 16_384;
 /// The largest piece of a body, in bytes.
 const PIECE_BYTES: usize = 8_192;
-/// A body of so many bytes or less is kept without being counted.
+/// A body up to this number of bytes does not count towards the budget.
 const ALWAYS_HELD_BYTES: usize = 32_768;
 /// What all larger bodies hold together that were made for one authenticated request each, in
 /// bytes.
 const ROOM_BYTES: usize = 16 * 1_048_576;
-/// The same for requests without a valid token or session, in bytes: more than the largest usual
+/// The budget of requests without a valid token or session, in bytes: more than the largest usual
 /// page of `/docs/migrate`.
 const UNAUTHENTICATED_ROOM_BYTES: usize = 4 * 1_048_576;
 /// Room for what stands around a part of a reply, in bytes: an idempotency key, a status and
 /// punctuation.
 const AROUND_PART_BYTES: usize = 512;
-/// A body of so many bytes or less is compressed where requests are answered, which takes less time
-/// than to hand it over.
+/// A body up to this number of bytes is compressed on the answering thread, which is faster than
+/// handing it over.
 const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 
 /// Where the body of a reply comes from, which decides how it is sent. It is among the extensions
@@ -57,13 +57,13 @@ const COMPRESSED_IN_PLACE_BYTES: usize = 65_536;
 /// was made for its request.
 #[derive(Debug, Clone)]
 pub enum Source {
-    /// It was made for this request, of which nobody says that it is authenticated.
+    /// Made for this request, which is not known to be authenticated.
     Request,
-    /// It was made for this request, which has a valid token or session.
+    /// Made for this request, which has a valid token or session.
     AuthenticatedRequest,
-    /// The same, and it is counted already.
+    /// Like `AuthenticatedRequest`, and already counted.
     Counted(Reservation),
-    /// It is the same for everyone.
+    /// Shared by all clients.
     Shared(SharedContent),
 }
 
@@ -82,7 +82,7 @@ pub struct Reservation(Option<Arc<OwnedSemaphorePermit>>);
 pub struct ResponseSender {
     /// One permit for each byte of replies to authenticated requests.
     room: Arc<Semaphore>,
-    /// The same for other requests.
+    /// The budget of other requests.
     unauthenticated_room: Arc<Semaphore>,
     /// One permit for each large body that can be compressed at once.
     compressing: Arc<Semaphore>,
@@ -287,7 +287,7 @@ impl Reservation {
         }
     }
 
-    /// Gives back what is not needed for a body of so many bytes.
+    /// Releases the part of the permit that a body of this size does not need.
     pub fn shrink(&mut self, bytes: usize) {
         if bytes <= ALWAYS_HELD_BYTES {
             self.0 = None;
@@ -337,8 +337,8 @@ impl MessageBody for Chunks {
 }
 
 /// Whether another form of the reply could be sent to a client that accepts another one. A page
-/// that was made for one request is never compressed: it may show what somebody sent next to what
-/// nobody else may see, and the length would reveal it (the BREACH attack).
+/// that was made for one request is never compressed: it may show data of an attacker next to a
+/// secret, and the compressed length would reveal the secret (the BREACH attack).
 fn is_compressible(response: &HttpResponse<()>, source: &Source) -> bool {
     matches!(source, Source::Shared(_))
         || response.status() == StatusCode::NOT_MODIFIED

@@ -1,7 +1,6 @@
-//! Content that is the same for everyone: made once, with its entity tag and its compressed form,
-//! and sent to many.
+//! Shared content: made once, with its entity tag and its compressed form, and sent to all clients.
 //!
-//! Whoever asks shares the same bytes, so that a reply costs no memory of its own.
+//! All replies share the same bytes, so a reply needs no memory of its own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,7 +13,7 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use crate::responses::compression;
 use crate::responses::etag::{self, Comparison, find};
 
-/// Content that is the same for everyone. Cheap to clone; all clones share the same bytes.
+/// Shared content. Cheap to clone; all clones share the same bytes.
 #[derive(Clone)]
 pub struct SharedContent(Arc<Forms>);
 
@@ -146,8 +145,7 @@ impl fmt::Debug for SharedContent {
 
 /// Content by its address, each made when it is first requested. Cheap to clone; all clones share
 /// it.
-///
-/// Nothing is ever removed, so only addresses that exist may be used, of which there are few.
+/// Entries are never removed, so only existing addresses may be used, and these are few.
 #[derive(Debug, Clone, Default)]
 pub struct SharedContentCache(Arc<Mutex<BTreeMap<String, SharedContent>>>);
 
@@ -162,8 +160,8 @@ impl SharedContentCache {
         address: &str,
         make: impl FnOnce() -> Result<Vec<u8>, E>,
     ) -> Result<SharedContent, E> {
-        // Others wait meanwhile: what they ask for is made by then, or soon. A poisoned lock is no
-        // harm: content is stored whole.
+        // Other requests wait for the lock; their content is often the same. A poisoned lock does
+        // no harm: content is stored whole.
         let mut cache = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(content) = cache.get(address) {
             return Ok(content.clone());
@@ -185,7 +183,7 @@ mod tests {
     #[test]
     fn content_is_made_and_compressed_once() {
         let cache = SharedContentCache::default();
-        let text = "the same for everyone ".repeat(100);
+        let text = "the same for all clients ".repeat(100);
         let first = cache
             .get::<()>("/one", || Ok(text.clone().into_bytes()))
             .unwrap();

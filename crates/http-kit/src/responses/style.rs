@@ -1,8 +1,8 @@
 //! The style of all pages, and the addresses of the files that pages load.
 //!
-//! An address has a digest of the content, so a browser keeps a file for good and never asks for it
-//! again; a new program has new addresses. The listener of operators once answered such addresses
-//! with empty files, which browsers still keep: the digest has [`EDITION`] before it.
+//! An address has a digest of the content, so a browser keeps a file and does not request it again;
+//! a new program has new addresses. The listener of operators once answered such addresses with
+//! empty files, which browsers still keep: the digest has [`EDITION`] before it.
 
 use std::sync::LazyLock;
 

@@ -175,8 +175,7 @@ impl Browser {
         );
     }
 
-    /// Presses Enter, and waits until the page is there to which it leads, which may have the title
-    /// of the one before.
+    /// Presses Enter, and waits for the next page, which may have the title of the current one.
     #[track_caller]
     pub(crate) fn enter(&self) {
         self.run("window.isBefore = true;");
@@ -229,7 +228,7 @@ impl Browser {
         }
     }
 
-    /// Makes the page as wide as on a screen of so many pixels.
+    /// Sets the width of the page in pixels.
     pub(crate) fn set_width(&self, pixels: u32) {
         let metrics = json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": pixels < 600 });
         let command = json!({ "cmd": "Emulation.setDeviceMetricsOverride", "params": metrics });

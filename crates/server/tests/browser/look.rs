@@ -104,7 +104,7 @@ fn send(browser: &Browser, body: &str) {
         "void (document.getElementById('body').value = {})",
         json!(body)
     ));
-    browser.tab_to("Rewrite");
+    browser.tab_to("Translate the body");
     browser.press(ENTER);
 }
 

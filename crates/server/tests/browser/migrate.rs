@@ -37,7 +37,7 @@ fn fill_in(browser: &Browser, server: &Server, body: &str) {
     // The example is there.
     browser.select_all();
     browser.press(body);
-    browser.tab_to("Rewrite");
+    browser.tab_to("Translate the body");
     browser.press(ENTER);
 }
 
@@ -70,7 +70,7 @@ fn a_body_is_rewritten(scripts: Scripts) {
     assert!(
         browser
             .text("main")
-            .contains("a request that changes a trainee")
+            .contains("a request that updates a trainee")
     );
     assert_eq!(
         browser.text("pre[aria-labelledby=old] .row-renamed .note"),

@@ -1,6 +1,6 @@
 //! The real program, serving a demo on a port of its own.
 
-use std::io::{BufReader};
+use std::io::BufReader;
 use std::process::{ChildStdout, Command, Stdio};
 
 use adapter_kit::ApiVersion;
@@ -38,7 +38,7 @@ impl Server {
         Self::start_with(&[], &[])
     }
 
-    /// With the pages of operators next to the others, and a registry that nobody plays.
+    /// With the pages of operators next to the others, and without the simulated registry.
     pub(crate) fn start_for_operators() -> Self {
         Self::start_with(
             &[

@@ -98,7 +98,7 @@ fn what_a_command_changes_is_recorded_with_who_ran_it() {
     );
     run(
         &["registry", "discard", id],
-        &[("SUDO_USER", "somebody"), ("REGISTER_BY", "B. Operator")],
+        &[("SUDO_USER", "operator1"), ("REGISTER_BY", "B. Operator")],
     );
     let audit = place.run(&["audit", id], None);
     for heading in [
@@ -116,10 +116,10 @@ fn what_a_command_changes_is_recorded_with_who_ran_it() {
         &[
             "provider", "add", "--ukprn", "10067890", "--name", "Another",
         ],
-        &[("SUDO_USER", "somebody")],
+        &[("SUDO_USER", "operator1")],
     );
     assert!(
-        logged.contains("command=provider add") && logged.contains("by=somebody"),
+        logged.contains("command=provider add") && logged.contains("by=operator1"),
         "{logged}"
     );
     // What changes nothing and shows no record is not recorded.

@@ -163,7 +163,7 @@ fn a_damaged_database_is_not_replaced_while_a_server_has_it_open() {
     let server = place.serve(&[], None);
     register(&server, 1);
     execute(&place.url(), "PRAGMA wal_checkpoint(TRUNCATE)");
-    // The server goes on with what it has read; whoever opens the file now finds no database.
+    // The server continues with what it has read; opening the file now finds no database.
     let garbage = [b'x'; 4096];
     let mut damaged = std::fs::File::options()
         .write(true)
@@ -193,7 +193,7 @@ fn a_database_that_was_moved_away_under_a_server_is_not_replaced() {
 #[test]
 fn a_database_of_which_nobody_can_say_whether_it_is_in_use_is_not_replaced() {
     let (place, file) = with_backup();
-    // What cannot be locked, whoever runs the test.
+    // A file that no user can lock.
     std::fs::create_dir(place.path("register.db-shm")).unwrap();
     assert_refused(
         &place,
@@ -421,7 +421,7 @@ fn unfinished_files_of_commands_that_were_ended_are_removed() {
     );
     assert!(
         kept.iter().all(|file| file.exists()),
-        "a file of somebody else was removed"
+        "a file of another process was removed"
     );
     // The other command has ended.
     drop(in_use);
@@ -532,7 +532,7 @@ fn a_register_on_postgresql_is_backed_up_and_restored_by_the_tools_of_postgresql
             "is backed up by `pg_dump` and restored by `pg_restore`",
         );
     }
-    // As docs/operations.md says.
+    // As docs/operations/data-care.md says.
     let (dump, restored) = (file.to_str().unwrap(), Database::fresh_on(Kind::Postgres));
     run(
         "pg_dump",

@@ -221,7 +221,7 @@ fn every_command_refuses_another_environment_than_that_of_the_register() {
 fn nothing_is_invented_in_production() {
     let place = Workplace::new();
     succeeds(place.run(&PROVIDER, None));
-    // So many that some of them wait for a number.
+    // Enough trainees that some of them wait for a number.
     succeeds(place.run(
         &[
             "sandbox",

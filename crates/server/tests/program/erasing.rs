@@ -1,5 +1,4 @@
-//! Trainees who are erased for good: what is left of them, what clients and operators see, and what
-//! is refused.
+//! Erased trainees: what is left of them, what clients and operators see, and what is refused.
 
 use std::fs;
 use std::io::Write as _;
@@ -101,8 +100,8 @@ fn changes(server: &Server, agent: &Agent, after: Option<&str>) -> (Vec<Value>, 
     )
 }
 
-/// The same when one of them is there: they are shown when the transactions of other tests on the
-/// same server have ended.
+/// Waits for one of the changes: they are shown when the transactions of other tests on the same
+/// server have ended.
 fn changes_until(
     server: &Server,
     agent: &Agent,
@@ -127,7 +126,7 @@ pub(super) fn assert_nothing_in_files(url: &str) {
             continue;
         };
         let text = String::from_utf8_lossy(&bytes);
-        // Names of columns and the like show that the search would find something.
+        // Names of columns and tables show that the search would find something.
         assert!(
             !ending.is_empty() || text.contains("CREATE TABLE"),
             "the file cannot be read"
@@ -244,7 +243,7 @@ fn nothing_of_an_erased_person_is_left_in_the_database() {
             .0,
         200
     );
-    // The provider may register the person anew, in each version.
+    // The provider may register the person again, in each version.
     for (number, version) in SERVED.iter().copied().enumerate() {
         drop(Planter::new(
             &server,

@@ -1,4 +1,4 @@
-//! The guide to integration, followed to the letter by somebody who has the address of a register
+//! The guide to integration and the README, followed to the letter with the address of a register
 //! and a token.
 
 use std::fs;

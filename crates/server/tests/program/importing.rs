@@ -13,7 +13,7 @@ const HEADER: &str = "URN,EstablishmentName,Postcode,EstablishmentStatus (name)\
 
 /// Schools of the import beside a server.
 const SCHOOLS: usize = 5_000;
-/// Clients that write meanwhile.
+/// Clients that write during the import.
 const CLIENTS: usize = 4;
 
 #[test]
@@ -252,5 +252,5 @@ fn a_server_that_is_written_to_loses_no_request_to_an_import() {
             .sum()
     });
     assert!(written > CLIENTS, "{written}");
-    eprintln!("{written} trainees were registered meanwhile");
+    eprintln!("{written} trainees were registered during the import");
 }

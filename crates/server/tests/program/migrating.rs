@@ -15,7 +15,7 @@ const UNKNOWN: &str = "INSERT INTO __diesel_schema_migrations (version) VALUES (
 
 /// The first migration.
 const REGISTER: &str = "2026-11-26-000001_register";
-/// A database to which no migration was applied yet.
+/// A database without migrations.
 const UNMIGRATED: &str = "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY NOT NULL, \
                           run_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP)";
 

@@ -10,7 +10,7 @@ use crate::program::support::Workplace;
 use crate::program::users::{ask, browser, form_token};
 
 const SERVE: [&str; 3] = ["serve", "--listen", "127.0.0.1:0"];
-/// Nobody is there.
+/// No issuer is there.
 const ISSUER: [&str; 4] = [
     "--oidc-issuer",
     "http://127.0.0.1:1",

@@ -49,7 +49,7 @@ fn address_that_reads_too_many_pages_gets_retry_after() {
         let body: Value = serde_json::from_str(reply.split_once("\r\n\r\n").unwrap().1).unwrap();
         assert_eq!(body["errors"][0]["error"], "TooManyRequests");
     }
-    // Whoever has work done, or a token, is counted elsewhere.
+    // Requests with work or with a token are counted elsewhere.
     let request = "POST /docs/translate HTTP/1.1\r\nHost: register\r\nContent-Length: 2\r\n\r\n{}";
     assert!(ask(&mut server.connect(), request).starts_with("HTTP/1.1 422 "));
     assert!(get(&server, &format!("/api/{label}/info")).starts_with("HTTP/1.1 401 "));

@@ -4,7 +4,7 @@ use test_support::{Cluster, Kind, Settings, Tool, Variant, has_tools};
 
 use super::support::{Ended, Workplace, kinds};
 
-/// A command over a database that nobody has set up.
+/// A command over a database without a schema.
 fn list_providers(url: &str) -> Ended {
     let workplace = Workplace::on_sqlite();
     workplace.run(&["provider", "list", "--database-url", url], None)

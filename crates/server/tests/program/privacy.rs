@@ -16,7 +16,7 @@ use crate::program::users;
 
 /// Stands in every text that is planted.
 pub(super) const CANARY: &str = "Zqxcanary";
-/// A day on which nobody else was born.
+/// A date of birth that no other trainee has.
 pub(super) const BORN_ON: &str = "1987-06-05";
 /// A code of the post that there is not.
 const POSTCODE: &str = "ZQ9 8XY";
@@ -66,7 +66,8 @@ impl<'a> Planter<'a> {
         Self::registering(server, agent, version, name, None)
     }
 
-    /// The same, with an idempotency key at each request that can have one. Some name the person.
+    /// Sends them with an idempotency key on each request that can have one. Some keys name the
+    /// person.
     pub(super) fn with_keys(
         server: &'a Server,
         agent: &'a Agent,
@@ -363,7 +364,7 @@ pub(super) fn assert_nothing_of_a_person(place: &str, text: &str) {
     }
 }
 
-/// Signs in to the settings as somebody whose address is a canary, and plants in every form.
+/// Signs in to the settings with a canary as the address, and plants canaries in every form.
 fn plant_in_settings(server: &Server, link: &str, email: &str) {
     let browser = users::browser();
     let cookie = users::sign_in(&browser, link);

@@ -26,7 +26,7 @@ fn rows(table: &str) -> Vec<Vec<String>> {
     lines.map(cells).collect()
 }
 
-/// Two providers with a token each, and so many refused requests of the first.
+/// Two providers with a token each, and refused requests of the first.
 fn logged(count: usize) -> Workplace {
     let place = Workplace::new();
     for (ukprn, name) in [("10000001", "Ashdown"), ("10000002", "Beech")] {
@@ -77,7 +77,7 @@ fn what_a_server_logged_is_there_when_it_has_stopped() {
         let base = format!("/api/{}/trainees", version.label);
         assert_eq!(
             server
-                .send(&agent, "GET", &format!("{base}/nobody"), None)
+                .send(&agent, "GET", &format!("{base}/unknown"), None)
                 .0,
             404
         );
@@ -137,7 +137,7 @@ fn a_server_whose_log_of_requests_is_off_logs_nothing() {
     let place = Workplace::new();
     let server = place.serve(&["--request-log", "off"], None);
     let agent = agent();
-    let path = format!("/api/{}/trainees/nobody", oldest().label);
+    let path = format!("/api/{}/trainees/unknown", oldest().label);
     assert_eq!(server.send(&agent, "GET", &path, None).0, 404);
     drop(agent);
     server.stop();

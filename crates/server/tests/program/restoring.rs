@@ -1,4 +1,5 @@
-//! Backups from before an erasure, restored: nobody comes back, and the list of erasures stays.
+//! Restored backups from before an erasure: no erased trainee comes back, and the list of erasures
+//! stays.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::PathBuf;

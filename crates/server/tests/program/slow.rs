@@ -13,7 +13,7 @@ use versions::SERVED;
 use super::support::Workplace;
 use super::support::running::{PATIENCE, Running, ask, header, reply, rest, trickle};
 
-/// The times of a server, with so many seconds that no test waits for them.
+/// The timeouts of a server; the others are too long for a test to reach.
 const TIMES: [(&str, &str); 3] = [
     ("--header-timeout", "600"),
     ("--body-timeout", "600"),
@@ -106,8 +106,8 @@ fn pages_wait_no_longer_for_a_body() {
 /// The largest body, in bytes.
 const LARGE: usize = 1_048_576;
 
-/// Begins to register a trainee in the newest version: with a body of so many bytes, of which these
-/// come.
+/// Begins a registration in the newest version: announces a body of `length` bytes, and sends a
+/// part of it.
 fn begin_post(server: &Running, token: &str, header: &str, length: usize, body: &str) -> TcpStream {
     let newest = SERVED.last().unwrap().label;
     let mut stream = server.connect();

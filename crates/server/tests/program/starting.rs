@@ -17,7 +17,7 @@ fn is_root() -> bool {
     fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
-/// The same command, of a user whom the modes of files hold back.
+/// The command as a user without root's access to files.
 fn as_ordinary_user(mut command: Command) -> Command {
     if is_root() {
         command.uid(OTHER_USER);
@@ -157,7 +157,7 @@ fn command_of_another_user_names_the_file_and_the_user_to_run_it_as() {
 #[test]
 fn sqlite_file_that_cannot_be_written_refuses_the_start_and_every_command_that_writes() {
     let workplace = Workplace::on_sqlite();
-    // A server that is killed leaves the files beside the database, with which SQLite can read it.
+    // A killed server leaves the files beside the database that SQLite needs to read it.
     drop(workplace.serve(&[], None));
     let file = workplace.path("register.db");
     give_to_ordinary_user(&workplace);

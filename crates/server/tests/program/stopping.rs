@@ -34,8 +34,7 @@ fn what_is_in_flight_is_answered_before_the_server_stops() {
         let mut stream = begin(&server);
         server.signal(signal);
         server.wait_for(&format!("SIG{signal}: stopping"));
-        // Connections on which nothing is asked are closed, which shows that the server takes no
-        // more requests.
+        // Idle connections are closed, which shows that the server accepts no more requests.
         assert_eq!(rest(&mut idle), "");
         stream.write_all(b"{}").unwrap();
         let answer = reply(&mut stream);

@@ -97,8 +97,7 @@ impl Workplace {
         Ended(self.command(arguments, path).output().unwrap())
     }
 
-    /// Serves a demo on a port of its own. Nobody plays the registry there, unless the arguments
-    /// say so.
+    /// Serves a demo on a free port, without the simulated registry unless the arguments enable it.
     pub(crate) fn serve(&self, arguments: &[&str], path: Option<&Path>) -> Server {
         let mut command = self.serve_command(arguments);
         command.args(path);

@@ -76,7 +76,7 @@ impl Trusting {
     }
 }
 
-/// A new connection, on which a request was answered.
+/// A new connection with one answered request.
 #[track_caller]
 fn require_answer(
     trusting: &Trusting,
@@ -170,7 +170,7 @@ fn what_a_client_says_in_a_handshake_is_not_logged() {
         .position(|window| window == name.as_bytes())
         .unwrap()
         + "zqxcanary".len();
-    // With a space it is no name of a host, of which the TLS library warns.
+    // A name with a space is no host name; the TLS library warns about it.
     hello[dot] = b' ';
     let mut stream = server.connect();
     stream.write_all(&hello).unwrap();

@@ -113,8 +113,8 @@ fn a_token_is_replaced_without_a_refused_request_and_the_old_one_revoked_at_once
         (again.status(), again.stderr()),
         (1, "trainee-register: token is revoked; issue a new one\n")
     );
-    let nobody = place.run(&["token", "revoke", "3", "--by", "A\nB"], None);
-    assert_eq!(nobody.status(), 2, "{}", nobody.stderr());
+    let refused = place.run(&["token", "revoke", "3", "--by", "A\nB"], None);
+    assert_eq!(refused.status(), 2, "{}", refused.stderr());
     let none = place.run(&["token", "list", "--provider", "10000001"], None);
     assert_eq!(
         (none.status(), none.stderr()),

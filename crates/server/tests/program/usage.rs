@@ -326,7 +326,7 @@ fn readiness_of_all_versions_is_a_table_with_a_verdict_for_each() {
         verdicts.contains(&format!("{older} is still used").as_str()),
         "{verdicts:?}"
     );
-    // Counts of some days only do not show that nobody needs it.
+    // Counts of a few days do not show that the version is unused.
     let unused = "was not used, but was not counted for long enough either";
     let others = SERVED
         .iter()

@@ -3,7 +3,7 @@
 folder=$1 programs=$2 options=$3 at_end=$4
 # The configuration of a PgBouncer before the server, if there is one; PGBOUNCER is then its program.
 pooler=$folder/pgbouncer.ini
-# Whoever gave the orders may be gone when one is answered.
+# The test may be gone when a command is answered.
 trap '' HUP INT PIPE TERM
 
 obey() {

@@ -10,7 +10,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, 
 use super::{SUPERUSER, percent_encoded};
 use crate::tools::Tool;
 
-/// The environment variable that says of which sort the server of a run is: `tls`,
+/// The environment variable with the variant of the server: `tls`,
 /// `messages=de_DE`, `pgbouncer=transaction` or `pgbouncer=session`; without it, a plain one.
 pub const VARIANT_VARIABLE: &str = "TEST_POSTGRES";
 
@@ -19,12 +19,12 @@ const SERVER_PORT: u16 = 5432;
 /// The port in the name of PgBouncer's socket.
 const POOLER_PORT: u16 = 6432;
 
-/// Of which sort a server is.
+/// Variant of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Variant {
     /// Nothing but a socket in its folder.
     Plain,
-    /// It listens on the loopback interface too, with a certificate for a name.
+    /// Also listens on the loopback interface, with a certificate for a name.
     Tls {
         /// The name in the certificate.
         name: String,
@@ -60,7 +60,7 @@ pub(super) enum Reached {
 }
 
 impl Variant {
-    /// That of this run.
+    /// The variant of this run.
     ///
     /// # Errors
     ///

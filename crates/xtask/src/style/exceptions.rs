@@ -2,7 +2,7 @@
 //!
 //! A line of the file is `path | text of the line | reason`. The path may end with `*`. An
 //! exception that excuses nothing is a breach itself. The line `commits since | HASH | reason`
-//! names the commit after which subjects are checked.
+//! names a commit; the subjects of later commits are checked.
 
 use crate::failure::Failure;
 use crate::sources::Sources;
@@ -17,7 +17,7 @@ const COMMITS: &str = "commits since";
 /// The exceptions as they were read.
 #[derive(Default)]
 pub(super) struct Exceptions {
-    /// The commit after which subjects are checked.
+    /// The last commit whose subject is not checked.
     pub(super) first_commit: String,
     places: Vec<Place>,
 }

@@ -46,8 +46,7 @@ const EXCEPTIONS: &[&str] = &[
     "EndOfLife",
 ];
 
-/// What a name stands after where it is declared. A use of an item, a field or a variant is not
-/// told apart from others.
+/// Keywords before a declared name. Uses of items, fields and variants are not distinguished from other words.
 const DECLARATIONS: &[&str] = &[
     "fn",
     "struct",

@@ -11,11 +11,11 @@ use versions::SERVED;
 use crate::api::support::register::{OTHER_UKPRN, UKPRN};
 use crate::api::support::{Api, Body, Register, Setup};
 
-/// Days on which the providers are busy.
+/// Days with requests of the providers.
 const DAYS: [&str; 3] = ["2026-10-05", "2026-11-20", "2026-12-15"];
 
-/// Two providers that send different requests on several days, in all versions, some of which the
-/// newest refuses.
+/// Two providers that send different requests on several days, in all versions. The newest version
+/// refuses some of them.
 fn busy() -> (Register, String) {
     let register = Register::with_setup(Setup {
         shadow_share: 100,

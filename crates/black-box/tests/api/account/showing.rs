@@ -1,4 +1,4 @@
-//! To whom a token belongs.
+//! The provider of a token.
 
 use serde_json::json;
 use storage::accounts::tokens::NewToken;

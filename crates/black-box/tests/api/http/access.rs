@@ -1,5 +1,4 @@
-//! The matrix of access: every endpoint of every version, asked by everyone who must not get
-//! through.
+//! The matrix of access: every endpoint of every version against all clients without access.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
@@ -28,7 +27,7 @@ struct Identifiers {
 }
 
 impl Identifiers {
-    /// Registers the example for whoever asks.
+    /// Registers the example for a client.
     fn from_new_trainee(api: &Api<'_>) -> Self {
         let body = examples::request(api.version, Endpoint::CreateTrainee).unwrap();
         let created = api.send("POST", "/trainees", body).is(201);
@@ -120,8 +119,8 @@ fn everything(version: &'static ApiVersion) -> impl Iterator<Item = (Endpoint, &
 /// Who has no valid token: the value of `Authorization`, where there is one.
 type Stranger = fn(&Api<'_>) -> Option<String>;
 
-/// What is wrong with the request of somebody who has no valid token, as far as the reply may tell
-/// (RFC 6750). The same class is the same reply, to the last header.
+/// The classes of requests without a valid token that replies may distinguish (RFC 6750). All
+/// requests of a class get the same reply, to the last header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Class {
     NoToken,
@@ -147,7 +146,7 @@ impl Class {
     }
 }
 
-/// Everyone who has no valid token.
+/// All clients without a valid token.
 const STRANGERS: [(&str, Class, Stranger); 13] = [
     ("no token", Class::NoToken, |_| None),
     ("a scheme without a token", Class::Malformed, |_| {
@@ -170,7 +169,7 @@ const STRANGERS: [(&str, Class, Stranger); 13] = [
         Some(format!("Bearer sandbox_{}", "0".repeat(64)))
     }),
     ("an expired token", Class::NotAccepted, |api| {
-        // Accepted today, and refused on the day on which everything is asked.
+        // Accepted today, and expired on the day of the requests.
         let token =
             api.register
                 .issue_token(UKPRN, Environment::Sandbox, "2026-10-06".parse().ok());
@@ -305,7 +304,7 @@ fn whoever_has_no_valid_token_learns_nothing_and_changes_nothing_at_any_endpoint
     eprintln!("{cases} requests without a valid token");
 }
 
-/// The academic cycle in whose list a trainee stands.
+/// The academic cycle of a trainee.
 fn cycle(api: &Api<'_>, known: &Identifiers) -> i32 {
     let stands = |cycle: &i32| {
         let list = api.get(&format!("/trainees?academic_cycle={cycle}"));

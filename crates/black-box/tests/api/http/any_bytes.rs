@@ -22,7 +22,7 @@ use crate::api::trainees::properties::cases;
 /// How many more of these are tried than of what goes through a server.
 const CHEAPER: u32 = 20;
 
-/// Tries texts of so many pieces, each one of these or any text.
+/// Tries texts of several pieces, each one of these or any text.
 fn try_on(pieces: &[&str], holds: impl Fn(&str)) {
     let pieces: Vec<String> = pieces.iter().map(|piece| (*piece).to_owned()).collect();
     let piece = prop_oneof![9 => select(pieces), 1 => any::<String>()];

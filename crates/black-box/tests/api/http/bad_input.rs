@@ -92,7 +92,7 @@ fn bad_bodies() -> Vec<(Vec<u8>, Option<u16>)> {
     ]
 }
 
-/// Pieces of a path and values of a parameter that nobody should send.
+/// Invalid pieces of a path and values of a parameter.
 const RUBBISH: &[&str] = &[
     "%00",
     "%ff%fe",
@@ -260,7 +260,7 @@ fn no_value_of_any_input_gets_more_than_a_refusal() {
             &Map::new(),
         );
         sweep.values::<Degree>("PUT", &path_of(Endpoint::UpdateDegree, &shown), &Map::new());
-        let withdrawal = data(Body::withdrawal(api.version).with_key("trigger", "nobody"));
+        let withdrawal = data(Body::withdrawal(api.version).with_key("trigger", "unknown"));
         sweep.values::<Withdrawal>("POST", &format!("{path}/withdraw"), &withdrawal);
         sweep.values::<Deferral>("POST", &format!("{path}/defer"), &Map::new());
         sweep.values::<Recommendation>(

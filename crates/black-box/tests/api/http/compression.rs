@@ -14,7 +14,7 @@ use crate::api::support::{Raw, Register, Request, every_version, record};
 /// Less is not compressed, in bytes.
 const SMALLEST: usize = 1_024;
 
-/// The same request plain and compressed. Both replies say the same.
+/// Sends a request plain and compressed. Both replies must have the same content.
 #[track_caller]
 fn plain_and_compressed<'a>(request: impl Fn() -> Request<'a>) -> [Raw; 2] {
     let (plain, gzip) = (
@@ -291,7 +291,7 @@ fn body_with_a_content_encoding_is_refused() {
 fn request_is_undone_when_there_is_no_room_for_its_reply() {
     every_version(|api| {
         let response_sender = api.register.response_sender();
-        // Large replies that nobody reads.
+        // Large replies that the client does not read.
         let large =
             || ApiResponse::new(StatusCode::OK, vec![0_u8; 1_048_576]).counted(&response_sender);
         let unread: Vec<ApiResponse> = std::iter::from_fn(|| large().ok()).collect();

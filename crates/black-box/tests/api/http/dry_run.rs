@@ -21,7 +21,7 @@ fn try_out(api: &Api<'_>, method: &str, path: &str, body: impl Into<Value>) -> R
     reply
 }
 
-/// The same JSON without identifiers and times, which a request that is only tried out cannot know.
+/// Removes identifiers and times, which a validated request cannot know.
 fn timeless(value: &Value) -> Value {
     let unknown = |name: &str| name.ends_with("_at") || is_identifier(name);
     if let Some(fields) = value.as_object() {
@@ -57,7 +57,7 @@ fn a_create_that_is_tried_out_is_answered_in_full_and_stores_nothing() {
             api,
             "POST",
             "/trainees",
-            api.example().with(F::email, "nobody"),
+            api.example().with(F::email, "unknown"),
         )
         .is(422);
         assert!(wrong.errors()[0].1.starts_with("email "));

@@ -22,7 +22,7 @@ const MAX_BODY_BYTES: usize = 1_048_576;
 const EXPECT: &str = "Expect: 100-continue\r\n";
 const CONTINUE: &str = "HTTP/1.1 100 Continue\r\n\r\n";
 
-/// A bare connection, on which anything can be sent.
+/// A bare connection for any bytes.
 struct Connection(TcpStream);
 
 /// A response: its head, without the line that ends it, and its body.

@@ -76,7 +76,7 @@ fn every_reply_to_a_token_that_expires_soon_says_on_which_day() {
         }
         warns(&api.send("POST", "/trainees", api.example()).is(409));
         warns(
-            &api.send("POST", "/trainees", api.example().with(F::email, "nobody"))
+            &api.send("POST", "/trainees", api.example().with(F::email, "unknown"))
                 .is(422),
         );
         warns(

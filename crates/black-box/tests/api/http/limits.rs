@@ -286,8 +286,7 @@ fn no_page_shows_a_forwarded_host() {
                 );
             }
         }
-        // The example of a request has the scheme by which the client came, where that is to be
-        // believed.
+        // The example of a request has the scheme of the client, if the proxy is trusted.
         let page = register
             .request("GET", "/docs")
             .header("X-Forwarded-Proto", "https")
@@ -302,7 +301,7 @@ fn no_page_shows_a_forwarded_host() {
 fn many_invented_tokens_at_once_leave_the_queue_of_reads_to_others() {
     /// Jobs that may wait for the store: less than there are strangers.
     const QUEUE: usize = 16;
-    /// Strangers, more of whom ask than are answered without a look-up.
+    /// More clients with unknown tokens than are answered without a look-up.
     const CROWD: usize = 100;
     /// Look-ups that stand in the queue at once.
     const LOOK_UPS: usize = 3;

@@ -235,7 +235,7 @@ fn an_unquoted_tag_is_refused_with_a_word_about_quotes() {
         }
         assert!(refusal(&format!("W/{tag}")).contains("weak"));
         assert!(refusal(OTHER).contains("has changed"));
-        // Tags of nobody, although they are not of ASCII.
+        // Tags that match no record, and are not ASCII.
         for sent in ["\"é\"", "\"stale\", \"é\""] {
             assert!(refusal(sent).contains("has changed"), "{sent}");
         }

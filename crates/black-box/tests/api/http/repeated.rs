@@ -121,7 +121,7 @@ fn what_was_refused_can_be_sent_again_with_its_key_and_be_accepted() {
             api,
             KEY,
             "/trainees",
-            api.example().with(F::email, "nobody"),
+            api.example().with(F::email, "unknown"),
         )
         .is(422);
         send_with_key(api, KEY, "/trainees", api.example()).is(201);
@@ -159,7 +159,7 @@ fn what_is_no_key_is_refused() {
             assert!(message.starts_with("Idempotency-Key "), "{message}");
         }
         send_with_key(api, &"k".repeat(255), "/trainees", api.example()).is(201);
-        // Whoever has no token learns nothing of keys.
+        // A client without a token learns nothing about keys.
         let unknown = api
             .request("POST", "/trainees")
             .header("Authorization", "Bearer none");

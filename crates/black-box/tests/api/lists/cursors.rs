@@ -1,4 +1,5 @@
-//! Following a list by its links: every trainee is shown, whatever changes meanwhile.
+//! Following a list by its links: every trainee is shown, even if trainees change between the
+//! pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,7 +32,7 @@ fn open(api: &Api<'_>, link: &str) -> Response {
     api.get(path).is(200)
 }
 
-/// Registers so many trainees.
+/// Registers `count` trainees.
 fn add(api: &Api<'_>, count: usize) {
     for number in 0..count {
         api.create(api.example().with(F::last_name, format!("Number {number}")));
@@ -157,8 +158,8 @@ fn what_changes_meanwhile_is_shown_again_and_nothing_is_missed() {
     });
 }
 
-/// Follows a list of so many trainees while others are changed, for so long. Returns how often it
-/// was followed.
+/// Follows a list for a time while other trainees change. Returns how often the list was followed
+/// to its end.
 fn follow_beside_writers(
     api: &Api<'_>,
     trainees: usize,

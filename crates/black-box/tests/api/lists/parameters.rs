@@ -45,7 +45,7 @@ fn every_endpoint_names_an_unknown_parameter_in_a_warning_and_refuses_it_to_a_st
                     }),
                     "{method} {path}"
                 );
-                // Whatever is answered, unless something else stands in the way of the endpoint.
+                // Any reply counts, unless the endpoint is not reached.
                 let tried = with_body(api.request(method, &path), method)
                     .header("Prefer", "validate-only")
                     .send();

@@ -256,9 +256,9 @@ fn a_value_without_a_place_is_shown_with_the_reason() {
     let lost = own.unwrap().name;
     let body = format!("{{\"data\": {{\"trainee_id\": \"x\", \"{lost}\": \"something\"}}}}");
     let page = rewrite(&register, &from, &to, "reply", &body).is(200);
-    assert!(page.text.contains("no place in"), "{}", page.text);
+    assert!(page.text.contains("no field in"), "{}", page.text);
     assert!(
-        page.text.contains("1 value without a place") && page.text.contains("no name changed"),
+        page.text.contains("1 value lost") && page.text.contains("no name changed"),
         "{}",
         page.text
     );
@@ -300,7 +300,7 @@ fn a_body_can_have_256_kib_and_no_more() {
     let sized = |bytes: usize| format!("\"{}\"", "+".repeat(bytes - 2));
     rewrite(&register, &from, &to, "detect", &sized(MAX_BODY_BYTES)).is(200);
     let page = rewrite(&register, &from, &to, "detect", &sized(MAX_BODY_BYTES + 1)).is(422);
-    assert!(page.text.contains("256 KiB at most"));
+    assert!(page.text.contains("the limit is 256 KiB"));
     let page = rewrite(&register, &from, &to, "detect", &sized(4 * MAX_BODY_BYTES)).is(413);
     assert!(page.text.contains("<title>Error: ") && page.text.contains("The body is too large"));
 }
@@ -434,7 +434,7 @@ fn browser_gets_a_page_where_nothing_is_found_and_a_program_gets_an_error() {
         );
         assert_eq!(page.header("vary"), Some("Accept"), "{path}");
         assert!(
-            page.text.contains("<h1>There is no such page</h1>"),
+            page.text.contains("<h1>Page not found</h1>"),
             "{path}: {}",
             page.text
         );
@@ -455,7 +455,7 @@ fn explorer_of_each_version_has_its_title_and_leads_to_the_documents_without_scr
         let label = served.label;
         let page = get(&register, &format!("/docs/{label}/")).is(200).text;
         for part in [
-            format!("<title>Contract of {label}, "),
+            format!("<title>Explorer of {label} - "),
             "<html lang=\"en-GB\">".to_owned(),
             "name=\"viewport\"".to_owned(),
             format!("<h1>Trainee Register API {label}</h1>"),

@@ -130,9 +130,12 @@ fn a_document_has_the_names_of_its_version_and_no_others() {
 /// All chapters of the contract, as a version shows them.
 fn contract_pages(register: &Register, label: Label) -> String {
     let pages = CHAPTERS.iter().map(|chapter| {
-        get(register, &format!("/docs/{label}/contract/{}", chapter.name))
-            .is(200)
-            .text
+        get(
+            register,
+            &format!("/docs/{label}/contract/{}", chapter.name),
+        )
+        .is(200)
+        .text
     });
     pages.collect()
 }
@@ -158,7 +161,9 @@ fn the_contract_speaks_of_each_version_under_its_own_names() {
                 .trainee
                 .name_of(domain::TraineeField::training_partner_urn)
         });
-        let written: BTreeSet<&str> = names.filter(|name| CHAPTERS.iter().any(|chapter| chapter.text.contains(name))).collect();
+        let written: BTreeSet<&str> = names
+            .filter(|name| CHAPTERS.iter().any(|chapter| chapter.text.contains(name)))
+            .collect();
         assert!(written.len() > 1, "{written:?}");
         for name in written {
             assert!(
@@ -176,8 +181,7 @@ fn the_contract_speaks_of_each_version_under_its_own_names() {
                 version.label
             );
             assert!(
-                contract.contains(&heading)
-                    || !contract.contains(&format!(" {endpoint}</h2>")),
+                contract.contains(&heading) || !contract.contains(&format!(" {endpoint}</h2>")),
                 "{endpoint} {}",
                 version.label
             );
@@ -411,7 +415,7 @@ fn a_query_is_bounded_and_shown_as_text() {
     let register = Register::start();
     let page = search(&register, "", "<b>&\"'").is(200);
     assert!(
-        !page.text.contains("<b>") && page.text.contains("Nothing is found"),
+        !page.text.contains("<b>") && page.text.contains("No results for"),
         "{}",
         page.text
     );
@@ -440,7 +444,7 @@ fn a_query_is_bounded_and_shown_as_text() {
     // Broad ones end with the best.
     let broad = search(&register, "", "a").is(200);
     assert_eq!(broad.text.matches("<mark>").count(), 50);
-    assert!(broad.text.contains("more are not shown"));
+    assert!(broad.text.contains("more results are not shown"));
 }
 
 #[test]

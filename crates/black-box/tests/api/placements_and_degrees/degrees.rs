@@ -12,8 +12,7 @@ type Kind = [Option<&'static str>; 4];
 const UK: Kind = [Some("083"), None, None, Some("0117")];
 const FOREIGN: Kind = [None, Some("051"), Some("FR"), None];
 
-/// What becomes of a request: the degree as it is stored, or the fields at which the request is
-/// refused.
+/// Outcome of a request: the stored degree, or the fields with problems.
 type Outcome = Result<Kind, &'static [&'static str]>;
 
 fn uk() -> Value {

@@ -141,7 +141,7 @@ fn a_placement_lives_and_goes() {
             );
         }
         assert_eq!(
-            api.get("/trainees/nobody/placements").is(404).errors(),
+            api.get("/trainees/unknown/placements").is(404).errors(),
             [("NotFound", "trainee not found")]
         );
     });
@@ -171,7 +171,7 @@ fn a_placement_in_a_known_school_has_its_name_and_postcode() {
             .is(200);
         assert_eq!(*kept.data(), placement);
         assert_eq!(kept.warnings().len(), 1);
-        // Whoever leaves the school leaves its name behind, and needs another.
+        // A placement without its school loses the name of the school, and needs another.
         for urn in [json!("123456"), Value::Null] {
             assert_eq!(refused(api, "PATCH", &one, json!({ "urn": urn })), "name");
         }

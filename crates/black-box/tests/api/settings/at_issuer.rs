@@ -6,7 +6,7 @@ use ureq::http::header::{COOKIE, LOCATION, SET_COOKIE};
 use super::browser::{Browser, FORM, encode, form_token_of, text_after};
 use crate::api::support::Page;
 
-/// A field of the address to which a browser is sent.
+/// A field of the address of a redirect.
 pub(crate) fn field(address: &str, name: &str) -> String {
     let (_, query) = address.split_once('?').unwrap();
     let found = form_urlencoded::parse(query.as_bytes()).find(|(field, _)| field == name);
@@ -48,7 +48,7 @@ pub(crate) fn come_back(browser: &Browser<'_>, fields: &[(&str, &str)]) -> Page 
     ))
 }
 
-/// Logs in at a real issuer by its form, and gives the answer with which it sends the browser back.
+/// Logs in at a real issuer with its form, and returns the parameters of its redirect.
 pub(crate) fn log_in(address: &str, account: &str) -> String {
     let agent: Agent = Agent::config_builder()
         .http_status_as_error(false)

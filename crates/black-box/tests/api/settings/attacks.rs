@@ -1,4 +1,4 @@
-//! Attacks on whoever is signed in, and on the pages themselves.
+//! Attacks on signed-in users, and on the pages themselves.
 
 use std::sync::mpsc;
 use std::thread;
@@ -191,7 +191,7 @@ fn nothing_of_a_request_decides_where_a_redirection_leads() {
         ("redirect", evil),
         ("role", "admin"),
     ];
-    let nobody = Browser::new(&register);
+    let anonymous = Browser::new(&register);
     let secret = link(
         &register.store(),
         Some(UKPRN),
@@ -199,19 +199,19 @@ fn nothing_of_a_request_decides_where_a_redirection_leads() {
         UserRole::Viewer,
     );
     let form_token = form_token_of(
-        &nobody
+        &anonymous
             .open(&format!("/settings/sign-in/{secret}?next={evil}"))
             .is(200),
     )
     .to_owned();
     let replies = [
-        nobody.open(&format!("/settings{query}")),
-        nobody.open(&format!("/settings/tokens{query}")),
-        nobody
+        anonymous.open(&format!("/settings{query}")),
+        anonymous.open(&format!("/settings/tokens{query}")),
+        anonymous
             .request("GET", "/settings")
             .header("X-Forwarded-Host", "evil.example")
             .page(),
-        nobody.send_form(
+        anonymous.send_form(
             &format!("/settings/sign-in{query}"),
             &[
                 &[("secret", secret.as_str()), ("form_token", &form_token)],
@@ -305,8 +305,8 @@ fn pages_beyond_their_limit_are_refused_and_the_api_goes_on() {
     let (cookie, form_token) = (admin.cookie().unwrap(), admin.form_token());
     let api = register.api(SERVED[0]);
     api.get("/info").is(200);
-    // Forms wait for whoever holds the row of the organisation, or on SQLite the one connection
-    // that writes.
+    // Forms wait for the lock on the row of the organisation, or on SQLite for the writing
+    // connection.
     let (store, (hold, held), (release, released)) =
         (register.store(), mpsc::channel(), mpsc::channel::<()>());
     let holder = thread::spawn(move || {

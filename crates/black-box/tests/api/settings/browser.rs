@@ -61,7 +61,7 @@ pub(crate) fn form_token_of(page: &Page) -> &str {
 /// The name of the cookie of a browser that was shown a form to sign in.
 const BROWSER: &str = "__Host-register-browser=";
 
-/// Somebody with a browser.
+/// A person with a browser.
 pub(crate) struct Browser<'a> {
     register: &'a Register,
     cookie: RefCell<Option<String>>,
@@ -69,7 +69,7 @@ pub(crate) struct Browser<'a> {
 }
 
 impl<'a> Browser<'a> {
-    /// Nobody yet.
+    /// Not signed in.
     pub(crate) fn new(register: &'a Register) -> Self {
         Self {
             register,
@@ -78,7 +78,7 @@ impl<'a> Browser<'a> {
         }
     }
 
-    /// Somebody who has just signed in.
+    /// Just signed in.
     pub(crate) fn signed_in(
         register: &'a Register,
         ukprn: Option<&'static str>,
@@ -116,7 +116,7 @@ impl<'a> Browser<'a> {
         self.cookie.borrow().clone()
     }
 
-    /// The same browser with another cookie.
+    /// Replaces a cookie.
     pub(crate) fn set_cookie(&self, cookie: Option<String>) {
         *self.cookie.borrow_mut() = cookie;
     }
@@ -151,7 +151,7 @@ impl<'a> Browser<'a> {
         )
     }
 
-    /// The same page, of which the cookie is kept.
+    /// Keeps the cookie of the page.
     fn kept(&self, page: Page) -> Page {
         if let Some(cookie) = cookie_of(&page) {
             let jar = if cookie.starts_with(BROWSER) {

@@ -60,8 +60,7 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
-    /// Those for which an issuer is to blame, so that nobody can sign in, and those that only make
-    /// an answer invalid.
+    /// Faults of an issuer that prevent all sign-ins, and faults that make one answer invalid.
     pub(crate) const OF_TOKEN: [Self; 14] = [
         Self::WrongIssuer,
         Self::OtherAudience,
@@ -265,7 +264,7 @@ fn reply(path: &str, address: SocketAddr, shared: &Shared) -> String {
             reply.to_string()
         }
         "/me" => {
-            json!({ "sub": "somebody else", "email": EMAIL, "email_verified": true }).to_string()
+            json!({ "sub": "another user", "email": EMAIL, "email_verified": true }).to_string()
         }
         _ => "{}".to_owned(),
     }

@@ -1,4 +1,4 @@
-//! Every route that the table of routes has, against everybody who must not get through.
+//! Every route of the table against all users without access to it.
 
 use adapter_kit::Method;
 use data_encoding::BASE64URL_NOPAD;
@@ -15,7 +15,7 @@ fn path(route: &Route, id: i64) -> String {
     path_within(route, UKPRN, id)
 }
 
-/// The same, with the organisation of an operator's page.
+/// The path with the organisation of an operator's page.
 fn path_within(route: &Route, ukprn: &str, id: i64) -> String {
     let path = route
         .path
@@ -39,7 +39,7 @@ const FIELDS: [(&str, &str); 10] = [
     ("ukprn", "10000009"),
     ("action", "discard"),
     ("confirmed", "yes"),
-    ("trainee_id", "nobody"),
+    ("trainee_id", "unknown"),
     ("rows", "trainee_id\nnobody"),
 ];
 
@@ -216,7 +216,7 @@ fn an_operator_reaches_nothing_of_an_organisation_through_the_pages_of_another()
             refused += 1;
         }
         send(&path_within(route, "19999999", 1)).is(404);
-        send(&path_within(route, "nobody", 1)).is(404);
+        send(&path_within(route, "unknown", 1)).is(404);
         if route.method == Method::Get {
             send(&path_within(route, "%00", 1)).is(404);
         }
@@ -245,14 +245,14 @@ fn nobody_gets_through_without_a_session() {
 fn nobody_gets_through(routes: &[&Route]) {
     let register = Register::start();
     Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
-    let nobody = Browser::new(&register);
+    let anonymous = Browser::new(&register);
     let ended = Browser::signed_in(&register, Some(UKPRN), "b@example.com", UserRole::Admin);
     let (cookie, form_token) = (ended.cookie(), ended.form_token());
     ended.send("/settings/sign-out", &[]).is(303);
     ended.set_cookie(cookie);
     let before = state(&register);
     for route in routes {
-        for browser in [&nobody, &ended] {
+        for browser in [&anonymous, &ended] {
             let path = path(route, 1);
             let page = if route.method == Method::Post {
                 browser.send_form(

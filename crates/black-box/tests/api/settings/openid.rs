@@ -33,7 +33,7 @@ struct Kind {
     has_other_name: bool,
 }
 
-/// Accounts of all kinds, by the name with which one logs in.
+/// Accounts of all kinds, by login name.
 fn accounts() -> Value {
     let verified = |email: &str| json!({ "email": email, "email_verified": true });
     let mut accounts = json!({
@@ -115,7 +115,7 @@ impl World {
         self.give(browser, &answer)
     }
 
-    /// Opens the address to which the provider sends the browser.
+    /// Opens the address of the provider's redirect.
     fn give(&self, browser: &Browser<'_>, answer: &str) -> Page {
         let path = answer.strip_prefix(&self.register.origin());
         browser.open(path.unwrap_or_else(|| panic!("{answer} leads elsewhere")))
@@ -138,7 +138,7 @@ impl World {
             .unwrap()
     }
 
-    /// A page that has signed nobody in, and made no user.
+    /// A page without a sign-in and without a new user.
     #[track_caller]
     fn refused(&self, page: &Page, status: u16, what: &str) {
         assert_eq!(page.status, status, "{what}: {}", page.text);

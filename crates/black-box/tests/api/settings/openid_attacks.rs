@@ -1,5 +1,5 @@
-//! Signing in by OpenID Connect at an issuer that lies, and answers that an attacker gives: nobody
-//! is signed in.
+//! Signing in by OpenID Connect at an issuer that lies, and with answers of an attacker: no user is
+//! signed in.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ fn trusting(issuer: &str) -> Register {
     trusting_with_pages_for(issuer, Audience::Everybody)
 }
 
-/// The same whose pages are for some people alone.
+/// A register with pages for one kind of user.
 fn trusting_with_pages_for(issuer: &str, audience: Audience) -> Register {
     let config = IssuerConfig {
         issuer: issuer.to_owned(),
@@ -53,7 +53,7 @@ fn go(browser: &Browser<'_>, issuer: &FakeIssuer) -> Page {
     )
 }
 
-/// How often somebody has signed in.
+/// The number of sign-ins.
 fn sign_ins(register: &Register) -> usize {
     let filter = ActivityFilter {
         limit: 1_000,
@@ -66,7 +66,7 @@ fn sign_ins(register: &Register) -> usize {
         .count()
 }
 
-/// A page that has signed nobody in.
+/// A page without a sign-in.
 #[track_caller]
 fn refused(register: &Register, page: Page, status: u16, what: &str) {
     assert_eq!(page.status, status, "{what}: {}", page.text);
@@ -306,8 +306,8 @@ fn an_answer_counts_once_in_its_browser_within_ten_minutes_and_with_its_state() 
     let (state, of_other) = (field(&address, "state"), field(&begin(&other), "state"));
     issuer.set_nonce(field(&address, "nonce"));
     let code = ("code", "code");
-    // An attacker's answer in the browser of somebody else signs them in as the attacker, or the
-    // other way round.
+    // An attacker's answer in another user's browser would sign that user in as the attacker, or
+    // the reverse.
     refused(
         &register,
         come_back(&other, &[("state", &state), code]),

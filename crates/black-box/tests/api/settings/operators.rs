@@ -85,7 +85,7 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
             .text
             .contains("closed on 5 October 2026")
     );
-    // What a closed one cannot get signs nobody out.
+    // A refused page for a closed organisation does not sign the operator out.
     let page = operator
         .send(&format!("{home}/tokens"), &[("name", "Records")])
         .is(409);
@@ -121,7 +121,7 @@ fn an_organisation_is_added_renamed_closed_and_reopened() {
         assert!(log.contains(words), "{words} in {log}");
     }
     operator
-        .open("/settings/activity?organisation=nobody")
+        .open("/settings/activity?organisation=unknown")
         .is(404);
 }
 
@@ -153,7 +153,7 @@ fn an_operator_looks_after_the_tokens_and_the_people_of_an_organisation() {
         .is(200)
         .text;
     assert!(invited.contains("Ashdown University") && invited.contains("/settings/sign-in/"));
-    // Another link for whoever has access, and the last admin, are for operators to decide.
+    // Operators alone may send another link to a user with access, and remove the last admin.
     let again = operator
         .send(&people, &[("email", "a@example.com"), ("role", "viewer")])
         .is(200)

@@ -1,4 +1,4 @@
-//! What the pages show to whom, and how they keep to themselves.
+//! Content of the pages by user, and headers against caching and framing.
 
 use std::sync::mpsc;
 use std::thread;
@@ -40,7 +40,7 @@ fn every_page_of_the_settings_keeps_to_itself_and_is_not_compressed() {
     let register = Register::start();
     let admin = Browser::signed_in(&register, Some(UKPRN), "a@example.com", UserRole::Admin);
     // A chart, and a list.
-    register.api(SERVED[0]).get("/trainees/nobody").is(404);
+    register.api(SERVED[0]).get("/trainees/unknown").is(404);
     register.write_usage();
     register.write_request_log();
     let secret = link(
@@ -103,7 +103,7 @@ fn pages_are_read_while_nothing_can_be_written() {
     let (begun, has_begun) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
     let writing = thread::spawn(move || {
-        // On SQLite nobody else writes meanwhile.
+        // On SQLite there is no other writer.
         store.write_blocking::<_, StorageError>(move |_| {
             begun.send(()).unwrap();
             may_go_on.recv().unwrap();

@@ -179,7 +179,7 @@ fn every_row_of_a_file_is_judged_as_if_alone() {
         )
     };
     let rows = format!(
-        "trn,trainee_id\r\n1234567,{}\r\n1,{}\r\n7654321,nobody\r\n\r\n1234567,{}\r\n7654321,{}\r\n1234567,{}\r\n",
+        "trn,trainee_id\r\n1234567,{}\r\n1,{}\r\n7654321,unknown\r\n\r\n1234567,{}\r\n7654321,{}\r\n1234567,{}\r\n",
         first.id(),
         second.id(),
         second.id(),
@@ -208,11 +208,11 @@ fn every_row_of_a_file_is_judged_as_if_alone() {
         import.contains("trainees, by registry issue-trn") && import.contains("o@example.com"),
         "{import}"
     );
-    for value in ["1234567", "7654321", "nobody", first.id(), second.id()] {
+    for value in ["1234567", "7654321", "unknown", first.id(), second.id()] {
         assert!(!import.contains(value), "{value} in {import}");
     }
 
-    let many = format!("trainee_id\n{}", "nobody\n".repeat(1_001));
+    let many = format!("trainee_id\n{}", "unknown\n".repeat(1_001));
     for (action, rows) in [
         ("award", "trainee_id"),
         ("award", "x\ny"),
@@ -248,7 +248,7 @@ fn to_look_at_a_history_stands_in_the_activity_log() {
             .text
             .contains("Zqxcanary")
     );
-    for wrong in ["", "nobody"] {
+    for wrong in ["", "unknown"] {
         operator
             .send("/settings/history", &[("trainee_id", wrong)])
             .is(422);

@@ -18,7 +18,7 @@ fn rows(register: &Register) -> String {
     format!(
         "trainee_id,trn\n{},1234567\n{}",
         trainee.id(),
-        "nobody,\n".repeat(999)
+        "unknown,\n".repeat(999)
     )
 }
 

@@ -166,7 +166,7 @@ fn what_was_refused_most_leads_to_the_rule_and_to_the_requests() {
             .send()
             .is(422);
     }
-    api.request("GET", "/trainees/nobody")
+    api.request("GET", "/trainees/unknown")
         .header("X-Request-Id", "third")
         .send()
         .is(404);
@@ -229,7 +229,7 @@ fn requests_are_found_by_each_field_of_the_form() {
         .is(422);
     register.clock.set("2026-10-05T10:00:00Z");
     newest
-        .request("GET", "/trainees/nobody")
+        .request("GET", "/trainees/unknown")
         .header("X-Request-Id", "b")
         .send()
         .is(404);
@@ -276,7 +276,7 @@ fn requests_are_found_by_each_field_of_the_form() {
             vec!["a"],
         ),
         (vec![("request_id", "b")], vec!["b"]),
-        (vec![("request_id", "nobody")], vec![]),
+        (vec![("request_id", "unknown")], vec![]),
         (
             vec![("after", "253402300799000-9223372036854775807")],
             vec!["c", "b", "a"],

@@ -33,7 +33,7 @@ fn a_link_shows_where_it_leads_and_only_the_button_uses_it_up() {
     browser.sign_in(&secret).is(303);
     let home = browser.open("/settings").is(200);
     assert!(home.text.contains("Ashdown University") && home.text.contains("a@example.com"));
-    // Used up for everybody.
+    // The limit is used up for all clients.
     Browser::new(&register).open(&path).is(410);
     Browser::new(&register).sign_in(&secret).is(410);
 }
@@ -198,7 +198,7 @@ fn whoever_has_several_sessions_sees_them_and_ends_one() {
             && page.contains("/settings/sessions/1/end"),
         "{page}"
     );
-    // Of somebody else, or of nobody.
+    // Secrets of another user, or of none.
     for id in [3, 99] {
         two.send(&format!("/settings/sessions/{id}/end"), &[])
             .is(404);

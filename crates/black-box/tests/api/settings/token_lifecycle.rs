@@ -1,5 +1,4 @@
-//! The whole life of a token, from the invitation of whoever makes it to its revocation, while a
-//! client uses it.
+//! The whole life of a token in use, from the invitation of its creator to its revocation.
 
 use storage::accounts::users::UserRole;
 use storage::base::cause::Cause;
@@ -202,9 +201,9 @@ fn faults_of_a_form_are_shown_all_at_once_and_what_was_typed_stays() {
     let page = admin
         .send(
             "/settings/people",
-            &[("email", "nobody"), ("role", "operator")],
+            &[("email", "unknown"), ("role", "operator")],
         )
         .is(422);
     assert!(page.text.contains("href=\"#email\"") && page.text.contains("href=\"#role\""));
-    assert!(page.text.contains("value=\"nobody\""));
+    assert!(page.text.contains("value=\"unknown\""));
 }

@@ -8,8 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::wire_values;
 
-/// The fields without which the example is not accepted; two of them are required by its aim and
-/// its route.
+/// The required fields of the example; two of them are required by its aim and its route.
 pub(crate) const REQUIRED: [TraineeField; 17] = [
     TraineeField::first_names,
     TraineeField::last_name,
@@ -73,7 +72,7 @@ impl Body {
             .with_withdrawal(WithdrawalField::reasons, json!(["trainee_workload_issues"]))
     }
 
-    /// The same body with a field of a trainee.
+    /// Sets a field of a trainee.
     pub(crate) fn with(self, field: TraineeField, value: impl Into<Value>) -> Self {
         self.with_field::<domain::Trainee>(field, value.into())
     }
@@ -84,7 +83,7 @@ impl Body {
         self
     }
 
-    /// The same body without a field of a trainee.
+    /// Removes a field of a trainee.
     pub(crate) fn without(mut self, field: TraineeField) -> Self {
         let removed = paths::remove(
             &mut self.data,
@@ -94,18 +93,18 @@ impl Body {
         self
     }
 
-    /// The same body with a field of a withdrawal.
+    /// Sets a field of a withdrawal.
     pub(crate) fn with_withdrawal(self, field: WithdrawalField, value: impl Into<Value>) -> Self {
         self.with_field::<Withdrawal>(field, value.into())
     }
 
-    /// The same body with a key, or a path to it, and the value as it stands.
+    /// Sets a key, or a path of keys, to the value as given.
     pub(crate) fn with_key(mut self, key: &str, value: impl Into<Value>) -> Self {
         paths::put(&mut self.data, key, value.into());
         self
     }
 
-    /// The same body with those of the fields that a request of the version can set.
+    /// Sets the fields that a request of the version can set.
     pub(crate) fn with_known(self, fields: &[(TraineeField, Value)]) -> Self {
         let known = fields
             .iter()

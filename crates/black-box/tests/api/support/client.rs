@@ -60,7 +60,7 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The same request with this header and no other of its name.
+    /// Replaces a header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
         self.request
@@ -69,7 +69,7 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// The same request with this header beside others of its name.
+    /// Adds a header beside others of its name.
     pub(crate) fn header_again(mut self, name: &str, value: &str) -> Self {
         let name: HeaderName = name.parse().unwrap();
         self.request
@@ -78,19 +78,19 @@ impl<'a> Request<'a> {
         self
     }
 
-    /// The same request without this header.
+    /// Removes a header.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.request.headers_mut().remove(name);
         self
     }
 
-    /// The same request with a JSON body.
+    /// Sets a JSON body.
     pub(crate) fn json(self, body: impl Into<Value>) -> Self {
         self.bytes(body.into().to_string())
             .header("Content-Type", "application/json")
     }
 
-    /// The same request with these bytes, which are said to be nothing in particular.
+    /// Sets a body without a `Content-Type`.
     pub(crate) fn bytes(mut self, body: impl Into<Vec<u8>>) -> Self {
         *self.request.body_mut() = body.into();
         self
@@ -218,7 +218,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// The same page, which must have this status.
+    /// Asserts the status of the page.
     #[track_caller]
     pub(crate) fn is(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{}", self.text);
@@ -243,7 +243,7 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// The same reply, which must have this status.
+    /// Asserts the status of the reply.
     #[track_caller]
     pub(crate) fn is(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{:#}", self.body);

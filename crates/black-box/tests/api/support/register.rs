@@ -190,7 +190,7 @@ impl Register {
             ..register
         };
         let served = register.clone();
-        // Whoever connects from now on waits until the server takes the connection.
+        // Clients that connect from now on wait until the server accepts the connection.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (started, handle) = mpsc::channel();
@@ -233,7 +233,7 @@ impl Register {
         )
     }
 
-    /// The API of a version, for whoever the token belongs to.
+    /// The API of a version with the token of the test.
     pub(crate) fn api_with_token(&self, version: &'static ApiVersion, token: String) -> Api<'_> {
         Api {
             register: self,
@@ -261,7 +261,7 @@ impl Register {
         )
     }
 
-    /// Scheme and host at which it is.
+    /// Its scheme and host.
     pub(crate) fn origin(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -278,7 +278,7 @@ impl Register {
         })
     }
 
-    /// Gives the provider of the test so many invented trainees.
+    /// Adds `count` invented trainees to the provider of the test.
     pub(crate) fn sow(&self, count: usize) {
         server::sandbox::seed::fill(
             &self.store,
@@ -442,7 +442,7 @@ pub(crate) struct Api<'a> {
 }
 
 impl<'a> Api<'a> {
-    /// The same client with another version.
+    /// A client for another version.
     pub(crate) fn in_version(&self, version: &'static ApiVersion) -> Self {
         self.register.api_with_token(version, self.token.clone())
     }

@@ -17,7 +17,7 @@ pub(crate) struct Shown {
     version: &'static ApiVersion,
     /// What stands in `data`.
     pub(crate) data: Value,
-    /// The values of fields, with codes in place of words.
+    /// The values of fields, with codes instead of words.
     values: BTreeMap<TraineeField, Value>,
 }
 
@@ -36,7 +36,7 @@ impl Shown {
         }
     }
 
-    /// The value of a field that the version shows, with codes in place of words.
+    /// The value of a field that the version shows, with codes instead of words.
     #[track_caller]
     pub(crate) fn value(&self, field: TraineeField) -> &Value {
         self.values

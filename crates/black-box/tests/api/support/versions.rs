@@ -14,7 +14,7 @@ pub(crate) fn republished(
     }))
 }
 
-/// A copy of a version in which one endpoint, and no other, should no longer be used.
+/// A copy of a version with one deprecated endpoint.
 pub(crate) fn with_one_ending(
     version: &'static ApiVersion,
     ends: Deprecation,
@@ -32,15 +32,14 @@ pub(crate) fn with_one_ending(
     }))
 }
 
-/// The last part of the path by which a version recommends a trainee, the older name where it has
-/// both.
+/// The last segment of the path of a recommendation in a version; the older name if it has both.
 pub(crate) fn recommendation(version: &ApiVersion) -> &'static str {
     let names = [Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus];
     let served = names.into_iter().find(|name| version.endpoints.has(*name));
     served.unwrap().path().rsplit('/').next().unwrap()
 }
 
-/// The methods of HTTP by which a client can ask an endpoint.
+/// The HTTP methods of an endpoint.
 pub(crate) fn methods(endpoint: Endpoint) -> &'static [&'static str] {
     match endpoint.method() {
         Method::Get => &["GET"],

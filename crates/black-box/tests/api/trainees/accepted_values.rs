@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, Response, every_version, record, wire_values};
 
-/// As many values of an input are sent together with values of others.
+/// Number of values of an input that are sent together with values of other inputs.
 const PAIRED: usize = 4;
 
 /// Where a record is sent.
@@ -99,7 +99,7 @@ fn values(canonical: &str, kind: Kind, codes: Option<Codes>) -> Vec<Value> {
     values
 }
 
-/// The forms in which a value can be shown.
+/// The shown forms of a value.
 fn normal_forms(field: &SentField<'_>, record: &Value) -> Vec<Value> {
     let mut forms = vec![field.value.clone()];
     let text = match field.value {
@@ -167,7 +167,7 @@ impl Site<'_> {
             .send()
     }
 
-    /// Why the reply does not tell what became of a value; `None` where it does.
+    /// Reason why the reply does not show the outcome of a value. `None` if it does.
     fn lost(
         &self,
         field: &SentField<'_>,

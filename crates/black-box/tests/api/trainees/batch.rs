@@ -16,7 +16,7 @@ use crate::api::support::{Api, Body, Register, Response, Setup, every_version, n
 
 const PATH: &str = "/trainees/batch";
 
-/// A trainee whom nobody else is.
+/// A trainee unlike all others.
 fn person(api: &Api<'_>, number: usize) -> Body {
     api.example().with(F::last_name, format!("Number {number}"))
 }
@@ -29,7 +29,7 @@ fn item(key: &str, body: Body) -> Value {
     json!({ "idempotency_key": key, "data": data(body) })
 }
 
-/// A batch of so many persons.
+/// A batch of `count` persons.
 fn batch(api: &Api<'_>, count: usize) -> Vec<Value> {
     (0..count)
         .map(|number| item(&format!("key-{number}"), person(api, number)))
@@ -64,7 +64,7 @@ fn count(api: &Api<'_>) -> u64 {
     }
 }
 
-/// The same without what the service makes anew for each record.
+/// Removes what the service generates for each record.
 fn comparable(mut value: Value) -> Value {
     fn clear(value: &mut Value) {
         match value {
@@ -565,8 +565,8 @@ fn batch_counts_as_one_request_for_every_ten_items() {
                 .contains("with this token")
         );
         assert_eq!(left(&refused), "r=3");
-        // Two have to come back, one for each that is missing, and those that the next attempt
-        // counts anew.
+        // Two requests must be returned to the limit, one for each missing item, and those of the
+        // next attempt.
         let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
         assert!((28_000..=28_800).contains(&wait), "{wait}");
         let beyond = send(&api, &batch(&api, 61));

@@ -18,9 +18,9 @@ mod parts;
 mod person;
 mod transitions;
 
-/// What a case gets, in which versions.
+/// The expected reply of a case, and its versions.
 enum Want {
-    /// It is accepted wherever its route is.
+    /// Accepted in every version that accepts its route.
     Accepted,
     /// This field is named, in every version.
     Named(F),

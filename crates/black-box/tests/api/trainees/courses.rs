@@ -42,7 +42,7 @@ fn early_years(api: &Api<'_>, route: &str) -> Body {
     with_subjects(api, "13920", &["100510"]).with(F::training_route, route)
 }
 
-/// Three subjects, the last of which may be null.
+/// Three subjects; the last one may be null.
 fn three(one: &str, two: &str, three: Option<&str>) -> [Value; 3] {
     [json!(one), json!(two), json!(three)]
 }

@@ -1,4 +1,4 @@
-//! The same person twice.
+//! Duplicates: a person registered twice.
 
 mod race;
 
@@ -104,7 +104,7 @@ fn an_address_is_the_same_in_any_case_whatever_the_first_names_are() {
         ] {
             let body = api
                 .example()
-                .with(F::first_names, "Somebody Else")
+                .with(F::first_names, "Another Person")
                 .with(F::email, email);
             is_duplicate(api, body, &[&created]);
         }
@@ -203,7 +203,7 @@ fn all_records_that_match_are_shown_oldest_first() {
         let by_name = api.create(api.example().with(F::email, "one@example.com"));
         let body = api
             .example()
-            .with(F::first_names, "Somebody Else")
+            .with(F::first_names, "Another Person")
             .with(F::email, "two@example.com");
         let by_address = api.create(body);
         api.update(
@@ -257,7 +257,7 @@ fn a_refused_duplicate_leaves_nothing_behind() {
         let body = api.example().with(F::email, "second@example.com");
         is_duplicate(api, body.clone(), &[&created]);
         // Had the refused one been stored, this one would match it by its address.
-        let third = body.with(F::first_names, "Somebody Else");
+        let third = body.with(F::first_names, "Another Person");
         api.shown(&api.send("POST", "/trainees", third).is(201))
             .has(&[(F::email, json!("second@example.com"))]);
     });

@@ -177,7 +177,7 @@ fn an_update_is_answered_by_field_too() {
         for method in ["PUT", "PATCH"] {
             let body = Body::new(api.version)
                 .with(F::first_names, "")
-                .with(F::email, "nobody");
+                .with(F::email, "unknown");
             let reply = enhanced(api, method, &created.path(), body).send();
             let expected = json!({ "email": ["is not a valid e-mail address"], "first_names": ["cannot be blank"] });
             assert_eq!(Value::Object(by_field(&reply).clone()), expected);
@@ -243,7 +243,7 @@ fn other_replies_and_other_endpoints_keep_their_form() {
         enhanced(api, "POST", &format!("{path}/placements"), placement)
             .send()
             .problems(&[name]);
-        let withdrawal = Body::withdrawal(api.version).with_key("trigger", "nobody");
+        let withdrawal = Body::withdrawal(api.version).with_key("trigger", "unknown");
         enhanced(api, "POST", &format!("{path}/withdraw"), withdrawal)
             .send()
             .problems(&["trigger"]);
@@ -261,7 +261,7 @@ fn a_refusal_by_the_state_keeps_its_form() {
     answering_by_field(|api| {
         let created = api.create(api.example());
         api.withdraw(created.id());
-        let body = Body::new(api.version).with(F::email, "nobody");
+        let body = Body::new(api.version).with(F::email, "unknown");
         let reply = enhanced(api, "PATCH", &created.path(), body).send();
         if api.version.rules.gates.is_empty() {
             assert_eq!(by_field(&reply).len(), 1);

@@ -19,7 +19,7 @@ use versions::SERVED;
 use crate::api::support::register::{BEGINNING, UKPRN};
 use crate::api::support::{Api, Register};
 
-/// Bodies in each version, when nobody says how many.
+/// Default number of bodies in each version.
 const CASES: u32 = 60;
 
 /// Bodies in each version.

@@ -73,7 +73,7 @@ pub(crate) fn body_and_places(api: &Api<'_>) -> (Body, [String; 10]) {
     (body, places)
 }
 
-/// The same places as paths, where items count from 0.
+/// The places as paths; items count from 0.
 pub(crate) fn paths(places: &[String; 10]) -> [String; 10] {
     places
         .each_ref()

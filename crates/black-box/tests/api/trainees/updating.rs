@@ -289,7 +289,7 @@ fn a_start_that_is_sent_as_it_was_shown_moves_with_the_plan_and_the_client_is_wa
             (F::trainee_start_date, json!("2026-09-15")),
             (F::itt_start_date, json!("2026-09-08")),
         ]);
-        // Whoever moves the plan alone knows what follows it.
+        // A client that moves the planned date must know the dependent dates.
         let plan = Body::new(api.version).with(F::trainee_start_date, Value::Null);
         api.update(created.id(), plan);
         let reply = api.send(

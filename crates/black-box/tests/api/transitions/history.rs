@@ -185,7 +185,7 @@ fn what_changes_nothing_leaves_no_entry() {
         api.send(
             "PATCH",
             &created.path(),
-            Body::new(api.version).with(F::email, "nobody"),
+            Body::new(api.version).with(F::email, "unknown"),
         )
         .is(422);
         api.send("POST", "/trainees", api.example()).is(409);

@@ -51,7 +51,7 @@ fn reinstate(day: &str) -> RegistryAction {
     })
 }
 
-/// The value of a field of type datetime, and so much later.
+/// The value of a datetime field, and a later one.
 fn later(moment: &Value, by: TimeDelta) -> String {
     let moment: DateTime<Utc> = moment.as_str().unwrap().parse().unwrap();
     (moment + by).to_rfc3339_opts(SecondsFormat::Millis, true)
@@ -156,7 +156,7 @@ fn a_trn_belongs_to_one_person_with_whatever_provider() {
     });
 }
 
-/// Discards a trainee, whom nobody sees then.
+/// Discards a trainee, so that no request shows it.
 fn after_discarding(api: &Api<'_>, trainee: &Shown) {
     assert!(
         attempt(api.register, trainee.id(), &RegistryAction::Discard)
@@ -513,7 +513,7 @@ fn a_recommended_trainee_who_was_never_submitted_for_a_trn_gets_one_with_the_awa
     });
 }
 
-/// So many that more wait for a number than are looked for at once.
+/// More trainees than are loaded at once.
 const MANY: usize = 400;
 
 #[test]

@@ -20,7 +20,7 @@ use crate::api::support::bodies::input;
 use crate::api::support::versions::recommendation;
 use crate::api::support::{Api, Body, Register, Setup, every_version, record};
 
-/// The day on which every test begins.
+/// The first day of every test.
 fn first_day() -> NaiveDate {
     crate::api::support::register::BEGINNING[..10]
         .parse()
@@ -85,7 +85,7 @@ fn every_request_with_a_valid_token_is_counted_by_its_endpoint_whatever_was_answ
     every_version(|api| {
         let created = api.create(api.example());
         api.read(created.id());
-        api.get("/trainees/nobody").is(404);
+        api.get("/trainees/unknown").is(404);
         api.send("POST", "/trainees", json!({ "data": { "email": 7 } }))
             .is(422);
         api.send("POST", "/trainees", json!(7)).is(422);
@@ -270,7 +270,7 @@ fn names_that_only_other_versions_know_are_counted_once_in_a_request() {
             .collect();
         expected.sort();
         assert_eq!(sent(api.register), expected);
-        // Beside the right name with the same value it is ignored, and counted all the same.
+        // Beside the right name with the same value it is ignored, but still counted.
         let (name, field) = api
             .served()
             .other_names

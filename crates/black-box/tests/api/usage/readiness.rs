@@ -145,7 +145,7 @@ fn every_write_of_the_examples_is_accepted_in_the_newest_version_too() {
     }
 }
 
-/// Changes of the example, each of which some version may refuse.
+/// Changes of the example that a version may refuse.
 const CHANGES: [(F, &str); 10] = [
     (F::itt_end_date, "2029-07-31"),
     (F::itt_end_date, "2036-07-31"),

@@ -268,7 +268,7 @@ fn a_record_that_only_an_older_version_accepts_stays_editable_in_what_is_fine() 
         newer
             .send("PATCH", &created.path(), worse)
             .problems(&["course_year", "itt_end_date"]);
-        // The end is held against the start when that one moves, but its bound does not read the
+        // The end is compared with the start when the start moves, but its bound does not read the
         // start.
         newer.update(
             created.id(),

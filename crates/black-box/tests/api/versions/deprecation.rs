@@ -81,7 +81,7 @@ fn among_the_others(
     (ending, in_place(ending))
 }
 
-/// The versions as they are, with this one in place of the one with its label.
+/// The versions, with this one instead of the one with its label.
 fn in_place(version: &'static ApiVersion) -> &'static Versions {
     let list: Vec<_> = SERVED
         .iter()

@@ -627,8 +627,8 @@ fn is_about_errors(change: &Change) -> bool {
         || status.is_some_and(|status| status >= 400)
 }
 
-/// Whether a change is one of the form of errors, or of a gate, without which some endpoints have
-/// no `422`.
+/// Whether a change concerns the form of errors, or a gate. Some endpoints have no `422` without a
+/// gate.
 fn reports_form_of_errors(change: &Change) -> bool {
     let is_gate = |rule: &RuleSummary| rule.stage == RuleStage::Gate;
     let ChangeDetail::Rule(rule) = &change.detail else {

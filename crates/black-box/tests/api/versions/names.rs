@@ -1,5 +1,5 @@
-//! Keys that are no inputs of the version: other versions' names, names that nobody knows, and
-//! fields of a response.
+//! Keys that are no inputs of the version: other versions' names, names of no version, and fields
+//! of a response.
 
 use std::collections::BTreeSet;
 

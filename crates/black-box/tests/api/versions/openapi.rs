@@ -1,6 +1,6 @@
 //! The OpenAPI document of each version: it is what the server does.
 //!
-//! Every reply that any test of this suite receives is held against it besides
+//! Every reply in this suite is also checked against it
 //! ([`crate::api::support::contract`]).
 
 use std::collections::BTreeSet;
@@ -30,7 +30,7 @@ fn example(api: &Api<'_>, endpoint: Endpoint) -> Option<Value> {
     examples::request(api.version, endpoint)
 }
 
-/// Registers the example on the day from which on every part of it can be sent.
+/// Registers the example on the first day that accepts all its parts.
 fn known(api: &Api<'_>) -> Known {
     known_on(AFTERWARDS, api)
 }
@@ -173,7 +173,7 @@ fn the_server_accepts_every_example_of_a_request() {
     accepts_every_example_on(AFTERWARDS);
 }
 
-/// A clock that is behind counts as the day from which on the examples can be sent.
+/// A clock that is behind counts as the first day that accepts the examples.
 #[test]
 fn the_server_accepts_every_example_of_a_request_today() {
     accepts_every_example_on(Utc::now().date_naive().max(AFTERWARDS));

@@ -42,7 +42,7 @@ pub(crate) fn reported(response: &Response) -> String {
     )
 }
 
-/// The same JSON without identifiers and times.
+/// Removes identifiers and times.
 fn redacted(json: Value) -> Value {
     match json {
         Value::String(ref text) if is_identifier(text) => "[identifier]".into(),

@@ -261,7 +261,7 @@ fn the_problems_are_those_that_the_version_answers() {
     let developer = Developer::new();
     let api = developer.0.api(version("v2026.1"));
     let body = example("v2025.0")
-        .with(F::email, "nobody")
+        .with(F::email, "unknown")
         .with(F::course_year, "two")
         .with(F::sex, "1");
     let translation = developer.translate("v2025.0", "v2026.1", body);

@@ -82,14 +82,14 @@ impl Client<'_> {
     /// Sends something that is wrong, and is told so.
     fn err(&self, address: &str, manner: &Manner) {
         let trainees = manner.path(Endpoint::CreateTrainee, "", "");
-        let nobody = manner.path(Endpoint::ShowTrainee, "AAAAAAAAAAAAAAAAAAAAAAAA", "");
+        let unknown = manner.path(Endpoint::ShowTrainee, "AAAAAAAAAAAAAAAAAAAAAAAA", "");
         let wrong = json!({ "data": { "sex": "no code", "colour": "no field", "date_of_birth": "no date" } });
         let mut cut_off = Request::with_body("POST", trainees.clone(), &wrong);
         cut_off.body = Some("{\"data\": {".to_owned());
         let (request, status) = match self.random.below(6) {
             0 => (Request::with_body("POST", trainees, &wrong), 422),
             1 => (cut_off, 400),
-            2 => (Request::get(nobody), 404),
+            2 => (Request::get(unknown), 404),
             3 => (Request::delete(trainees), 405),
             4 => (
                 Request::get(format!("{trainees}?status=none&since=never")),

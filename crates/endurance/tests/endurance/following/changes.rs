@@ -22,7 +22,7 @@ use super::writers::{Mover, discard};
 
 /// Trainees that are there before anybody writes.
 const TRAINEES: usize = 200;
-/// A reader stores what it has received once in so many replies.
+/// A reader stores its state once in this number of replies.
 const STORED_EVERY: usize = 3;
 /// How long a reader that has everything waits before its next request.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -244,7 +244,7 @@ fn follow_beside_writers(servers: Servers) {
     );
     assert!(
         followed.iter().all(|reader| reader.cycles > 1),
-        "nobody was moved to another cycle"
+        "no trainee was moved to another cycle"
     );
     check(&servers.site);
     servers.stop();

@@ -35,7 +35,7 @@ struct Update {
 /// A list that was read from its first page to its end.
 struct Walk {
     pages: usize,
-    /// Each trainee with the times of the changes with which it was shown.
+    /// Each trainee with the times of its shown changes.
     shown: BTreeMap<String, Vec<String>>,
     last_requested: Instant,
 }
@@ -44,7 +44,7 @@ struct Walk {
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Faults {
     missed: usize,
-    /// Those of them that did not change.
+    /// The trainees that did not change.
     missed_unchanged: usize,
     /// How often a trainee was shown again as it was shown before.
     repeated: usize,
@@ -113,7 +113,7 @@ impl Walk {
 struct Experiment {
     servers: Servers,
     manner: Manner,
-    /// Those of the trainees that every writer may change.
+    /// The trainees that every writer may change.
     changeable: Vec<String>,
     all: BTreeSet<String>,
     /// How long a client waits before it requests another page.
@@ -195,7 +195,7 @@ impl Experiment {
         walk
     }
 
-    /// Makes every so many-th of the updates, in step with the clock, until it is over.
+    /// Makes its share of the updates, paced by the clock, until the run ends.
     fn update(&self, writer: usize, rate: usize, is_over: &AtomicBool) -> Vec<Update> {
         let (caller, mut updates) = (Caller::new(&self.servers.site.token), Vec::new());
         let random = Random::new(self.seed.fetch_add(1, Ordering::Relaxed));
@@ -230,7 +230,8 @@ impl Experiment {
         updates
     }
 
-    /// Reads the list in both ways at once, while others change so many trainees a second.
+    /// Reads the list in both ways at the same time, while clients change a number of trainees a
+    /// second.
     fn run(&self, order: &str, rate: usize) -> ([(Walk, Faults); 2], usize) {
         let (is_over, updates) = (AtomicBool::new(false), Mutex::new(Vec::new()));
         let walks = thread::scope(|scope| {

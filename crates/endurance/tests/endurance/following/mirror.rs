@@ -1,5 +1,4 @@
-//! A copy of the register as whoever follows the changes keeps it, and the register to hold it
-//! against.
+//! A copy of the register, kept by following the changes, and the register to compare it with.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! Somebody keeps a transaction open in the register's PostgreSQL database: changes are shown late,
-//! but they are shown.
+//! A long transaction in the register's PostgreSQL database: changes are shown late, but they are
+//! shown.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::super::deployment::{SERVE, Server, Site};
 use super::super::http::{Caller, Request};
 use super::super::version_requests::{Manner, Person, id};
 
-/// How long the transaction stays open, and when trainees change meanwhile, in seconds.
+/// How long the transaction stays open, and when trainees change during it, in seconds.
 const OPEN: u64 = 60;
 const CHANGES: [u64; 4] = [0, 8, 16, 27];
 /// How late a change may be shown. A second is for the client that looks.
@@ -256,9 +256,9 @@ fn a_change_that_is_committed_late_is_not_missed() {
         let mut late = begin_to_change(&site, trainees[round + 1]);
         change(trainees[0], &names(1));
         change(trainees[9], &names(1));
-        let (mut meanwhile, mut begun_meanwhile) = (reader(500), reader(4));
-        meanwhile.request();
-        begun_meanwhile.request();
+        let (mut waiting, mut begun_during) = (reader(500), reader(4));
+        waiting.request();
+        begun_during.request();
         assert_eq!(
             up_to_date.request(),
             [Value::Null; 0],
@@ -269,8 +269,8 @@ fn a_change_that_is_committed_late_is_not_missed() {
         for reader in [
             &mut up_to_date,
             &mut begun,
-            &mut meanwhile,
-            &mut begun_meanwhile,
+            &mut waiting,
+            &mut begun_during,
         ] {
             let begun = Instant::now();
             let mut seen = Vec::new();

@@ -12,7 +12,7 @@ use super::mirror::Mirror;
 const UKPRN: &str = "10000001";
 /// The most changes of a reply.
 const LIMIT: usize = 500;
-/// A full copy may take one request for so many records.
+/// Records per request of a full copy.
 const RECORDS_OF_A_REQUEST: usize = 400;
 /// Trainees that change afterwards.
 const CHANGED: usize = 20;

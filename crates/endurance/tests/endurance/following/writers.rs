@@ -1,4 +1,4 @@
-//! Those who write while others follow: clients that move trainees between academic cycles and
+//! Writers during following: clients that move trainees between academic cycles and
 //! register batches, and the operator, who discards trainees.
 
 use std::collections::BTreeMap;
@@ -23,14 +23,14 @@ const YEARS_BACK: usize = 4;
 /// How long a client waits before it writes again to a trainee who is to be discarded.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A client that writes to records of its own, some of which are discarded meanwhile.
+/// A client that writes to its own records, while the operator discards some of them.
 pub(super) struct Mover<'a> {
     caller: Caller,
     manners: &'a [Manner],
     random: Random,
     name: String,
     words: usize,
-    /// Each with the version in which it was registered.
+    /// Each with the version of its registration.
     trainees: Vec<(usize, String)>,
     /// Acknowledged writes by their sort.
     pub(super) writes: BTreeMap<&'static str, usize>,

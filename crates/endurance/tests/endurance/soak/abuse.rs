@@ -11,7 +11,7 @@ use super::connection::Connection;
 
 /// How long an abuser rests between two rounds.
 const REST: Duration = Duration::from_millis(50);
-/// Connections that are opened in one round by whoever holds many.
+/// Connections of a client that holds many, in one round.
 const OPENED_AT_ONCE: usize = 50;
 /// What is sent of a body that is too large, in bytes.
 const OVERSIZED: usize = 2 * 1_048_576;
@@ -84,7 +84,7 @@ pub(super) const ABUSES: &[Abuse] = &[
         run: pipeline,
     },
     Abuse {
-        name: "replies that nobody reads",
+        name: "replies that are not read",
         run: leave_unread,
     },
 ];
@@ -298,7 +298,7 @@ fn pipeline(target: &Target<'_>, is_over: &AtomicBool) -> usize {
     })
 }
 
-/// Asks for more than a connection holds, and takes none of it; now and then for one more. What a
+/// Asks for more than a connection holds, and reads none of it; sometimes for one more. What a
 /// valid client asks is answered, so it is little: the replies are to be what holds the server up,
 /// and not the work for them.
 fn leave_unread(target: &Target<'_>, is_over: &AtomicBool) -> usize {

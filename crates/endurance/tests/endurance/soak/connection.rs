@@ -1,4 +1,4 @@
-//! A bare connection, on which anything can be sent.
+//! A bare connection for any bytes.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -1,5 +1,5 @@
-//! Brings a register to where it stays: with records of another provider, all of which were just
-//! read, and with as many requests under way as there will be connections.
+//! Brings a register to its steady state: with records of another provider, all just read, and with
+//! a request on each connection.
 //!
 //! SQLite keeps pages of the database for each connection, up to a bound, and the pages of a small
 //! register are fewer than that. What is measured later would otherwise be how these fill.
@@ -22,8 +22,8 @@ const READERS: usize = 12;
 /// How much each connection sends at once, in bytes: a body as large as any that is to be expected.
 const BODY: usize = 16_384;
 
-/// Adds so many trainees of another provider, reads them all on all connections to the database,
-/// and has as many clients send a body at once as the server will be abused by.
+/// Adds trainees of another provider, reads them on all connections to the database, and sends
+/// bodies from as many clients as the abuse will use.
 pub(super) fn warm_up(site: &Site, target: &Target<'_>, manner: &Manner, trainees: usize) {
     site.run(&[
         "provider",
@@ -69,7 +69,7 @@ pub(super) fn warm_up(site: &Site, target: &Target<'_>, manner: &Manner, trainee
     crowd
         .iter_mut()
         .for_each(|connection| assert!(connection.send(b" ")));
-    // Some may be told to come again: so many at once are more than the queue holds.
+    // Some may get a 503: there are more clients than places in the queue.
     crowd
         .iter_mut()
         .for_each(|connection| assert!(matches!(connection.status(), Some(422 | 503))));

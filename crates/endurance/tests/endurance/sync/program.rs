@@ -1,4 +1,4 @@
-//! Runs of `trainee-sync` against a server, each of which can be killed at any time.
+//! Runs of `trainee-sync` against a server. Each can be killed at any time.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use test_support::Process;
 use super::super::balancer::Balancer;
 use super::super::deployment::{Server, Site};
 
-/// The most lines about its progress that the program prints before somebody is killed.
+/// The highest number of progress lines before a kill.
 const MOST_LINES: usize = 2;
 /// The longest time from such a line to the kill, in microseconds: the next request is on its way
 /// by then.
@@ -49,7 +49,7 @@ impl Kills {
         self.server += share.server;
     }
 
-    /// Whether nobody is to be killed any more.
+    /// Whether all kills are done.
     pub(super) fn is_over(self) -> bool {
         self == Self {
             program: 0,

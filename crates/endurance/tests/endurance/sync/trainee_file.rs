@@ -8,13 +8,14 @@ use serde_json::Value;
 
 use super::super::version_requests::{Person, body_of_creates};
 
-/// One row in so many has no identifier of the provider, so it is found by what was sent before.
+/// One of this number of rows has no identifier of the provider, so it is found by what was sent
+/// before.
 const WITHOUT_IDENTIFIER: usize = 5;
-/// One row in so many is shown by the register otherwise than it is sent.
+/// One of this number of rows is shown by the register in another form.
 const WITH_SPACES: usize = 7;
-/// One row in so many is changed.
+/// One of this number of rows is changed.
 const CHANGED: usize = 4;
-/// One row in so many has a placement more afterwards.
+/// One of this number of rows gets another placement.
 const WITH_ANOTHER_PLACEMENT: usize = 8;
 /// A column of a placement that no trainee has at first.
 const ANOTHER_PLACEMENT: &str = "placements.9.name";

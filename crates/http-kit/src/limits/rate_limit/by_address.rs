@@ -46,7 +46,7 @@ impl AddressRateLimit {
         }
     }
 
-    /// The same counts for clients that may come through these proxies.
+    /// Trusts these proxies to name the client.
     #[must_use]
     pub fn with_trusted_proxies(self, proxies: TrustedProxies) -> Self {
         Self { proxies, ..self }

@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// One step on the way of a request: what a proxy says of whoever connected to it.
+/// One step of a request: what a proxy reports about the peer that connected to it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Hop {
     /// The address that connected; nothing where it is hidden, unknown or malformed.

@@ -43,7 +43,7 @@ impl Exposition {
         exposition
     }
 
-    /// The metric to which a series belongs.
+    /// The metric of a series.
     fn metric<'a>(&self, series: &'a str) -> &'a str {
         let parts = ["_bucket", "_sum", "_count"]
             .into_iter()

@@ -66,7 +66,7 @@ fn a_server_is_not_ready_while_its_database_is_away_and_alive_all_the_same() {
     );
     assert_eq!(server.ask("/health/live").status, 200);
     assert_eq!(server.ask("/metrics").status, 200);
-    // Who asks for a record meanwhile is named in the log, by the request alone.
+    // A request for a record during the outage is in the log, by its identifier only.
     let path = format!(
         "/api/{}/info",
         versions::all().newest().unwrap().version.label

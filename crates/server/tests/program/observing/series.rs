@@ -46,7 +46,7 @@ fn send_rubbish(server: &Watched, number: u32) {
             &format!("PERSON{number}"),
             "person",
         ] {
-            // A body that nobody reads is waited for, which takes time.
+            // The server waits for a body that is not read, which takes time.
             let text = if method == "POST" { body.as_str() } else { "" };
             let sent = format!("X-Request-Id: Person-{number}");
             server.send_body(
@@ -71,7 +71,7 @@ fn send_rubbish(server: &Watched, number: u32) {
     ] {
         server.send("GET", &path, &[&format!("Authorization: {token}")]);
     }
-    // So many that the address is told so, too.
+    // Enough requests to reach the limit of the address too.
     while server.send("GET", &path, &[]).status != 429 {}
     for text in [
         format!("Person-{number}\r\n\r\n"),

@@ -13,7 +13,7 @@ use test_support::{Demo, Process};
 
 use super::exposition::Exposition;
 
-/// How long something is waited for that must come. Whoever waits so long has found a fault.
+/// Timeout for an expected event. Reaching it is a fault.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server, which is killed when this is dropped.
@@ -167,7 +167,7 @@ impl Answer {
     }
 }
 
-/// The head of a request after which the connection is closed.
+/// The head of a request that closes the connection.
 pub(crate) fn head(method: &str, path: &str, headers: &[&str]) -> String {
     let headers: String = headers
         .iter()

@@ -1,4 +1,4 @@
-//! A server whose log nobody reads.
+//! A server with a log that is not read.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{ChildStderr, Stdio};
@@ -72,7 +72,7 @@ impl Stalled {
         Exposition::read(&metrics.body).value(LOST, &[]).unwrap()
     }
 
-    /// Sends requests, each of which must be answered, until lines are lost.
+    /// Sends requests until lines are lost. All must be answered.
     fn fill(&self) {
         let before = self.lost();
         let request = "GET /nowhere HTTP/1.1\r\nHost: register\r\n\r\n".repeat(PIPELINED - 1);
@@ -100,14 +100,14 @@ fn a_server_whose_log_nobody_reads_goes_on_and_says_later_how_much_was_dropped()
         exchange(&server.public, &head("GET", "/api/versions", &[])).status,
         200
     );
-    let dropped = server.read_until("log lines dropped, since nobody read the log for a while: ");
+    let dropped = server.read_until("log lines dropped because the log was not read: ");
     let (number, _) = dropped.split_once(' ').unwrap_or((&dropped, ""));
     let number: f64 = number
         .parse()
         .unwrap_or_else(|_| panic!("{dropped:?} is no number"));
     assert!((1.0..=server.lost()).contains(&number), "{number}");
 
-    // A server that is told to stop while nobody reads its log does not wait for that.
+    // A server that stops while its log is not read does not wait for a reader.
     server.fill();
     server.process.signal("TERM");
     assert!(server.process.wait().success());

@@ -66,8 +66,8 @@ impl Running {
         said.split_off(begin)
     }
 
-    /// Waits for a line of the log with this text, and gives it with the lines before it that
-    /// nobody has waited for.
+    /// Waits for a line of the log with this text. Returns it with the lines before it that were
+    /// not returned yet.
     pub(crate) fn log_until(&mut self, text: &str) -> String {
         let mut said = String::new();
         loop {
@@ -161,7 +161,7 @@ pub(crate) fn trickle(stream: &TcpStream, text: &str) {
         let closed = scope.spawn(move || rest(&mut reader));
         let mut bytes = text.bytes().cycle();
         while !closed.is_finished() {
-            // Nobody reads any more what fails to be sent.
+            // The reader is gone if sending fails.
             let _ = { stream }.write_all(&[bytes.next().unwrap()]);
             std::thread::sleep(Duration::from_millis(50));
         }

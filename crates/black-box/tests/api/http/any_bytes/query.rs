@@ -10,7 +10,7 @@ use domain::listing::{Listing, MAX_PER_PAGE, Order, known_cycles};
 use gateway::request::query::{self, FilterErrors};
 use serde::Deserialize;
 
-/// The day on which lists are asked for.
+/// The day of the requests.
 const TODAY: NaiveDate = adapter_kit::date(2026, 10, 5);
 /// The longest text about one parameter, in characters: what is repeated of the client's is cut.
 const LONGEST_ERROR: usize = 300;

@@ -55,7 +55,7 @@ fn every_clause_about_withdrawals() {
                 Some(W::trigger),
             ),
             (
-                good().with_withdrawal(W::trigger, "nobody"),
+                good().with_withdrawal(W::trigger, "unknown"),
                 Some(W::trigger),
             ),
             (

@@ -1,4 +1,4 @@
-//! The same person many times at once.
+//! Concurrent registrations of one person.
 
 use std::sync::Barrier;
 use std::thread;

@@ -261,7 +261,7 @@ pub(super) const BREAKING: &[Edit] = &[
     ),
 ];
 
-/// Edits that break nobody.
+/// Edits that break no client.
 pub(super) const HARMLESS: &[Edit] = &[
     edit("a field of a reply is added", "shoe_size", |contract| {
         *property(contract, "Trainee", "shoe_size") = json!({ "type": "string" });

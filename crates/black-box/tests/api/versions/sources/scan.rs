@@ -20,7 +20,7 @@ pub(super) fn code(text: &str) -> String {
     code
 }
 
-/// Those of the words that stand in the text by themselves.
+/// The words that occur in the text as whole words.
 pub(super) fn words_in(text: &str, words: &BTreeSet<String>) -> Vec<String> {
     let stands = |word: &&String| {
         text.match_indices(word.as_str()).any(|(at, _)| {
@@ -36,7 +36,7 @@ fn is_part(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The text with a space in place of each comment. Quotes are followed, since they can hold what
+/// The text with a space instead of each comment. Quotes are followed, since they can hold what
 /// looks like a comment.
 fn without_comments(text: &str) -> String {
     let mut code = String::with_capacity(text.len());
