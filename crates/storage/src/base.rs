@@ -1,4 +1,5 @@
-//! What every layer stands on: tokens, causes, rows of trainees, settings, dates and times.
+//! Types and queries that all other folders use: tokens, causes, rows of trainees, settings and
+//! times.
 
 pub mod cause;
 pub(crate) mod pending_result;

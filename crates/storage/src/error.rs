@@ -1,8 +1,8 @@
-//! What can go wrong in storage, grouped by who can act: the operator, the user at the command line
-//! or on a page of the settings, the caller of the API, or us.
+//! Errors of storage, grouped by who can act: the operator, the user at the command line or on a
+//! page of the settings, the caller of the API, or the developers.
 //!
-//! Knows nothing of HTTP. No variant holds a person's data, a token or the address of a database
-//! server.
+//! This module does not depend on HTTP. No variant holds personal data, a token or the address of a
+//! database server.
 
 use diesel::result::Error as DieselError;
 
@@ -14,15 +14,15 @@ mod refusal;
 
 pub use refusal::Refusal;
 
-/// A job or an operation of the store that failed.
+/// The error of a job or of an operation of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// The database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
 
-    /// The database server is a standby, whose timeline is not known: a cursor may have outlived
-    /// its generation.
+    /// The database server is a standby. Its timeline is unknown, so the generation of the cursor
+    /// cannot be checked.
     #[error("the database server is a standby, where no cursor can be continued")]
     CursorOnStandby,
     /// The database schema cannot be brought up to date.
@@ -36,7 +36,7 @@ pub enum StorageError {
     SchemaNewer {
         /// The migration.
         version: String,
-        /// The last one that this program knows.
+        /// The last migration of this program.
         newest: String,
     },
     /// No migration of the program has this name.
@@ -44,13 +44,13 @@ pub enum StorageError {
     UnknownMigration {
         /// The name.
         name: String,
-        /// The names that there are.
+        /// The names of all migrations.
         known: String,
     },
     /// Taking migrations back would drop tables that hold records.
     #[error(
-        "the migrations that would be taken back hold records, in the tables {tables}: make a backup, then give the same \
-         command with --force, by which these records are lost"
+        "taking these migrations back would delete the records in the tables {tables}: make a backup, then run the same \
+         command with --force to delete them"
     )]
     RecordsWouldBeLost {
         /// The names of the tables.
@@ -65,7 +65,7 @@ pub enum StorageError {
         /// What to call the database.
         database: String,
     },
-    /// The register is in another schema of PostgreSQL than the one that the connection uses.
+    /// The connection uses a schema of PostgreSQL other than that of the register.
     #[error(
         "the database has a register in the schema {schema}: move its tables to the schema public, or name the schema in \
          the address, as in postgres://USER@HOST/NAME?options=-c%20search_path%3D{schema}"
@@ -82,10 +82,10 @@ pub enum StorageError {
     SchemaOlder {
         /// What to call the database.
         database: String,
-        /// The first migration that it lacks.
+        /// The first missing migration.
         migration: String,
     },
-    /// The database has tables of a register that no released program has made.
+    /// The tables of the register were created by a program from before the first release.
     #[error(
         "{database} has a layout from before the first release and cannot be used: start with an empty database"
     )]
@@ -98,39 +98,39 @@ pub enum StorageError {
         "records have fields of a newer program (record schema {recorded}, this program knows {known}): use the newer program"
     )]
     RecordsNewer {
-        /// The number that the database records.
+        /// The number of the record schema in the database.
         recorded: String,
-        /// The number of this program.
+        /// The number of the record schema of this program.
         known: i64,
     },
-    /// Migrations left rows that refer to rows which are not there. They were undone.
+    /// Migrations left rows with broken references. The migrations were rolled back.
     #[error(
         "migrations were undone: {rows} rows of table {table} refer to rows of table {owner} that do not exist; look for \
          them with `trainee-register check` of the program that was used before"
     )]
     BrokenReferences {
-        /// The table that refers.
+        /// The referring table.
         table: String,
-        /// The table in which the rows are missing.
+        /// The table with missing rows.
         owner: String,
-        /// How many rows refer to missing ones.
+        /// The number of rows with a broken reference.
         rows: i64,
     },
-    /// Another environment than that of the register was requested.
+    /// The requested environment is not that of the register.
     #[error(
         "the environment of this register is {recorded}, not {requested}: leave --environment (REGISTER_ENVIRONMENT) out, \
          or choose another database"
     )]
     OtherEnvironment {
-        /// What the database records.
+        /// The environment of the register.
         recorded: Environment,
-        /// What was requested.
+        /// The requested environment.
         requested: Environment,
     },
-    /// The database is the target of a copy that has not come to its end.
+    /// The database is the target of an unfinished copy.
     #[error("database is the target of an unfinished copy: begin again with an empty database")]
     UnfinishedCopy,
-    /// The operating system gave no random bytes.
+    /// The operating system provided no random bytes.
     #[error("no random bytes are available")]
     NoRandomness(#[from] getrandom::Error),
 
@@ -140,12 +140,12 @@ pub enum StorageError {
     Refused(#[from] Refusal),
 
     // The caller can act.
-    /// The record was changed by another request after it was read.
-    #[error("record was changed meanwhile")]
+    /// Another request changed the record after the job read it.
+    #[error("record was changed by another request")]
     Stale,
 
-    // We can act: these are defects.
-    /// A stored row is not what the code that wrote it could have written.
+    // The developers can act: these are defects.
+    /// A stored row has a value that this program never writes.
     #[error("row {id} of table {table} is corrupt")]
     CorruptRow {
         /// The table's name.
@@ -153,7 +153,7 @@ pub enum StorageError {
         /// The row's key.
         id: i64,
     },
-    /// A setting of the register is not what the code that wrote it could have written.
+    /// A setting of the register has a value that this program never writes.
     #[error("setting {name} of the register is corrupt")]
     CorruptSetting {
         /// The setting's name.
@@ -170,9 +170,10 @@ impl From<DieselError> for StorageError {
     }
 }
 
-/// The error of a job: its own, or that of the store.
+/// The error of a job: one of its own, or an error of the store.
 pub trait JobError: From<StorageError> + Send + 'static {
-    /// The error of the store, if it is one. It decides whether the job may be run again.
+    /// The error of the store; `None` for an error of the job's own. Decides whether the job may
+    /// be retried.
     fn storage_error(&self) -> Option<&StorageError>;
 }
 
@@ -183,18 +184,18 @@ impl JobError for StorageError {
 }
 
 impl StorageError {
-    /// Whether the job would have stored a value twice that must be unique.
+    /// Whether the job violated a unique constraint.
     pub fn is_unique_violation(&self) -> bool {
         matches!(self, Self::Database(error) if error.is_unique_violation())
     }
 
-    /// Whether the job was not done and may succeed when it is tried again: to repeat it does
-    /// nothing twice.
+    /// Whether the job was rolled back and a retry may succeed. Retrying is safe: the job cannot
+    /// take effect twice.
     pub fn is_repeatable(&self) -> bool {
         self.is_temporary() && !matches!(self, Self::Database(DatabaseError::OutcomeUnknown(_)))
     }
 
-    /// Whether the same job may succeed when it is tried again.
+    /// Whether a retry of the same job may succeed. Includes jobs with an unknown outcome.
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::Database(error) => error.is_temporary(),

@@ -1,22 +1,22 @@
 //! Identifiers of trainees, placements and degrees.
 //!
-//! They are random, so that nobody can guess one and none is ever used again.
+//! Identifiers are random: clients cannot guess one, and no identifier is used twice.
 
 use std::cell::RefCell;
 
 use crate::error::StorageError;
 
-/// Digits and letters without those that look alike (0, O, I, l).
+/// Digits and letters without the ambiguous ones (0, O, I, l).
 const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-/// Characters of an identifier.
+/// The length of an identifier in characters.
 pub const IDENTIFIER_LENGTH: usize = 24;
 
-/// Identifiers that were drawn and not yet given away.
+/// Identifiers that were drawn and are not yet used.
 #[derive(Debug)]
 pub struct Identifiers(RefCell<Vec<String>>);
 
 impl Identifiers {
-    /// Draws so many identifiers.
+    /// Draws `count` identifiers.
     ///
     /// # Errors
     ///
@@ -26,30 +26,31 @@ impl Identifiers {
         let drawn = characters
             .as_bytes()
             .chunks_exact(IDENTIFIER_LENGTH)
-            .map(|one| one.iter().copied().map(char::from).collect());
+            .map(|identifier| identifier.iter().copied().map(char::from).collect());
         Ok(Self(RefCell::new(drawn.collect())))
     }
 
-    /// Gives one of them away; `None` when all are.
+    /// Removes and returns an identifier; `None` when none is left.
     #[must_use]
     pub fn next(&self) -> Option<String> {
         self.0.borrow_mut().pop()
     }
 }
 
-/// Whether somebody may look for a trainee by this text. No identifier has the character NUL, and
-/// PostgreSQL refuses a query that has it.
+/// Whether a query may contain this text as an identifier. PostgreSQL rejects texts with the
+/// character NUL, and no identifier contains it.
 pub(crate) fn can_be_identifier(text: &str) -> bool {
     !text.contains('\0')
 }
 
-/// So many characters of the alphabet. The operating system is asked once, as a rule.
+/// Returns `count` random characters of the alphabet. Usually requests random bytes from the
+/// operating system once.
 fn random_characters(count: usize) -> Result<String, StorageError> {
     let mut text = String::with_capacity(count);
     while text.len() < count {
         let missing = count - text.len();
-        // Six bits give 64 numbers, of which 58 have a character: the others are drawn again, so
-        // that all characters are equally likely.
+        // 58 of the 64 numbers of six bits have a character. The other numbers are skipped, so that
+        // all characters are equally likely.
         let mut bytes = vec![0; missing + missing / 4 + IDENTIFIER_LENGTH];
         getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
         let drawn = bytes

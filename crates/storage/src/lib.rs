@@ -1,11 +1,12 @@
 //! The Trainee Register's records in SQLite or PostgreSQL.
 //!
 //! A [`store::Store`] runs jobs: plain functions over a [`session::Session`], each in one
-//! transaction, with one `now`. A job reads or writes through the session alone and opens no
-//! transaction itself. What belongs to a provider is reached only through the
-//! [`session::ProviderSession`] that authentication returns, so no query can miss its provider.
+//! transaction, with one `now`. A job reads and writes through its session only and does not open
+//! transactions. Records of a provider are accessible only through the
+//! [`session::ProviderSession`] that authentication returns, so every query of them filters by the
+//! provider.
 //!
-//! This crate knows neither HTTP nor any version of the API.
+//! This crate depends neither on HTTP nor on any version of the API.
 //!
 //! # How to add a query or a table
 //!
@@ -13,11 +14,11 @@
 //!
 //! 1. Choose the folder of its tables: `records/`, `accounts/`, `observations/` or `maintenance/`.
 //!    Each uses only `base/` and the folders before it in this order (`cargo xtask imports`).
-//! 2. Add a method to `ProviderSession`, filtered by its provider, or to `Session` for what belongs
-//!    to no provider. A change of users or tokens takes an `Actor` and writes the activity log.
-//! 3. Run a static query by `with_inner!`, and a write whose result is not needed by
+//! 2. Add a method to `ProviderSession`, filtered by its provider, or to `Session` for data without
+//!    a provider. A change of users or tokens takes an `Actor` and writes the activity log.
+//! 3. Run a static query with `with_inner!`, and a write whose result is not needed with
 //!    `execute_deferred!`. An `Insertable` binds its nulls (`cargo xtask structure`).
-//! 4. Let a request of `crates/black-box/tests/plans/asking.rs` reach it (test
+//! 4. Add a request that runs it to `crates/black-box/tests/plans/asking.rs` (test
 //!    `every_query_of_every_endpoint_is_served_by_an_index`).
 //!
 //! A table (`docs/changing-the-schema.md`):
@@ -28,8 +29,8 @@
 //!    `every_table_of_the_catalogue_is_copied_or_known_not_to_be`), and rows to
 //!    `testing/filled.rs`. If requests read it, add it to `maintenance/probe.rs`.
 //! 3. If it grows, add it to `GROWING` in `crates/black-box/tests/plans/explaining.rs`, and the
-//!    removal of old rows to `crates/server/src/operations/maintenance.rs`. If it can hold
-//!    something of a person, erase that too (tests in `crates/server/tests/program/erasing.rs`).
+//!    removal of old rows to `crates/server/src/operations/maintenance.rs`. If it can hold personal
+//!    data, add it to the erasure (tests in `crates/server/tests/program/erasing.rs`).
 
 pub mod accounts;
 pub mod base;

@@ -1,19 +1,19 @@
-//! Rows that a transaction locks on PostgreSQL, so that no other one does the same at the same
-//! time.
+//! Row locks that transactions on PostgreSQL use for mutual exclusion.
 //!
-//! They are rows of tables and nothing else: a transaction pooler or a distributed engine has no
-//! advisory locks, or has them for each of its nodes. On SQLite nothing is locked: writes come one
-//! after the other.
+//! The locks are rows of tables. Transaction poolers and distributed engines have no advisory
+//! locks, or have them for each node. SQLite needs no locks: it runs one write at a time.
 //!
-//! What is waited for has one of a fixed number of rows (lock striping), by its digest: nothing is
-//! inserted or updated, so the table neither grows nor is left with dead rows. Two things may share
-//! a row; then one waits for the other for no reason. That makes no deadlock: a transaction waits
-//! for one of these rows at most, and only before it locks a trainee; that of the operators is
-//! waited for before any other. One that holds more of them, for several registrations, waits for
-//! none; and who already holds a trainee does not wait ([`try_lock_trn`]).
+//! Registrations and TRNs use a fixed number of rows, chosen by digest (lock striping). Locking
+//! inserts and updates no row, so the table neither grows nor collects dead rows. Two resources may
+//! share a row; one transaction then waits for the other without need. These rules prevent
+//! deadlocks:
 //!
-//! Each idempotency key has its own row: a request is refused because of its key, and must not be
-//! because of another one.
+//! - A transaction waits for at most one of these rows, and waits before it locks a trainee.
+//! - A transaction waits for the row of the operators before any other row.
+//! - A transaction that locks several of these rows, for several registrations, does not wait.
+//! - A transaction that has locked a trainee does not wait ([`try_lock_trn`]).
+//!
+//! Each idempotency key has its own row: a request must be refused only because of its own key.
 
 use chrono::NaiveDateTime;
 use data_encoding::HEXLOWER;
@@ -29,12 +29,16 @@ use sha2::{Digest as _, Sha256};
 use crate::error::{DatabaseError, StorageError};
 use crate::schema::{idempotency_locks, lock_stripes};
 
-/// The rows of `lock_stripes`, as the migration makes them.
+/// The number of rows in `lock_stripes` that the migration inserts.
 const STRIPES: u64 = 4_096;
 
-/// Lets no other transaction look for or add a duplicate of the same person until this one ends,
-/// and runs `load`, which sees what is there once the row is locked, in one message. A transaction
-/// that may not wait fails with [`DatabaseError::Busy`] where another one holds the row.
+/// Locks the row of a person's duplicate key until the transaction ends, and runs `load` after
+/// that. No other transaction can search for or add a duplicate of the person before then. Sends
+/// the lock and the queries of `load` in one message.
+///
+/// # Errors
+///
+/// [`DatabaseError::Busy`] when `may_wait` is false and another transaction holds the row.
 pub(crate) fn with_duplicates_locked<T>(
     connection: &mut DatabaseConnection,
     provider_id: i64,
@@ -50,7 +54,7 @@ pub(crate) fn with_duplicates_locked<T>(
         .map(|day| day.to_string())
         .unwrap_or_default();
     let parts = [
-        // Part of the digest that chooses the row. It must not change: servers of two releases that
+        // Part of the digest that selects the row. Do not change it: servers of two releases that
         // run at the same time must lock the same row.
         b"likeness".as_slice(),
         &provider_id.to_be_bytes(),
@@ -82,8 +86,8 @@ pub(crate) fn with_duplicates_locked<T>(
     }
 }
 
-/// Runs `load`, whose queries are sent together with the queued query that locks a row; `None` when
-/// there was no row to lock.
+/// Runs `load` and sends its queries together with the queued query that locks a row. Returns
+/// `None` when the query locked no row.
 fn load_if_locked<Q, U, T>(
     connection: &mut DatabaseConnection,
     locked: QueuedQuery<Q, U>,
@@ -103,13 +107,14 @@ where
     })
 }
 
-/// Lets no other transaction issue the number until this one ends.
+/// Prevents other transactions from issuing the TRN until this transaction ends. Waits for a
+/// transaction that has locked it.
 pub(crate) fn lock_trn(connection: &mut DatabaseConnection, trn: &Trn) -> Result<(), StorageError> {
     lock(connection, &trn_parts(trn))
 }
 
-/// As [`DatabaseConnection::lock_trn`], without waiting: whether it is locked now. It may be
-/// refused for another number.
+/// Like [`lock_trn`], but does not wait. Returns whether the TRN is now locked. The result may be
+/// `false` because another TRN shares the row.
 pub(crate) fn try_lock_trn(
     connection: &mut DatabaseConnection,
     trn: &Trn,
@@ -126,13 +131,14 @@ pub(crate) fn try_lock_trn(
     Ok(row.get_result::<i32>(inner).optional()?.is_some())
 }
 
-/// Lets no other transaction change who the operators of the service are until this one ends.
+/// Prevents other transactions from changing the operators of the service until this transaction
+/// ends.
 pub(crate) fn lock_operators(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     lock(connection, &[b"operators"])
 }
 
-/// Waits until no other transaction holds the row of what the parts say together, and holds it
-/// until this one ends.
+/// Locks the row that the parts select until the transaction ends. Waits for a transaction that
+/// holds it.
 fn lock(connection: &mut DatabaseConnection, parts: &[&[u8]]) -> Result<(), StorageError> {
     let DatabaseConnection::Postgres(inner) = &mut *connection else {
         return Ok(());
@@ -143,7 +149,7 @@ fn lock(connection: &mut DatabaseConnection, parts: &[&[u8]]) -> Result<(), Stor
         .select(lock_stripes::stripe)
         .for_update();
     if row.get_result::<i32>(inner).optional()?.is_none() {
-        // The table was emptied; going on without a lock would be wrong.
+        // The table was emptied: insert the row, so that it can be locked.
         let own_row =
             diesel::insert_into(lock_stripes::table).values(lock_stripes::stripe.eq(stripe));
         own_row.on_conflict_do_nothing().execute(inner)?;
@@ -152,21 +158,20 @@ fn lock(connection: &mut DatabaseConnection, parts: &[&[u8]]) -> Result<(), Stor
     Ok(())
 }
 
-/// Locks the row of an idempotency key and runs `load`, in one message; `None` when another
-/// transaction handles a request with the same key. Otherwise none does until this one ends, and
-/// `load` sees what is there once the row is locked.
+/// Locks the row of an idempotency key until the transaction ends, and runs `load` after that, in
+/// one message. Returns `None` when another transaction handles a request with the same key.
 ///
-/// An insert that is not committed can only be waited for, and a waiting job cannot answer that a
-/// request is in flight. So the row of the key is committed first, together with what the
-/// transaction has done so far, and a new transaction goes on and locks the row. All of that is one
-/// message. That commit waits for no disk and no standby: a row that is lost is inserted again.
+/// A second transaction would have to wait for an uncommitted insert, and a waiting job cannot
+/// answer that a request is in flight. The function therefore commits the row of the key first,
+/// together with the earlier statements of the transaction. A new transaction then locks the row.
+/// The commit is asynchronous: a lost row is inserted again.
 ///
-/// Whether the row is locked is known before anything else is done: a request that went on would
-/// wait for what the first one has locked, and keep a connection of the pool.
+/// The caller learns whether the row is locked before the job does anything else. Without the
+/// check, a second request would wait for locks of the first one and keep a connection of the pool.
 ///
-/// A row that is found locked is locked by a request with the same key: removing old rows
-/// ([`crate::session::Session::remove_old_idempotency_locks`]) locks none that was dated within
-/// `oldest`, and a row that is older gets a new date here before it is locked.
+/// Only requests with the same key lock a row that is dated after `oldest`. Removing old rows
+/// ([`crate::session::Session::remove_old_idempotency_locks`]) skips such rows, and this function
+/// sets a new date on an older row before it locks the row.
 pub(crate) fn with_idempotency_key_locked<T>(
     connection: &mut DatabaseConnection,
     provider_id: i64,
@@ -178,8 +183,7 @@ pub(crate) fn with_idempotency_key_locked<T>(
     let DatabaseConnection::Postgres(inner) = &mut *connection else {
         return load(connection).map(Some);
     };
-    // Digits, letters and punctuation of ours alone: nothing that a client sends stands in the
-    // statements as it is.
+    // The statements contain no text from the client: the digest has only hexadecimal digits.
     let digest = HEXLOWER.encode(&digest(&[
         b"reply",
         &provider_id.to_be_bytes(),
@@ -208,7 +212,7 @@ fn trn_parts(trn: &Trn) -> [&[u8]; 2] {
     [b"trn", trn.as_str().as_bytes()]
 }
 
-/// The digest of what the parts say together.
+/// The digest of the parts and their lengths.
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
     for part in parts {
@@ -218,7 +222,7 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// Which row stands for what the parts say together.
+/// The row of `lock_stripes` that the parts select.
 fn stripe(parts: &[&[u8]]) -> i32 {
     let mut number = [0; 8];
     number.copy_from_slice(digest(parts).get(..8).unwrap_or_default());

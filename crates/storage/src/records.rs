@@ -1,4 +1,4 @@
-//! The records: trainees, their history, and what changes them. Above `base`.
+//! Trainees, their history, and the data of requests that change them. Uses `base` only.
 
 pub(crate) mod change_generation;
 pub mod change_position;

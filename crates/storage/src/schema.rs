@@ -1,11 +1,11 @@
-//! The tables as diesel sees them; `migrations/` makes them.
+//! The tables for diesel. The migrations in `migrations/` create them.
 //!
-//! Columns are text, integer, bool, date and timestamp: what both databases know; timestamps are
-//! UTC. The record of a trainee is a JSON document.
+//! Columns have types that both databases support: text, integer, bool, date and timestamp (UTC).
+//! The record of a trainee is a JSON document.
 //!
-//! Whatever is `Insertable` binds its nulls (`treat_none_as_default_value = false`). Otherwise
-//! diesel leaves their columns out of the statement, and each connection would keep a prepared
-//! statement for every set of columns for ever.
+//! Every `Insertable` binds its nulls (`treat_none_as_default_value = false`). Otherwise diesel
+//! leaves out columns with nulls, and each connection would keep a prepared statement for every
+//! combination of columns.
 
 diesel::table! {
     providers (id) {
@@ -84,7 +84,7 @@ diesel::table! {
     }
 }
 
-// PostgreSQL has an `id` too; a count may be several rows there.
+// On PostgreSQL the table also has an `id`, and several rows may make up one count.
 diesel::table! {
     trainee_counts (provider_id, academic_cycle, state, has_trn, itt_start_date) {
         provider_id -> BigInt,
@@ -96,7 +96,7 @@ diesel::table! {
     }
 }
 
-// As `trainee_counts`.
+// Like `trainee_counts`.
 diesel::table! {
     trainee_change_counts (provider_id, academic_cycle, changed_on, state, has_trn) {
         provider_id -> BigInt,
@@ -205,7 +205,7 @@ diesel::table! {
     }
 }
 
-// The rows of both are only locked, on PostgreSQL.
+// The rows of `lock_stripes` and `idempotency_locks` are row locks, used on PostgreSQL only.
 diesel::table! {
     lock_stripes (stripe) {
         stripe -> Integer,

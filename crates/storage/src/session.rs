@@ -1,8 +1,8 @@
-//! What a job can reach: one connection in one transaction, and one `now`.
+//! The access of a job to the database: one connection in one transaction, and one `now`.
 //!
-//! A [`Session`] offers what needs no provider. A [`ProviderSession`] is what authentication makes
-//! of it, and the only way to records that belong to a provider; it does not lead back to the
-//! session.
+//! A [`Session`] has the queries without a provider. Authentication turns it into a
+//! [`ProviderSession`], the only access to the records of a provider. A `ProviderSession` gives no
+//! access to the `Session`.
 
 use std::sync::Arc;
 
@@ -26,15 +26,15 @@ use crate::session::token_cache::TokenCache;
 
 pub(crate) mod token_cache;
 
-/// A job's access to the register, before it is known for whom.
+/// A job's access to the register, before authentication.
 pub struct Session<'a> {
     pub(crate) connection: &'a mut DatabaseConnection,
     access: Access,
     time: &'a mut JobTime,
-    /// Whether the job may wait for rows that another transaction has locked. One that shares its
+    /// Whether the job may wait for rows that another transaction has locked. Jobs that share a
     /// transaction may not.
     may_wait: bool,
-    /// The tokens that need not be queried while nothing is committed, where there are any.
+    /// The token cache of the connection; `None` for connections without one.
     token_cache: Option<&'a mut TokenCache>,
 }
 
@@ -45,14 +45,14 @@ pub struct ProviderSession<'a> {
     time: &'a mut JobTime,
     provider: Arc<Provider>,
     cause: Cause<'a>,
-    /// The token that opened the records, unless an operator did.
+    /// The authenticated token; `None` when an operator opened the session.
     token: Option<UsedToken>,
     may_wait: bool,
-    /// The trainee that was found together with the token, by its identifier, if one was sought.
+    /// The identifier and row of the trainee that authentication loaded together with the token.
     found: Option<(String, Option<TraineeRow>)>,
 }
 
-/// A token, and when it was last used.
+/// A token with its expiry and the date of its last use.
 #[derive(Debug, Clone, Queryable)]
 pub(crate) struct UsedToken {
     id: i64,
@@ -61,8 +61,8 @@ pub(crate) struct UsedToken {
 }
 
 impl UsedToken {
-    /// Whether it is on record that the token was used on this day, or on the next by a clock that
-    /// is ahead. A later day is that of a clock that was wrong, and does not count.
+    /// Whether the stored date of last use is today or tomorrow. Tomorrow may come from a server
+    /// whose clock is ahead. A later date comes from a wrong clock and is replaced.
     fn use_is_recorded(&self, today: NaiveDate) -> bool {
         let tomorrow = today.succ_opt().unwrap_or(today);
         self.last_used_on
@@ -77,8 +77,8 @@ const PROVIDER: (providers::id, providers::ukprn, providers::name) =
 const USED_TOKEN: (tokens::id, tokens::expires_on, tokens::last_used_on) =
     (tokens::id, tokens::expires_on, tokens::last_used_on);
 
-/// The token with the digest and its provider, unless it is revoked or has expired, or the provider
-/// is closed.
+/// The token with the digest and its provider. No row when the token is revoked or has expired, or
+/// the provider is closed.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn valid_token(digest: &TokenDigest, today: Day) -> _ {
     let digest: String = digest.as_hex().to_owned();
@@ -90,25 +90,25 @@ fn valid_token(digest: &TokenDigest, today: Day) -> _ {
         .filter(providers::closed_at.is_null())
 }
 
-/// The database compares as it likes; what is accepted is compared in the same time for every
-/// digest.
+/// Returns the found token when its stored digest equals `digest`. Compares in constant time,
+/// unlike the database.
 fn accepted(found: Option<TokenRow>, digest: &TokenDigest) -> Option<(Arc<Provider>, UsedToken)> {
     let (provider, used, _) = found.filter(|(_, _, stored)| digest.is_stored_as(stored))?;
     Some((Arc::new(provider), used))
 }
 
-/// A token that was valid when a request came with it.
+/// A token that was valid when the request was authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ValidToken {
-    /// Its number, as `token list` shows it.
+    /// The token's number, as `token list` shows it.
     pub id: i64,
-    /// The number of its provider.
+    /// The number of the token's provider.
     pub provider_id: i64,
-    /// The first day on which it is refused.
+    /// The expiry date. The token is invalid from the start (UTC) of this day.
     pub expires_on: NaiveDate,
 }
 
-/// The provider for which a job runs.
+/// A provider whose records a job reads or writes.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable)]
 pub struct Provider {
     pub(crate) id: i64,
@@ -133,8 +133,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The time by the clock when the job was begun, cut to the millisecond: what has expired, and
-    /// what today is, follows from it.
+    /// The start time of the job, truncated to milliseconds. Use this time to determine today's
+    /// date and what has expired.
     pub fn now(&self) -> DateTime<Utc> {
         self.time.now()
     }
@@ -144,11 +144,11 @@ impl<'a> Session<'a> {
         self.now().date_naive()
     }
 
-    /// Opens the records of the provider to which a token belongs; `None` when the token is
-    /// unknown, revoked or expired, or its provider is closed. A token is refused from the start of
-    /// the day on which it expires.
+    /// Opens the records of a token's provider. Returns `None` when the token is unknown, revoked
+    /// or expired, or its provider is closed. A token is invalid from the start (UTC) of its expiry
+    /// date.
     ///
-    /// The cause is in the history next to each change that is made through the records.
+    /// The history records `cause` with each change made through the returned session.
     ///
     /// # Errors
     ///
@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
         {
             let data_version = DataVersion.get_result(inner)?;
             let found = cache
-                .at(data_version)
+                .for_data_version(data_version)
                 .get(digest)
                 .filter(|(_, token)| token.expires_on > today);
             if let Some((provider, token)) = found.cloned() {
@@ -184,10 +184,10 @@ impl<'a> Session<'a> {
         Ok(Some(self.open(provider, cause, Some(used))))
     }
 
-    /// As [`Session::authenticate`], for a request that shows the trainee with the identifier: on
-    /// PostgreSQL the trainee is found by the same statement, among those of the provider to which
-    /// the token belongs; [`ProviderSession::show_trainee`] and [`ProviderSession::find_trainee`]
-    /// return it.
+    /// Like [`Session::authenticate`], but for a request that shows a trainee. On PostgreSQL the
+    /// same statement loads the trainee with the identifier, if the trainee belongs to the token's
+    /// provider. [`ProviderSession::show_trainee`] and [`ProviderSession::find_trainee`] then
+    /// return the trainee without another query.
     ///
     /// # Errors
     ///
@@ -221,9 +221,10 @@ impl<'a> Session<'a> {
         Ok(self.open_with_trainee(accepted(token, digest), cause, trainee_id, shown.flatten()))
     }
 
-    /// As [`Session::authenticate`], for a request that changes the trainee with the identifier. On
-    /// PostgreSQL the trainee is sought and locked in the same round trip, among those of the
-    /// provider to which the token belongs; [`ProviderSession::find_trainee`] returns it.
+    /// Like [`Session::authenticate`], but for a request that changes a trainee. On PostgreSQL the
+    /// same round trip loads and locks the trainee with the identifier, if the trainee belongs to
+    /// the token's provider. [`ProviderSession::find_trainee`] then returns the trainee without
+    /// another query.
     ///
     /// # Errors
     ///
@@ -246,7 +247,8 @@ impl<'a> Session<'a> {
         let owner = valid_token(digest, today)
             .select(tokens::provider_id)
             .single_value();
-        // The provider stands in a subquery: the rows of a join would all be locked.
+        // A subquery selects the provider: a join would also lock the rows of the provider and the
+        // token.
         let changed = trainees::table
             .filter(trainees::trainee_id.eq(trainee_id))
             .filter(trainees::provider_id.nullable().eq(owner))
@@ -258,8 +260,8 @@ impl<'a> Session<'a> {
         Ok(self.open_with_trainee(token, cause, trainee_id, changed))
     }
 
-    /// Opens the records of the provider of a token, with the trainee that was found together with
-    /// it.
+    /// Opens the records of a token's provider, and keeps the trainee for the queries of the job.
+    /// Returns `None` without a token.
     fn open_with_trainee<'b>(
         &'b mut self,
         token: Option<(Arc<Provider>, UsedToken)>,
@@ -293,7 +295,7 @@ impl<'a> Session<'a> {
 }
 
 impl Session<'_> {
-    /// Opens the records of a provider to an operator; `None` when no provider has this UKPRN.
+    /// Opens the records of a provider for an operator; `None` when no provider has this UKPRN.
     ///
     /// # Errors
     ///
@@ -314,8 +316,8 @@ impl Session<'_> {
         Ok(found.map(|provider| self.open(Arc::new(provider), cause, None)))
     }
 
-    /// Opens the records of the provider of a trainee to an operator; `None` when no trainee has
-    /// this identifier.
+    /// Opens the records of a trainee's provider for an operator; `None` when no trainee has this
+    /// identifier.
     ///
     /// # Errors
     ///
@@ -338,14 +340,14 @@ impl Session<'_> {
         }
     }
 
-    /// Whether the job may write, and must keep others from what it is about to change.
+    /// Whether the job may write. A job that may write locks the rows that it is going to change.
     pub(crate) fn writes(&self) -> bool {
         self.access == Access::Write
     }
 }
 
 impl<'a> ProviderSession<'a> {
-    /// The provider for which the job runs.
+    /// The provider whose records this session can reach.
     pub fn provider(&self) -> &Provider {
         &self.provider
     }
@@ -355,23 +357,24 @@ impl<'a> ProviderSession<'a> {
         self.time.now()
     }
 
-    /// The date of the next change of a trainee: later than the last change of the trainee that was
-    /// found last, and up to a second ahead of the clock. Every time in the record of the trainee
-    /// is this one.
+    /// The time for the next change of a trainee: later than the last change of the trainee that
+    /// the job found last, and up to a second ahead of the clock. Use it for every time in the
+    /// record of the trainee.
     pub fn change_date(&self) -> DateTime<Utc> {
         self.time.change_date()
     }
 
-    /// Moves the date of the next change behind the last change of the trainee of that row.
+    /// Makes [`ProviderSession::change_date`] later than the trainee's last change.
     ///
-    /// On PostgreSQL a job waits for those that change the same trainee, also when it began before
-    /// them, or on a machine whose clock is behind. What it does comes after what they did, and
-    /// must be dated so: the order of placements and `updated_at` tell it.
+    /// On PostgreSQL a job waits for other jobs that change the same trainee. The waiting job may
+    /// have started earlier, or on a machine whose clock is behind. The time of its change must
+    /// still be later: clients rely on `updated_at`, and placements are ordered by time.
     pub(crate) fn come_after(&mut self, trainee_key: i64, last_change: Option<DateTime<Utc>>) {
         self.time.come_after(trainee_key, last_change);
     }
 
-    /// Gives the date to a change of a trainee that is dated so; called before it is written.
+    /// Reserves [`ProviderSession::change_date`] when a trainee's new `updated_at` equals it. Call
+    /// before writing the trainee.
     pub(crate) fn take_date(
         &mut self,
         updated_at: Option<DateTime<Utc>>,
@@ -388,27 +391,27 @@ impl<'a> ProviderSession<'a> {
         self.now().date_naive()
     }
 
-    /// Through what the job came about.
+    /// The request or command that runs the job.
     pub(crate) fn cause(&self) -> Cause<'a> {
         self.cause
     }
 
-    /// The token that opened the records, unless an operator did.
+    /// The number of the authenticated token; `None` when an operator opened the session.
     pub fn token_id(&self) -> Option<i64> {
         self.token.as_ref().map(|token| token.id)
     }
 
-    /// The same, with its end.
+    /// The authenticated token; `None` when an operator opened the session.
     pub fn token(&self) -> Option<ValidToken> {
-        let valid = |token: &UsedToken| ValidToken {
+        let token = self.token.as_ref()?;
+        Some(ValidToken {
             id: token.id,
             provider_id: self.provider.id,
             expires_on: token.expires_on.0,
-        };
-        self.token.as_ref().map(valid)
+        })
     }
 
-    /// Whether the job may write, and must keep others from what it is about to change.
+    /// Whether the job may write. A job that may write locks the rows that it is going to change.
     pub(crate) fn writes(&self) -> bool {
         self.access == Access::Write
     }
@@ -418,22 +421,23 @@ impl<'a> ProviderSession<'a> {
         self.may_wait
     }
 
-    /// The trainee with the identifier, if it was sought together with the token.
+    /// Takes the result of loading the trainee together with the token. The outer `Option` is
+    /// `None` when authentication did not look for this identifier, or the result was taken before.
     pub(crate) fn take_found(&mut self, trainee_id: &str) -> Option<Option<TraineeRow>> {
         self.found
             .take_if(|(sought, _)| sought == trainee_id)
             .map(|(_, found)| found)
     }
 
-    /// Whether it is already on record that the token was used today. A job that only reads asks
-    /// this, to know whether a write is due.
+    /// Whether today's use of the token is already recorded. If not, a job that only reads must be
+    /// followed by a write that calls [`ProviderSession::record_token_use`].
     pub fn token_use_is_recorded(&self) -> bool {
         self.token
             .as_ref()
             .is_none_or(|token| token.use_is_recorded(self.today()))
     }
 
-    /// Records that the token was used today; costs nothing when that is on record.
+    /// Records today's use of the token. Runs no statement when it is already recorded.
     ///
     /// # Errors
     ///

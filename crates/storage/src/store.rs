@@ -1,5 +1,4 @@
-//! The store: takes jobs over sessions from any thread and runs each in one transaction of the
-//! database.
+//! The store: runs jobs from any thread, each with a session in one database transaction.
 
 #[cfg(test)]
 mod database_file_tests;
@@ -32,13 +31,13 @@ use crate::base::timestamps;
 use crate::error::{DatabaseError, JobError, StorageError};
 use crate::session::Session;
 
-/// The register's database. Cheap to clone; all clones are the same store.
+/// The register's database. Cheap to clone; all clones share the same connections.
 #[derive(Debug, Clone)]
 pub struct Store {
     pub(crate) database: Database,
 }
 
-/// The error of a job over a session, as the database sees it.
+/// Wraps the error of a job over a session for the database crate.
 struct SessionError<E>(E);
 
 impl<E: JobError> From<DatabaseError> for SessionError<E> {
@@ -72,13 +71,13 @@ impl Store {
     /// Opens the database that `url` names: `sqlite://PATH`, `postgres://...` or
     /// `postgresql://...`.
     ///
-    /// A SQLite file and its folder are made when they are absent. The schema is not touched: see
-    /// [`Store::set_up`].
+    /// Creates a SQLite file and its folder when they are absent. Does not create or change the
+    /// schema: see [`Store::set_up`].
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::UnknownAddress`], [`DatabaseError::Folder`], [`DatabaseError::Connection`] or
-    /// [`DatabaseError::Unavailable`].
+    /// [`DatabaseError::UnknownAddress`], [`DatabaseError::Folder`], [`DatabaseError::Connection`]
+    /// or [`DatabaseError::Unavailable`].
     pub fn open(url: &str, options: StoreOptions) -> Result<Self, StorageError> {
         let connections = Connections::from_url(url)?;
         Ok(Self {
@@ -86,7 +85,7 @@ impl Store {
         })
     }
 
-    /// A connection apart from those of jobs.
+    /// Opens a connection outside the pool.
     #[cfg(test)]
     pub(crate) fn own_connection(
         &self,
@@ -94,7 +93,7 @@ impl Store {
         Ok(self.database.connections().establish()?)
     }
 
-    /// The time where no record is concerned; jobs have a time of their own.
+    /// The current time. Do not use it for records: jobs use [`Session::now`].
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         self.database.now()
@@ -205,22 +204,22 @@ impl Store {
         Ok(self.database.drain().await?)
     }
 
-    /// What was written since the store was opened.
+    /// Statistics of the writes since the store was opened.
     pub fn writer_stats(&self) -> WriterStats {
         self.database.writer_stats()
     }
 
-    /// What the store is doing, and has done.
+    /// Statistics of queues, connections and jobs.
     pub fn stats(&self) -> StoreStats {
         self.database.stats()
     }
 
-    /// The last fault of the database that a job met.
+    /// The last database fault of a job.
     pub(crate) fn last_fault(&self) -> &LastFault {
         self.database.last_fault()
     }
 
-    /// Records what the store is doing, and has done, as metrics.
+    /// Publishes the statistics of the store as metrics.
     pub fn publish_metrics(&self) {
         self.database.publish_metrics();
     }

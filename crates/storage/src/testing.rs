@@ -1,4 +1,4 @@
-//! A fresh register for one test, on the database of the run or on a particular one.
+//! A new register for one test, on the database of the test run or on a given one.
 
 pub(crate) mod filled;
 
@@ -24,7 +24,7 @@ use crate::store::{Store, StoreOptions};
 
 pub(crate) const UKPRN: &str = "10000001";
 
-/// A request for a token of the provider [`UKPRN`] that is granted.
+/// A valid request for a token of the provider [`UKPRN`].
 pub(crate) const NEW_TOKEN: NewToken<'static> = NewToken {
     provider_ukprn: UKPRN,
     environment: Environment::Sandbox,
@@ -36,11 +36,11 @@ pub(crate) const NEW_TOKEN: NewToken<'static> = NewToken {
 pub(crate) struct Register {
     pub(crate) store: Store,
     pub(crate) clock: SetClock,
-    /// Stands last: it goes when nobody is connected to it any more.
+    /// The last field: the database is dropped after the store has closed its connections.
     database: Database,
 }
 
-/// A clock that stands where the test sets it.
+/// A clock that changes only when the test sets it.
 #[derive(Clone)]
 pub(crate) struct SetClock(Arc<AtomicI64>);
 
@@ -69,7 +69,7 @@ impl Register {
         Self::set_up(Database::fresh(), 256)
     }
 
-    /// An empty register on SQLite, for what is about it.
+    /// An empty register on SQLite, for tests of behaviour specific to SQLite.
     pub(crate) fn on_sqlite() -> Self {
         Self::on_sqlite_with_queue(256)
     }
@@ -109,22 +109,21 @@ impl Register {
             .unwrap();
     }
 
-    /// Registers a trainee of the provider [`UKPRN`], with nothing but the identifier.
+    /// Registers a trainee of the provider [`UKPRN`] in the state `submitted_for_trn`, without
+    /// personal data.
     pub(crate) fn add_trainee(&self, trainee_id: &'static str) {
-        let create = move |session: &mut Session<'_>| {
+        self.write(move |session| {
             let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             let now = Some(provider.change_date());
-            let (id, state) = (Some(trainee_id.to_owned()), Some(State::SubmittedForTrn));
-            let trainee = Trainee {
-                trainee_id: id,
-                state,
+            provider.insert_trainee(&Trainee {
+                trainee_id: Some(trainee_id.to_owned()),
+                state: Some(State::SubmittedForTrn),
                 created_at: now,
                 updated_at: now,
                 ..Trainee::default()
-            };
-            provider.insert_trainee(&trainee)
-        };
-        self.write(create).unwrap();
+            })
+        })
+        .unwrap();
     }
 
     pub(crate) fn issue_token(
@@ -140,7 +139,7 @@ impl Register {
             .unwrap()
     }
 
-    /// Another store over the same database with the same clock, as another process has it.
+    /// Another store over the same database with the same clock, like that of another process.
     pub(crate) fn another_store(&self) -> Store {
         Store::open(
             self.url(),
@@ -156,7 +155,7 @@ impl Register {
         self.database.url()
     }
 
-    /// A connection that the store knows nothing of.
+    /// A connection outside the store.
     pub(crate) fn second_connection(&self) -> DatabaseConnection {
         Connections::from_url(self.url())
             .unwrap()
@@ -179,11 +178,15 @@ impl Register {
     }
 }
 
-/// A write that stands in the queue and whose answer is awaited later.
+/// A queued write whose result the test awaits later.
 pub(crate) struct Queued<T>(Pin<Box<dyn Future<Output = T>>>);
 
 impl<T> Queued<T> {
-    /// Sends the write; it must not be answered at once.
+    /// Sends the write.
+    ///
+    /// # Panics
+    ///
+    /// When the write completes at once.
     pub(crate) fn new(write: impl Future<Output = T> + 'static) -> Self {
         let mut write = Box::pin(write);
         assert!(

@@ -13,7 +13,7 @@ CREATE TABLE tokens (
     digest       TEXT      NOT NULL UNIQUE, -- SHA-256 of the whole token text, in hex
     created_by   TEXT      NOT NULL,
     created_at   TIMESTAMP NOT NULL,
-    expires_on   DATE      NOT NULL,        -- refused from the start of this day
+    expires_on   DATE      NOT NULL,        -- the token is invalid from the start of this day
     last_used_on DATE,
     revoked_at   TIMESTAMP,
     revoked_by   TEXT
@@ -43,7 +43,7 @@ CREATE TABLE trainees (
     provider_id              INTEGER NOT NULL REFERENCES providers (id),
     trainee_id               TEXT NOT NULL UNIQUE,
     revision                 INTEGER NOT NULL,
-    -- What is searched, ordered or counted. Every write derives it from the document.
+    -- Columns for searching, ordering and counting. Every write derives them from the document.
     academic_cycle           INTEGER NOT NULL,
     last_name_folded         TEXT NOT NULL,
     first_names_folded       TEXT NOT NULL,
@@ -61,8 +61,8 @@ CREATE TABLE trainees (
     discarded_at             TIMESTAMP,
     -- The record as a JSON document, with placements, degrees and withdrawals.
     record                   TEXT NOT NULL,
-    -- Where the last change of the trainee stands among all changes: the key of its entry in the history, or a smaller
-    -- one that no change before it has. Changes are committed one after the other, so this is their order.
+    -- The position of the last change among all changes: the key of its entry in the history, or a smaller key
+    -- that no earlier change has. SQLite commits one change after the other, in the order of positions.
     changed_in               INTEGER NOT NULL DEFAULT 0
 );
 
@@ -108,13 +108,13 @@ CREATE TABLE changes (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     trainee_key INTEGER NOT NULL REFERENCES trainees (id) ON DELETE CASCADE,
     changed_at  TIMESTAMP NOT NULL,
-    token_id    INTEGER REFERENCES tokens (id), -- null where an operator was at work
+    token_id    INTEGER REFERENCES tokens (id), -- null for a change by a command or the server
     request_id  TEXT,
     version     TEXT,
     operation   TEXT NOT NULL, -- the endpoint, or the command
-    -- A JSON object: field to [old value, new value]; the field of a placement or a degree stands behind its identifier.
+    -- A JSON object: field to [old value, new value]. Fields of placements and degrees have their identifier as a prefix.
     fields      TEXT NOT NULL,
-    changed_by  TEXT -- who ran the command; null where a token or the server itself did it
+    changed_by  TEXT -- the user who ran the command; null for a change by a token or the server
 );
 
 CREATE INDEX changes_by_trainee ON changes (trainee_key, id);
@@ -137,7 +137,7 @@ CREATE TABLE trainee_counts (
     academic_cycle INTEGER NOT NULL,
     state          TEXT    NOT NULL,
     has_trn        BOOLEAN NOT NULL,
-    itt_start_date DATE    NOT NULL, -- 0001-01-01 where a trainee has none
+    itt_start_date DATE    NOT NULL, -- 0001-01-01 for trainees without one
     trainees       INTEGER NOT NULL,
     PRIMARY KEY (provider_id, academic_cycle, state, has_trn, itt_start_date)
 ) WITHOUT ROWID;
@@ -267,7 +267,7 @@ CREATE TABLE erasures (
     erased_at   TIMESTAMP NOT NULL,
     erased_by   TEXT      NOT NULL,
     ground      TEXT      NOT NULL,
-    entries     INTEGER   NOT NULL -- of the history that were removed
+    entries     INTEGER   NOT NULL -- the number of removed entries of the history
 );
 
 -- The users of the settings. Each row is the access of one person to one organisation. A row without a provider belongs to
@@ -277,7 +277,7 @@ CREATE TABLE users (
     provider_id       INTEGER REFERENCES providers (id),
     role              TEXT NOT NULL CHECK (role IN ('admin', 'viewer', 'operator')),
     email             TEXT NOT NULL, -- in lower case; empty once the user is erased
-    issuer            TEXT,          -- of an identity in OpenID Connect
+    issuer            TEXT,          -- of the OpenID Connect identity
     subject           TEXT,
     created_at        TIMESTAMP NOT NULL,
     created_by        TEXT NOT NULL,
@@ -328,7 +328,7 @@ CREATE TABLE activity_log (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     acted_at    TIMESTAMP NOT NULL,
     user_id     INTEGER REFERENCES users (id),
-    acted_by    TEXT,          -- of a command: who ran it
+    acted_by    TEXT,          -- the user who ran the command
     provider_id INTEGER REFERENCES providers (id),
     action      TEXT NOT NULL,
     subject     TEXT NOT NULL, -- such as "token 3"
@@ -361,8 +361,8 @@ CREATE TABLE sign_in_choices (
     browser_digest TEXT NOT NULL,
     issuer         TEXT NOT NULL,
     subject        TEXT NOT NULL,
-    email          TEXT,          -- in lower case; null where the issuer has not verified one
-    ukprns         TEXT NOT NULL, -- those of the claim, with commas between them
+    email          TEXT,          -- in lower case; null if the issuer has not verified one
+    ukprns         TEXT NOT NULL, -- those of the claim, separated by commas
     role           TEXT NOT NULL CHECK (role IN ('admin', 'viewer')),
     is_operator    BOOLEAN NOT NULL,
     expires_at     TIMESTAMP NOT NULL
@@ -377,7 +377,7 @@ CREATE TABLE usage_by_day (
     token_id         INTEGER NOT NULL REFERENCES tokens (id),
     version          TEXT NOT NULL,
     endpoint         TEXT NOT NULL,
-    name             TEXT NOT NULL, -- a name of other versions that was sent; empty where all requests are counted
+    name             TEXT NOT NULL, -- a name of another version in the requests; empty for the count of all requests
     requests         INTEGER NOT NULL,
     first_at         TIMESTAMP NOT NULL,
     first_request_id TEXT NOT NULL,
@@ -438,13 +438,13 @@ CREATE TABLE imports (
     kind            TEXT NOT NULL CHECK (kind IN ('schools', 'partners', 'trainees')),
     operation       TEXT NOT NULL, -- such as "school import"
     user_id         INTEGER REFERENCES users (id),
-    imported_by     TEXT,          -- of a command: who ran it
+    imported_by     TEXT,          -- the user who ran the command
     added           INTEGER NOT NULL,
     changed         INTEGER NOT NULL,
     unchanged       INTEGER NOT NULL,
     refused         INTEGER NOT NULL,
-    refused_rows    TEXT NOT NULL, -- an array of [line, problem], 1,000 at most
-    stopped_at_line INTEGER, -- the first line that may not be done; null where the file was done to its end
+    refused_rows    TEXT NOT NULL, -- an array of up to 1,000 [line, problem]
+    stopped_at_line INTEGER, -- the first line that may not be processed; null if the whole file was processed
     CHECK ((user_id IS NULL) <> (imported_by IS NULL))
 );
 

@@ -1,20 +1,20 @@
-//! Through what a job came about.
+//! The request or command that runs a job.
 
-/// Through what a job came about.
+/// The request or command that runs a job. The history records it with each change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cause<'a> {
     /// The endpoint or the command.
     pub operation: &'a str,
-    /// The version of the API through which it was asked.
+    /// The version of the API that the request used; `None` for a command.
     pub version: Option<&'a str>,
-    /// The identifier of the request.
+    /// The identifier of the request; `None` for a command.
     pub request_id: Option<&'a str>,
-    /// Who ran the command.
+    /// The user who ran the command, if known.
     pub by: Option<&'a str>,
 }
 
 impl<'a> Cause<'a> {
-    /// An operation that no request of the API asked for.
+    /// An operation outside the API, without a user.
     #[must_use]
     pub fn new(operation: &'a str) -> Self {
         Self {
@@ -25,7 +25,7 @@ impl<'a> Cause<'a> {
         }
     }
 
-    /// The same, for a command that somebody runs.
+    /// Sets the user who runs the command.
     #[must_use]
     pub fn by(self, by: &'a str) -> Self {
         Self {

@@ -1,9 +1,9 @@
-//! The result of queries that are queued.
+//! The result of queued queries.
 
 use database::connection::DatabaseConnection;
 
 use crate::error::StorageError;
 
-/// Takes the rows of one or more queued queries and returns what they say together.
+/// Takes the rows of one or more queued queries and combines them into one result.
 pub(crate) type PendingResult<T> =
     Box<dyn FnOnce(&mut DatabaseConnection) -> Result<T, StorageError>>;

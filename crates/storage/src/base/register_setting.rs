@@ -1,4 +1,4 @@
-//! The settings of a register: texts by their names, in the table `register_settings`.
+//! The settings of a register: pairs of name and text in the table `register_settings`.
 
 use database::connection::{DatabaseConnection, with_inner};
 use diesel::prelude::*;
@@ -6,7 +6,7 @@ use diesel::prelude::*;
 use crate::error::StorageError;
 use crate::schema::register_settings;
 
-/// The value of a setting; `None` when the register has none of that name.
+/// The value of a setting; `None` when the register has no setting with that name.
 pub(crate) fn read(
     connection: &mut DatabaseConnection,
     name: &str,
@@ -17,7 +17,7 @@ pub(crate) fn read(
     Ok(with_inner!(connection, |inner| setting.first::<String>(inner)).optional()?)
 }
 
-/// Sets the value of a setting. Must run in a transaction that writes.
+/// Inserts or updates a setting. Must run in a transaction that writes.
 pub(crate) fn write(
     connection: &mut DatabaseConnection,
     name: &str,

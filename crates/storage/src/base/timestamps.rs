@@ -1,4 +1,4 @@
-//! What a database can say of the time, to hold the clock of the machine against.
+//! Times that the database returns, to compare with the clock of the machine.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use database::connection::{DatabaseConnection, with_inner};
@@ -11,7 +11,7 @@ use crate::schema::changes;
 use crate::session::Session;
 
 impl Session<'_> {
-    /// When a trainee was last changed; `None` when none ever was.
+    /// The time of the last change of any trainee; `None` when the history is empty.
     ///
     /// # Errors
     ///
@@ -20,7 +20,7 @@ impl Session<'_> {
         Ok(latest_change(self.connection)?)
     }
 
-    /// The time of the database server; `None` where there is none but this machine.
+    /// The time of the database server; `None` on SQLite, which uses the clock of this machine.
     ///
     /// # Errors
     ///
@@ -35,13 +35,12 @@ impl Session<'_> {
     }
 }
 
-/// When a trainee was last changed; `None` when none ever was.
+/// The time of the last change of any trainee; `None` when the history is empty.
 pub(crate) fn latest_change(
     connection: &mut DatabaseConnection,
 ) -> Result<Option<DateTime<Utc>>, DatabaseError> {
-    // Entries are written in the order of their keys, except those of transactions that run side by
-    // side. Each group of writes on SQLite asks this: two look-ups by key, whose statements stay
-    // prepared.
+    // The entry with the highest key is the latest, apart from concurrent transactions. Each group
+    // of writes on SQLite runs this function: two prepared look-ups by key.
     let last = changes::table.select(max(changes::id));
     let Some(last) = with_inner!(connection, |inner| last.get_result::<Option<i64>>(inner))? else {
         return Ok(None);
@@ -59,7 +58,7 @@ mod tests {
     use crate::testing::Register;
 
     #[test]
-    fn an_empty_register_has_no_latest_change() {
+    fn latest_change_of_empty_register_is_none() {
         assert_eq!(
             Register::with_provider()
                 .read(|session| session.latest_change())
@@ -69,13 +68,13 @@ mod tests {
     }
 
     #[test]
-    fn only_a_database_server_has_a_time_of_its_own() {
+    fn server_time_is_absent_on_sqlite() {
         let server_time = Register::new()
             .read(|session| session.server_time())
             .unwrap();
         match Kind::from_environment() {
             Kind::Sqlite => assert_eq!(server_time, None),
-            // The server of the tests runs on this machine.
+            // The database server of the tests runs on this machine.
             Kind::Postgres => {
                 assert!((server_time.unwrap() - Utc::now()).abs() < TimeDelta::hours(1))
             }

@@ -1,8 +1,7 @@
-//! The tokens of providers: how they are made and digested, for which environment they are, and
-//! their status.
+//! The tokens of providers: generation, digests, environments and statuses.
 //!
-//! Only the digest of a token is ever stored. A token has 256 random bits, so the digest needs no
-//! salt.
+//! The register stores only the digest of a token. A token has 256 random bits, so the digest needs
+//! no salt.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,23 +13,24 @@ use subtle::ConstantTimeEq as _;
 /// Random bytes in a token.
 const SECRET_BYTES: usize = 32;
 
-/// No environment has the name.
+/// No environment has this name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("environment must be sandbox or production")]
 pub struct UnknownEnvironment;
 
-/// The kind of installation for which a token was made. It is the first word of the token.
+/// The kind of installation that accepts a token. The name of the environment is the first word of
+/// the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Environment {
-    /// For trying the API out, with invented records.
+    /// For tests of the API, with invented records.
     Sandbox,
     /// For real records.
     Production,
 }
 
 impl Environment {
-    /// The environment that a token's text names, whether or not the token exists; nothing for a
-    /// text that does not have the form of a [`Token`].
+    /// The environment that a token's text names, whether or not the token exists; `None` when the
+    /// text does not have the form of a [`Token`].
     pub fn from_token(text: &str) -> Option<Self> {
         let (name, secret) = text.split_once('_')?;
         let is_hex = secret
@@ -69,18 +69,18 @@ impl fmt::Display for Environment {
 pub struct Token(String);
 
 impl Token {
-    /// Makes a token.
+    /// Generates a random token.
     ///
     /// # Errors
     ///
-    /// When the operating system gives no random bytes.
+    /// When the operating system provides no random bytes.
     pub fn generate(environment: Environment) -> Result<Self, getrandom::Error> {
         let mut secret = [0; SECRET_BYTES];
         getrandom::fill(&mut secret)?;
         Ok(Self(format!("{environment}_{}", HEXLOWER.encode(&secret))))
     }
 
-    /// The token itself, to be shown once to the person for whom it was made.
+    /// The text of the token. Show it to its owner once and do not store or log it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -92,12 +92,12 @@ impl fmt::Debug for Token {
     }
 }
 
-/// What the register keeps of a token: the SHA-256 of its whole text.
+/// The SHA-256 of a token's whole text. The register stores it instead of the token.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TokenDigest(String);
 
 impl TokenDigest {
-    /// The digest of a token's text, as it stands in the `Authorization` header.
+    /// The digest of a token's text, as sent in the `Authorization` header.
     pub fn from_text(text: &str) -> Self {
         Self(HEXLOWER.encode(&Sha256::digest(text.as_bytes())))
     }
@@ -106,7 +106,7 @@ impl TokenDigest {
         &self.0
     }
 
-    /// Whether this digest is the stored one. Takes the same time wherever two digests differ.
+    /// Whether this digest equals the stored one. Compares in constant time.
     pub(crate) fn is_stored_as(&self, stored: &str) -> bool {
         self.0.as_bytes().ct_eq(stored.as_bytes()).into()
     }
@@ -118,14 +118,15 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// What became of a token. Only an active one is accepted, and no other becomes active again.
+/// The status of a token. The API accepts only active tokens. An expired or revoked token never
+/// becomes active again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenStatus {
     /// Accepted.
     Active,
     /// Its last day has passed.
     Expired,
-    /// An operator ended it.
+    /// Revoked by a user or an operator.
     Revoked,
 }
 
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_its_environment_and_64_hexadecimal_digits() {
+    fn token_is_environment_and_64_hexadecimal_digits() {
         let token = Token::generate(Environment::Sandbox).unwrap();
         let digits = token.reveal().strip_prefix("sandbox_").unwrap();
         assert_eq!(digits.len(), 64);
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_and_its_digest_are_not_shown_by_accident() {
+    fn debug_output_hides_token_and_digest() {
         let token = Token::generate(Environment::Production).unwrap();
         let digest = TokenDigest::from_text(token.reveal());
         assert_eq!(
@@ -170,13 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_the_sha_256_of_the_whole_text() {
+    fn digest_is_sha_256_of_whole_text() {
         let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(TokenDigest::from_text("abc").as_hex(), expected);
     }
 
     #[test]
-    fn a_digest_differs_from_every_other_one() {
+    fn digest_differs_from_every_other_digest() {
         let digest = TokenDigest::from_text("abc");
         assert!(digest.is_stored_as(digest.as_hex()));
         for other in [
@@ -190,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_text_names_its_environment() {
+    fn token_text_names_its_environment() {
         let secret = "0123456789abcdef".repeat(4);
         assert_eq!(
             Environment::from_token(&format!("sandbox_{secret}")),
@@ -200,7 +201,8 @@ mod tests {
             Environment::from_token(&format!("production_{secret}")),
             Some(Environment::Production)
         );
-        let (short, upper) = (&secret[1..], secret.to_uppercase());
+        let short = &secret[1..];
+        let upper = secret.to_uppercase();
         for other in [
             "sandbox".to_owned(),
             "sandbox_".to_owned(),

@@ -1,4 +1,4 @@
-//! What is selected of a trainee, and which trainees their provider can see.
+//! The columns of a trainee that most queries select, and the filter for visible trainees.
 
 use diesel::prelude::*;
 use domain::State;
@@ -6,14 +6,14 @@ use stored_document::JsonText;
 
 use crate::schema::trainees;
 
-/// The state is another one than draft.
+/// The trainee is not a draft.
 #[diesel::dsl::auto_type]
 pub(crate) fn is_not_draft() -> _ {
     let draft: &'static str = State::Draft.name();
     trainees::state.ne(draft)
 }
 
-/// The provider of the trainee can see it: it is neither a draft nor discarded.
+/// The trainee is visible to its provider: neither a draft nor discarded.
 #[diesel::dsl::auto_type]
 pub(crate) fn is_visible() -> _ {
     trainees::discarded_at.is_null().and(is_not_draft())
@@ -22,6 +22,6 @@ pub(crate) fn is_visible() -> _ {
 /// Key, revision and document of one trainee.
 pub(crate) type TraineeRow = (i64, i64, JsonText);
 
-/// What is selected of a trainee.
+/// The columns of [`TraineeRow`].
 pub(crate) const TRAINEE_ROW: (trainees::id, trainees::revision, trainees::record) =
     (trainees::id, trainees::revision, trainees::record);

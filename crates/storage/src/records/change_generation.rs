@@ -1,12 +1,12 @@
-//! What is recorded for those who follow changes: the key that seals their cursors, and the
-//! generation of positions.
+//! Settings of the change feed: the key that seals cursors, and the generation of positions.
 //!
-//! Positions of changes mean something in one database only. A register that was restored or
-//! copied, or whose PostgreSQL server is another one, begins a new generation, and nobody can go on
-//! at a position of an older one.
+//! Positions of changes are valid in one database only. A register starts a new generation when it
+//! was restored or copied, or when its PostgreSQL server has changed. Cursors of an older
+//! generation are outdated.
 //!
-//! A promoted standby may lack the last changes of the server before it, and gives their numbers to
-//! other changes. Its timeline is another one, and the timeline is part of the generation.
+//! A promoted standby may lack the last changes of its former primary and may give their numbers to
+//! other changes. The generation therefore includes the timeline of the server, which changes on
+//! promotion.
 
 use data_encoding::HEXLOWER;
 use database::connection::DatabaseConnection;
@@ -14,6 +14,7 @@ use database::connection::fixed_expression::fixed_expressions;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
 use diesel::sql_types::Text;
+use postgres_client::PostgresConnection;
 use serde::{Deserialize, Serialize};
 
 use crate::base::register_setting::{read, write};
@@ -21,14 +22,14 @@ use crate::error::StorageError;
 use crate::schema::register_settings;
 use crate::session::Session;
 
-/// The name of the setting with the generation: random digits, and behind a space the number of the
+/// The name of the setting with the generation: random digits, a space, and the identifier of the
 /// PostgreSQL server.
 const GENERATION: &str = "change_generation";
 /// The name of the setting with the key: [`KEY_BYTES`] random bytes in hex.
 const KEY: &str = "cursor_key";
-/// Bytes of a key that seals cursors.
+/// The number of bytes of the key that seals cursors.
 pub(crate) const KEY_BYTES: usize = 32;
-/// Random bytes of a generation.
+/// The number of random bytes of a generation.
 const GENERATION_BYTES: usize = 8;
 
 impl Session<'_> {
@@ -36,7 +37,8 @@ impl Session<'_> {
     ///
     /// # Errors
     ///
-    /// [`StorageError::CorruptSetting`] when there is none, or it is no key; otherwise when the database does not answer.
+    /// [`StorageError::CorruptSetting`] when the setting is missing or not a key. Otherwise when
+    /// the database does not answer.
     pub fn cursor_key(&mut self) -> Result<[u8; KEY_BYTES], StorageError> {
         let key = read(self.connection, KEY)?.and_then(|hex| HEXLOWER.decode(hex.as_bytes()).ok());
         key.and_then(|bytes| bytes.try_into().ok())
@@ -44,21 +46,22 @@ impl Session<'_> {
     }
 }
 
-/// What positions of changes mean something in.
+/// The scope of positions: positions are comparable within one generation only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Generation {
-    /// What is recorded in the register.
+    /// The generation recorded in the register.
     pub(crate) register: String,
-    /// The timeline of a PostgreSQL server.
+    /// The timeline of the PostgreSQL server; empty on SQLite.
     pub(crate) timeline: String,
 }
 
 impl Generation {
-    /// Whether positions of this generation have the same meaning in the present one.
+    /// Whether positions of this generation are valid in the present one.
     ///
     /// # Errors
     ///
-    /// [`StorageError::CursorOnStandby`] on a standby of the same register, whose timeline is not known.
+    /// [`StorageError::CursorOnStandby`] on a standby of the same register: the timeline of a
+    /// standby is unknown.
     pub(crate) fn is_current(&self, present: &Self) -> Result<bool, StorageError> {
         if present.timeline == STANDBY && self.register == present.register {
             return Err(StorageError::CursorOnStandby);
@@ -67,41 +70,38 @@ impl Generation {
     }
 }
 
-/// Whether [`record`] would record something; changes nothing.
+/// Whether [`record`] would write anything. Only reads.
 pub(crate) fn is_due(connection: &mut DatabaseConnection) -> Result<bool, StorageError> {
     let server = server(connection)?;
-    let is_of_server = |generation: String| {
-        generation
-            .split_once(' ')
-            .is_some_and(|(_, of)| of == server)
-    };
-    Ok(
-        read(connection, KEY)?.is_none()
-            || !read(connection, GENERATION)?.is_some_and(is_of_server),
-    )
+    if read(connection, KEY)?.is_none() {
+        return Ok(true);
+    }
+    let generation = read(connection, GENERATION)?.unwrap_or_default();
+    let recorded_server = generation.split_once(' ').map(|(_, recorded)| recorded);
+    Ok(recorded_server != Some(server.as_str()))
 }
 
-/// Records a key and a generation where there are none, or the generation is that of another
-/// server. Must run in the transaction that brings the schema to its goal.
+/// Writes the key if it is missing, and a new generation if it is missing or belongs to another
+/// server. Must run in the transaction that migrates the schema.
 pub(crate) fn record(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     if !is_due(connection)? {
         return Ok(());
     }
     if read(connection, KEY)?.is_none() {
-        write(connection, KEY, &random::<KEY_BYTES>()?)?;
+        write(connection, KEY, &random_hex::<KEY_BYTES>()?)?;
     }
     if read(connection, GENERATION)?.is_some() {
-        // Transactions of this server have other numbers.
+        // The transaction numbers of the other server are not valid on this one.
         limit_time_of_changes(connection, false)?;
         connection.batch_execute("UPDATE trainees SET changed_in = 0 WHERE changed_in <> 0")?;
         limit_time_of_changes(connection, true)?;
     }
-    let generation = new(connection)?;
+    let generation = draw_generation(connection)?;
     write(connection, GENERATION, &generation)
 }
 
-/// Says whether a transaction that changes trainees must be committed in time on PostgreSQL. One
-/// that changes all of them, while no server runs, may take longer.
+/// Enables or disables the time limit on PostgreSQL for transactions that change trainees. Updating
+/// all trainees takes longer than the limit allows, and runs while no server runs.
 fn limit_time_of_changes(
     connection: &mut DatabaseConnection,
     is_limited: bool,
@@ -115,66 +115,72 @@ fn limit_time_of_changes(
     Ok(())
 }
 
-/// Begins another generation, where one was begun.
+/// Replaces the recorded generation by a new one. Writes nothing when none is recorded.
 pub(crate) fn renew(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
-    let generation = new(connection)?;
+    let generation = draw_generation(connection)?;
     diesel::update(register_settings::table.find(GENERATION))
         .set(register_settings::value.eq(generation))
         .execute(connection)?;
     Ok(())
 }
 
-fn new(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
+fn draw_generation(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
     Ok(format!(
         "{} {}",
-        random::<GENERATION_BYTES>()?,
+        random_hex::<GENERATION_BYTES>()?,
         server(connection)?
     ))
 }
 
-fn random<const BYTES: usize>() -> Result<String, StorageError> {
+fn random_hex<const BYTES: usize>() -> Result<String, StorageError> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes).map_err(StorageError::NoRandomness)?;
     Ok(HEXLOWER.encode(&bytes))
 }
 
 #[derive(QueryableByName)]
-struct Server {
+struct TextRow {
     #[diesel(sql_type = Text)]
-    server: String,
+    value: String,
 }
 
-/// What a PostgreSQL server and a table of trainees are known by; empty on SQLite. A copy of the
-/// server's files has the same number, and a restored dump has another table. The number may not be
-/// to be known.
+/// Identifies a PostgreSQL server and its table of trainees; empty on SQLite.
+///
+/// A copy of the server's files keeps the system identifier. A restored dump gets a new oid of the
+/// table. The system identifier is left out when the role may not read it.
 fn server(connection: &mut DatabaseConnection) -> Result<String, StorageError> {
     let DatabaseConnection::Postgres(inner) = connection else {
         return Ok(String::new());
     };
-    let may_ask = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')::text AS server";
-    let number = if diesel::sql_query(may_ask)
-        .get_result::<Server>(inner)?
-        .server
-        == "true"
-    {
-        let ask = "SELECT system_identifier::text AS server FROM pg_control_system()";
-        diesel::sql_query(ask).get_result::<Server>(inner)?.server
+    let may_read_identifier = query_text(
+        inner,
+        "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')::text AS value",
+    )?;
+    let identifier = if may_read_identifier == "true" {
+        query_text(
+            inner,
+            "SELECT system_identifier::text AS value FROM pg_control_system()",
+        )?
     } else {
         String::new()
     };
-    let table = "SELECT 'trainees'::regclass::oid::text AS server";
-    Ok(format!(
-        "{number}.{}",
-        diesel::sql_query(table).get_result::<Server>(inner)?.server
-    ))
+    let table = query_text(inner, "SELECT 'trainees'::regclass::oid::text AS value")?;
+    Ok(format!("{identifier}.{table}"))
 }
 
-/// What the timeline of a standby is called. PostgreSQL does not tell it: a standby may follow a
-/// server of another timeline.
+/// The column `value` of a query with one row.
+fn query_text(connection: &mut PostgresConnection, sql: &str) -> Result<String, StorageError> {
+    Ok(diesel::sql_query(sql)
+        .get_result::<TextRow>(connection)?
+        .value)
+}
+
+/// The name used for the timeline of a standby. PostgreSQL does not report it: a standby may follow
+/// a server of another timeline.
 const STANDBY: &str = "standby";
 
 fixed_expressions! {
-    /// What is recorded of the generation; empty where nothing is.
+    /// The recorded generation; empty when none is recorded.
     pub(crate) GenerationText: Text = GENERATION_SQL, sqlite: GENERATION_SQL;
     /// The timeline of a PostgreSQL server, which changes when a standby is promoted; empty on
     /// SQLite.
@@ -214,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn generation_on_a_standby_of_the_same_register_is_unknown() {
+    fn generation_on_standby_of_same_register_is_unknown() {
         let present = generation("abcd 12", STANDBY);
         for timeline in ["00000001", STANDBY] {
             let unknown = generation("abcd 12", timeline).is_current(&present);

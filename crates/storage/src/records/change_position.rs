@@ -1,11 +1,9 @@
-//! Where a change stands among all changes, in an order that agrees with the one in which they were
-//! committed.
+//! Positions of changes: an order of all changes that is consistent with the order of commits.
 //!
-//! Each trainee has the position of its last change. On SQLite, where changes are committed one
-//! after the other, positions are counted. On PostgreSQL the position is the number of the
-//! transaction: a transaction commits later than another one with a greater number if it takes
-//! longer, so only those positions are final that are before the number of the oldest transaction
-//! that is still open.
+//! Each trainee has the position of its last change. SQLite commits one change after the other, and
+//! positions are consecutive numbers. On PostgreSQL the position is the number of the transaction.
+//! A long transaction may commit after a transaction with a greater number. Only positions below
+//! the number of the oldest open transaction are therefore final.
 
 use database::connection::fixed_expression::fixed_expressions;
 use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
@@ -22,7 +20,7 @@ use crate::records::change_generation::{Generation, GenerationText, Timeline};
 use crate::schema::trainees;
 use crate::session::Session;
 
-/// The key of the next entry in the history. It does not fall when entries are removed.
+/// The key of the next entry in the history. Removing entries does not decrease the key.
 macro_rules! next_entry {
     () => {
         "coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0) + 1"
@@ -30,37 +28,37 @@ macro_rules! next_entry {
 }
 
 fixed_expressions! {
-    /// The position of what this transaction changes. On SQLite the entry in the history, which
-    /// follows, gets it as its key.
+    /// The position of the changes of this transaction. On SQLite the next entry in the history
+    /// gets this number as its key.
     pub(crate) CurrentPosition: BigInt = "pg_current_xact_id()::text::bigint", sqlite: next_entry!();
-    /// The snapshot of the present transaction, as text. PostgreSQL's; on SQLite, where no other
-    /// transaction is open, the number of the next change.
+    /// The snapshot of the present transaction as text. On SQLite, where no other transaction is
+    /// open, the number of the next change.
     SnapshotText: Text = "pg_current_snapshot()::text", sqlite: concat!("CAST(", next_entry!(), " AS TEXT)");
 }
 
-/// The most open transactions that a snapshot tells apart, so that a cursor that holds two of them
-/// stays short.
+/// The maximum number of open transactions in a snapshot. Limits the length of cursors, which hold
+/// two snapshots.
 const MAX_OPEN: usize = 100;
 
-/// Which changes a transaction sees.
+/// The set of changes that a transaction sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Snapshot {
-    /// Every change before this position is seen.
+    /// Changes before this position are visible.
     pub(crate) oldest_open: i64,
-    /// No change at this position or behind it is seen.
+    /// Changes from this position on are invisible.
     pub(crate) next: i64,
-    /// Changes between the two that are not seen.
+    /// The invisible changes between the two positions.
     pub(crate) open: Vec<i64>,
 }
 
 impl Snapshot {
-    /// Whether a change at the position is seen.
+    /// Whether the snapshot sees a change at the position.
     pub(crate) fn sees(&self, position: i64) -> bool {
         position < self.oldest_open || (position < self.next && !self.open.contains(&position))
     }
 
-    /// Reads PostgreSQL's text, `oldest:next:open,open,...`, or the number of the next change
-    /// alone.
+    /// Parses PostgreSQL's text, `oldest:next:open,open,...`, or a single number, that of the next
+    /// change. Returns `None` for any other text.
     fn parse(text: &str) -> Option<Self> {
         if let Ok(next) = text.parse() {
             return Some(Self {
@@ -81,8 +79,8 @@ impl Snapshot {
         })
     }
 
-    /// The same, short enough to be a part of a cursor. Less is taken as seen than is: it is shown
-    /// again, and nothing is missed.
+    /// Limits the snapshot to [`MAX_OPEN`] open transactions, to fit into a cursor. The shortened
+    /// snapshot may see fewer changes: a client receives these changes again, and misses none.
     fn shortened(mut self) -> Self {
         self.open.sort_unstable();
         if let Some(first_left_out) = self.open.get(MAX_OPEN).copied() {
@@ -93,20 +91,20 @@ impl Snapshot {
     }
 }
 
-/// Where a transaction stands: what it sees of the changes, and what their positions mean.
+/// The view of a transaction on the changes.
 #[derive(Debug, Clone)]
 pub(crate) struct Standing {
-    /// The changes that it sees.
+    /// The changes that the transaction sees.
     pub(crate) snapshot: Snapshot,
-    /// No change has this position, or one behind it.
+    /// The next free position, greater than that of every visible change.
     pub(crate) next: i64,
-    /// In which positions mean what they do.
+    /// The generation of the positions.
     pub(crate) generation: Generation,
 }
 
 type StandingRow = (String, String, String);
 
-/// Queues the query for the position of the present transaction among the changes.
+/// Queues the query for the [`Standing`] of the present transaction.
 pub(crate) fn queue_standing(
     connection: &mut DatabaseConnection,
 ) -> Result<PendingResult<Standing>, StorageError> {
@@ -144,20 +142,21 @@ impl Standing {
     }
 }
 
-/// Up to where the changes on a PostgreSQL server are final, whatever transaction is open.
+/// A position on a PostgreSQL server. All changes before it are final, independent of the open
+/// transactions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// The changes before this position are; none before 1.
+    /// All changes before this position are final. With 0 or 1, no change is known to be final.
     pub position: i64,
-    /// The timeline of the server. One that was promoted gives out numbers anew that the server
-    /// before it had given out.
+    /// The timeline of the server. A promoted standby may use numbers again that its former primary
+    /// has used.
     pub timeline: i64,
 }
 
-/// Whether the last change of a trainee is final: no transaction that is still open can be
-/// committed before it. Every change on SQLite is.
+/// SQL condition: the last change of a trainee is final, because no open transaction can commit
+/// a change before it. On SQLite every change is final.
 pub(crate) struct IsFinal {
-    /// Changes before it are, on a server of its timeline.
+    /// A position that is known to be final, valid on its timeline only.
     pub(crate) settled: Settled,
 }
 
@@ -184,7 +183,7 @@ conditions!(IsFinal, IsUnseen);
 
 impl QueryFragment<Backend> for IsFinal {
     fn walk_ast<'b>(&'b self, mut out: AstPass<'_, 'b, Backend>) -> QueryResult<()> {
-        // A server of another timeline, or with smaller numbers, is not the one that was looked at.
+        // `settled` applies only to a server with the same timeline and at least the same numbers.
         out.push_sql("trainees.changed_in < greatest((SELECT settled FROM (SELECT ");
         out.push_bind_param::<BigInt, i64>(&self.settled.position)?;
         out.push_sql(
@@ -199,7 +198,7 @@ impl QueryFragment<Backend> for IsFinal {
     }
 }
 
-/// Whether a snapshot does not see the last change of a trainee.
+/// SQL condition: a snapshot does not see the last change of a trainee.
 pub(crate) struct IsUnseen {
     next: i64,
     /// The numbers of the transactions that were open, separated by commas.
@@ -207,8 +206,8 @@ pub(crate) struct IsUnseen {
 }
 
 impl IsUnseen {
-    /// On SQLite no transaction was open: a snapshot that says otherwise is of another database,
-    /// and its cursor is outdated.
+    /// The condition for a snapshot. On SQLite a snapshot never has open transactions. One with
+    /// open transactions comes from another database, and its cursor is outdated.
     pub(crate) fn by(
         Snapshot { next, open, .. }: &Snapshot,
         connection: &DatabaseConnection,
@@ -239,18 +238,19 @@ impl QueryFragment<Backend> for IsUnseen {
     }
 }
 
-/// The transactions of a PostgreSQL server that are open.
+/// The open transactions of a PostgreSQL server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OpenTransactions {
-    /// The oldest of them: every change before it is final.
+    /// The number of the oldest open transaction. Every change before it is final.
     pub oldest: i64,
-    /// The number of the next one.
+    /// The number of the next transaction.
     pub next: i64,
-    /// The timeline of the server; `None` on a standby, which says nothing of the open transactions
+    /// The timeline of the server; `None` on a standby, which does not report the open transactions
     /// of its primary.
     pub timeline: Option<i64>,
-    /// The oldest one that may yet be committed, however old it is: it waits for a standby, or is
-    /// prepared, or nobody here may know what it does.
+    /// The number of the oldest transaction that may commit at any age: waiting in its COMMIT (for
+    /// example for a standby), prepared, or in a state that the role may not read. `None` when
+    /// there is none.
     pub oldest_to_be_kept: Option<i64>,
 }
 
@@ -262,7 +262,7 @@ struct OpenTransactionsRow {
     next: i64,
     #[diesel(sql_type = Nullable<BigInt>)]
     timeline: Option<i64>,
-    /// Without the upper half of its bits.
+    /// Only the lower 32 bits of the number.
     #[diesel(sql_type = Nullable<BigInt>)]
     kept: Option<i64>,
 }
@@ -277,7 +277,8 @@ macro_rules! timeline {
 
 const TIMELINE_SQL: &str = timeline!();
 
-/// A backend that waits inside an active statement may be waiting in its COMMIT.
+/// Selects [`OpenTransactionsRow`]. A backend that waits inside an active statement may be waiting
+/// in its COMMIT.
 const OPEN_TRANSACTIONS_SQL: &str = concat!(
     "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest, \
      pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next, ",
@@ -303,19 +304,14 @@ impl Session<'_> {
         };
         let row =
             diesel::sql_query(OPEN_TRANSACTIONS_SQL).get_result::<OpenTransactionsRow>(inner)?;
-        // The number is one of the last 2^31.
-        let whole = |lower: i64| row.next - ((row.next - lower) & 0xffff_ffff);
-        let oldest_to_be_kept = row.kept.map(whole);
-        let OpenTransactionsRow {
-            oldest,
-            next,
-            timeline,
-            ..
-        } = row;
+        // The number is one of the last 2^31, so its upper bits follow from `next`.
+        let oldest_to_be_kept = row
+            .kept
+            .map(|lower| row.next - ((row.next - lower) & 0xffff_ffff));
         Ok(Some(OpenTransactions {
-            oldest,
-            next,
-            timeline,
+            oldest: row.oldest,
+            next: row.next,
+            timeline: row.timeline,
             oldest_to_be_kept,
         }))
     }
@@ -326,7 +322,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_sees_what_was_committed_before_it() {
+    fn snapshot_sees_earlier_commits() {
         let snapshot = Snapshot::parse("10:20:12,15").unwrap();
         let seen: Vec<i64> = (8..23)
             .filter(|position| snapshot.sees(*position))
@@ -338,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_with_many_open_transactions_sees_less_and_never_more() {
+    fn shortened_snapshot_sees_subset_of_changes() {
         let open: Vec<String> = (0..=MAX_OPEN)
             .map(|number| (10 + 2 * number).to_string())
             .collect();

@@ -1,7 +1,7 @@
-//! Which trainees were erased: when, by whom and on what ground. It names a trainee by the
-//! identifier alone, and no person.
+//! The list of erased trainees, with time, operator and ground. It contains the identifier of a
+//! trainee but no personal data.
 //!
-//! How a trainee is erased is in `trainees/erasing.rs`.
+//! `trainees/erasing.rs` erases a trainee.
 
 use std::collections::HashSet;
 
@@ -14,10 +14,10 @@ use crate::error::StorageError;
 use crate::schema::{erasures, providers};
 use crate::session::{ProviderSession, Session};
 
-/// What the history says of an erasure.
+/// The operation of an erasure's entry in the history.
 pub const OPERATION: &str = "trainee erase";
 
-/// The table, to look for it in a database that need not hold a register.
+/// The name of the table, to search for it in a database that may not hold a register.
 const TABLE: &str = "erasures";
 
 /// The erasure of a trainee.
@@ -27,25 +27,25 @@ pub struct Erasure {
     pub trainee_id: String,
     /// The UKPRN of the provider.
     pub ukprn: String,
-    /// When the trainee was erased; where a restored backup brought the trainee back, the first
-    /// time.
+    /// The time of the erasure. If a restored backup brought the trainee back, the time of the
+    /// first erasure.
     pub erased_at: DateTime<Utc>,
-    /// Who ran the command.
+    /// The operator who ran the command.
     pub by: String,
-    /// On what ground.
+    /// The ground for the erasure.
     pub ground: String,
-    /// How many entries of the history were removed.
+    /// The number of removed entries of the history.
     pub entries: i64,
 }
 
-/// What is to be kept of an erasure.
+/// A request to erase a trainee.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasureOrder {
-    /// Who orders it.
+    /// The operator who orders the erasure.
     pub by: String,
-    /// On what ground.
+    /// The ground for the erasure.
     pub ground: String,
-    /// When the trainee was erased before, where a restored backup brought the trainee back.
+    /// The time of an earlier erasure, if a restored backup brought the trainee back.
     pub erased_at: Option<DateTime<Utc>>,
 }
 
@@ -62,7 +62,7 @@ fn erasure((trainee_id, ukprn, erased_at, by, ground, entries): Row) -> Erasure 
     }
 }
 
-/// All erasures with their providers, as [`Row`]s.
+/// Selects all erasures with their providers as [`Row`]s.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn rows() -> _ {
     erasures::table.inner_join(providers::table).select((
@@ -87,7 +87,7 @@ pub(crate) fn find(
     Ok(found.map(erasure))
 }
 
-/// Those of the identifiers whose trainees were erased.
+/// Returns the identifiers among `ids` whose trainees were erased.
 pub(crate) fn among(
     connection: &mut DatabaseConnection,
     ids: &[&str],
@@ -98,7 +98,7 @@ pub(crate) fn among(
     Ok(found.load::<String>(connection)?.into_iter().collect())
 }
 
-/// The erasures that a database records, oldest first; none where it holds no register.
+/// The erasures recorded in a database, oldest first; empty when it holds no register.
 pub(crate) fn recorded_in(
     connection: &mut DatabaseConnection,
 ) -> Result<Vec<Erasure>, StorageError> {
@@ -113,7 +113,7 @@ pub(crate) fn recorded_in(
 }
 
 impl Session<'_> {
-    /// The erasures, oldest first; those of one provider, or all.
+    /// The erasures of one provider, or of all providers when `ukprn` is `None`, oldest first.
     ///
     /// # Errors
     ///
@@ -122,11 +122,13 @@ impl Session<'_> {
         let rows = rows()
             .order((erasures::erased_at, erasures::id))
             .load::<Row>(self.connection)?;
-        let is_wanted = |one: &Erasure| ukprn.is_none_or(|ukprn| one.ukprn == ukprn);
-        Ok(rows.into_iter().map(erasure).filter(is_wanted).collect())
+        let all = rows.into_iter().map(erasure);
+        Ok(all
+            .filter(|erasure| ukprn.is_none_or(|ukprn| erasure.ukprn == ukprn))
+            .collect())
     }
 
-    /// The erasure of a trainee of whatever provider; `None` when the trainee was not erased.
+    /// The erasure of a trainee of any provider; `None` when the trainee was not erased.
     ///
     /// # Errors
     ///
@@ -146,12 +148,12 @@ impl ProviderSession<'_> {
         find(self.connection, trainee_id)
     }
 
-    /// Records the erasure of a trainee with so many entries in the history. The register need not
-    /// know the trainee: a restored backup may be older.
+    /// Records the erasure of a trainee. `entries` is the number of removed entries of the history.
+    /// The trainee may be missing in the register: a restored backup may be older than the trainee.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or the erasure is recorded already.
+    /// When the database does not answer, or the erasure is already recorded.
     pub fn record_erasure(
         &mut self,
         trainee_id: &str,
@@ -169,14 +171,12 @@ impl ProviderSession<'_> {
                 erasures::entries.eq(entries),
             ))
             .execute(self.connection)?;
-        let ErasureOrder { by, ground, .. } = order.clone();
-        let ukprn = self.provider().ukprn.clone();
         Ok(Erasure {
             trainee_id: trainee_id.to_owned(),
-            ukprn,
+            ukprn: self.provider().ukprn.clone(),
             erased_at,
-            by,
-            ground,
+            by: order.by.clone(),
+            ground: order.ground.clone(),
             entries,
         })
     }

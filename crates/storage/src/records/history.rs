@@ -1,11 +1,12 @@
-//! The history of a trainee: what each request changed, when, by whom and through what.
+//! The history of a trainee: one entry for each request that changed the trainee, with time, token
+//! or user, and operation.
 //!
-//! An entry is written in the transaction of its change, so there is none without the other. It
-//! holds every field that changed, with the old and the new value, in canonical names; fields that
-//! are computed are left out. The entry of the creation holds none: what was created follows from
-//! the record and the later entries, backwards. So the record and its entries are enough to go back
-//! to each of its states ([`TraineeHistory::states`]). Where the first months of the history are
-//! removed ([`remove`]), they are enough to go back to the first entry that is left.
+//! The transaction of a change also writes its entry. An entry holds the old and the new value of
+//! every changed field under its canonical name, except computed fields. The entry of a creation
+//! holds no fields: undoing the later entries on the record yields the created values. The record
+//! and its entries are therefore sufficient to rebuild each earlier state
+//! ([`TraineeHistory::states`]). After the removal of past months ([`remove`]), the states from the
+//! first remaining entry on can be rebuilt.
 
 mod entry;
 mod history_reader;
@@ -30,7 +31,7 @@ use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::ProviderSession;
 
-/// Whether a path in an entry is that of a list of nested records as a whole.
+/// Whether a path in an entry names a whole list of nested records.
 fn is_nested_list(path: &str) -> bool {
     fn name<R: NestedRecord>() -> &'static str {
         R::LIST.info().name
@@ -38,12 +39,12 @@ fn is_nested_list(path: &str) -> bool {
     for_each_nested!(name()).contains(&path)
 }
 
-/// What the entry of a creation holds, and that of an erasure. Older ones of creations hold every
-/// field that was set.
+/// The fields of the entry of a creation or an erasure. Entries that older programs wrote for
+/// creations hold every field that was set.
 pub(crate) const NO_FIELDS: &str = "{}";
 
 impl ProviderSession<'_> {
-    /// Writes down what changes in the trainee with that key; nothing when nothing does.
+    /// Writes an entry with the changed fields of a trainee. Writes nothing when no field changed.
     pub(crate) fn remember(
         &mut self,
         trainee_key: i64,
@@ -55,8 +56,7 @@ impl ProviderSession<'_> {
         }
     }
 
-    /// Writes down that the trainee with that key was created, or erased: an entry that names no
-    /// field.
+    /// Writes an entry without fields, for the creation or the erasure of a trainee.
     pub(crate) fn add_entry_without_fields(
         &mut self,
         trainee_key: i64,
@@ -73,7 +73,7 @@ impl ProviderSession<'_> {
     }
 }
 
-/// What an entry holds besides the key of its trainee.
+/// The columns of an entry, except the key of the trainee.
 #[derive(Debug, Insertable)]
 #[diesel(table_name = changes, treat_none_as_default_value = false)]
 pub(crate) struct NewEntry<'a> {
@@ -87,7 +87,7 @@ pub(crate) struct NewEntry<'a> {
 }
 
 impl<'a> NewEntry<'a> {
-    /// The entry of what the job changes now.
+    /// The entry of a change that the job makes now.
     pub(crate) fn in_session(session: &ProviderSession<'a>, fields: &'a str) -> Self {
         let Cause {
             operation,

@@ -1,13 +1,12 @@
-//! Replies to requests that carry an idempotency key, so that a client that missed a reply can ask
-//! again.
+//! Stored replies to requests with an idempotency key. A client that missed a reply can repeat the
+//! request and receives the stored reply.
 //!
-//! A reply is stored in the transaction of the change that it reports: it is there exactly when the
-//! change is. Keys belong to a provider. A reply is found for a day; later the key is as good as
-//! new.
+//! The transaction of a change also stores the reply that reports it. Keys belong to a provider. A
+//! reply is valid for 24 hours; after that the key is unused again.
 //!
-//! Knows nothing of what requests and replies say, and is given digests of keys, which say nothing
-//! of a person. Where a trainee is erased, the replies about the trainee are blanked: their keys
-//! stay used, so that a request that is sent again is not carried out again.
+//! This module does not interpret requests and replies. Callers pass digests of keys, which contain
+//! no personal data. Erasing a trainee blanks the replies about the trainee. Their keys stay used,
+//! so that a repeated request is not carried out again.
 
 use std::collections::BTreeSet;
 
@@ -21,51 +20,50 @@ use crate::locks;
 use crate::schema::{idempotency_locks, replies};
 use crate::session::{ProviderSession, Session};
 
-/// How long a reply is found.
+/// How long a reply is valid.
 const RETENTION: TimeDelta = TimeDelta::hours(24);
 
-/// The status of a reply that was blanked, for servers of the release before, which send it as it
-/// is.
+/// The status of a blanked reply. Servers of the previous release send blanked replies unchanged.
 const BLANK_STATUS: i32 = 404;
-/// Replies that are looked at together when a trainee is erased.
+/// The number of replies that erasing a trainee loads with one query.
 const BATCH: i64 = 500;
 
-/// Removes the replies with these keys and dates on PostgreSQL: one statement for all, since each
-/// would be a round trip, and hundreds of them take longer than a job has. The arrays are taken for
-/// short when the statement is planned, so each reply is found by an index.
+/// Removes the replies with these keys and dates on PostgreSQL. One statement removes all of them:
+/// with a round trip for each, hundreds of replies would exceed the time limit of a job. The
+/// planner assumes short arrays, so the statement finds each reply by an index.
 const REMOVE_REPLIES: &str = "DELETE FROM replies \
      USING unnest($1, $2, $3) AS old (provider_id, idempotency_key, created_at) \
      WHERE replies.provider_id = old.provider_id AND replies.idempotency_key = old.idempotency_key \
      AND replies.created_at = old.created_at";
 
-/// A reply as it was sent.
+/// A reply as the server sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredReply {
-    /// The status.
+    /// The status code.
     pub status: u16,
-    /// The headers, each with its name.
+    /// The names and values of the headers.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
 }
 
-/// What is known of an idempotency key.
+/// The state of an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyState {
-    /// It was not used.
+    /// No request has used the key.
     Unused,
-    /// The same request was answered.
+    /// An identical request was answered with this reply.
     Reply(StoredReply),
-    /// Another request was answered.
+    /// Another request with the key was answered.
     AnotherRequest,
-    /// A request with the key is being handled now.
+    /// Another transaction is handling a request with the key.
     InFlight,
-    /// A request was answered, about a trainee who was erased since.
+    /// A request with the key was answered. The trainee of its reply was erased after that.
     Erased,
 }
 
 impl ProviderSession<'_> {
-    /// Removes all replies that are kept for the provider, except those about erased trainees.
+    /// Removes all stored replies of the provider, except blanked ones.
     ///
     /// # Errors
     ///
@@ -80,12 +78,12 @@ impl ProviderSession<'_> {
         Ok(())
     }
 
-    /// What is known of a key. When nothing is, no other request with the key is handled until the
-    /// job has ended.
+    /// Locks a key until the job has ended, and returns the state of the key. Until then, other
+    /// requests with the key receive [`KeyState::InFlight`].
     ///
-    /// `request_digest` distinguishes the request from others. On PostgreSQL this commits what the
-    /// job has done so far, and goes on in a transaction of its own: it is asked before anything is
-    /// changed that depends on the rest of the job.
+    /// `request_digest` identifies the content of the request. On PostgreSQL the method commits the
+    /// earlier statements of the job and continues in a new transaction. Call it before the job
+    /// makes changes that must be rolled back with the rest of the job.
     ///
     /// # Errors
     ///
@@ -98,8 +96,8 @@ impl ProviderSession<'_> {
         let provider = self.provider().id;
         let now = self.now().naive_utc();
         let oldest = now - RETENTION;
-        // Whether it had its day is no part of the query: a plan that PostgreSQL makes while there
-        // are no replies would go along all of the day.
+        // The query does not filter by date: PostgreSQL, planning it while the table is empty,
+        // might choose the index by date and scan all replies of the day.
         let reply = replies::table.find((provider, key)).select((
             replies::created_at,
             (
@@ -122,7 +120,7 @@ impl ProviderSession<'_> {
             return Ok(KeyState::Unused);
         };
         if created_at <= oldest {
-            // It has had its day and gives its place to the next one.
+            // The reply has expired: make room for the next one.
             let old = diesel::delete(replies::table.find((provider, key)));
             execute_deferred!(self.connection, |inner| old.execute(inner))?;
             return Ok(KeyState::Unused);
@@ -144,8 +142,8 @@ impl ProviderSession<'_> {
         }))
     }
 
-    /// Stores the reply to a request with a key of which [`ProviderSession::earlier_reply`] said in
-    /// this job that nothing is known.
+    /// Stores the reply to a request. Call [`ProviderSession::earlier_reply`] first in the same
+    /// job, and this method only if it returned [`KeyState::Unused`].
     ///
     /// # Errors
     ///
@@ -157,7 +155,7 @@ impl ProviderSession<'_> {
         reply: &StoredReply,
     ) -> Result<(), StorageError> {
         let provider = self.provider().id;
-        // A list of texts is always JSON.
+        // Serializing a list of texts cannot fail.
         let headers = serde_json::to_string(&reply.headers).unwrap_or_default();
         let kept = diesel::insert_into(replies::table).values((
             replies::provider_id.eq(provider),
@@ -168,18 +166,18 @@ impl ProviderSession<'_> {
             replies::body.eq(reply.body.as_str()),
             replies::created_at.eq(self.now().naive_utc()),
         ));
-        // Where the locks were lost, such as when the database failed over, another request with
-        // the key may have been faster: then the job is run again, and finds its reply.
+        // Locks may be lost, for example by a failover, and another request with the key may have
+        // stored its reply first. The job is then retried and finds that reply.
         execute_deferred!(self.connection, |inner| kept.execute(inner))?;
         Ok(())
     }
 }
 
 impl ProviderSession<'_> {
-    /// Blanks the replies with one of these identifiers: those of a trainee, and of all placements
-    /// and degrees that it has or had. Their keys stay used.
+    /// Blanks the replies that contain one of these identifiers: those of a trainee and of all its
+    /// present and former placements and degrees. The keys of the replies stay used.
     ///
-    /// The trainee must be locked: then all replies about it are committed.
+    /// The caller must have locked the trainee: all replies about a locked trainee are committed.
     ///
     /// # Errors
     ///
@@ -218,13 +216,13 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
-    /// Removes replies that are no longer found, so many at most, oldest first, and returns how
-    /// many there were.
+    /// Removes up to `limit` expired replies, oldest first, and returns the number of removed
+    /// replies.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn remove_old_replies(&mut self, most: i64) -> Result<usize, StorageError> {
+    pub fn remove_old_replies(&mut self, limit: i64) -> Result<usize, StorageError> {
         let oldest = (self.now() - RETENTION).naive_utc();
         let old = replies::table
             .filter(replies::created_at.le(oldest))
@@ -234,9 +232,9 @@ impl Session<'_> {
                 replies::idempotency_key,
                 replies::created_at,
             ))
-            .limit(most)
+            .limit(limit)
             .load::<(i64, String, NaiveDateTime)>(self.connection)?;
-        // A key may have come to a new reply meanwhile, so each is removed with its date.
+        // A key may have a new reply since the query: remove replies by key and date.
         match &mut *self.connection {
             DatabaseConnection::Postgres(inner) => {
                 let (providers, (keys, dates)): (Vec<_>, (Vec<_>, Vec<_>)) = old
@@ -262,15 +260,15 @@ impl Session<'_> {
         }
     }
 
-    /// Removes what was locked for keys that were not used lately, so many at most, oldest first,
-    /// and returns how many there were.
+    /// Removes up to `limit` rows of locks for keys that were not used recently, oldest first, and
+    /// returns the number of removed rows.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
-    pub fn remove_old_idempotency_locks(&mut self, most: i64) -> Result<usize, StorageError> {
-        // Older by a day than those that are dated anew before they are locked, so none of these is
-        // locked by a request.
+    pub fn remove_old_idempotency_locks(&mut self, limit: i64) -> Result<usize, StorageError> {
+        // Requests set a new date on rows older than `RETENTION` before they lock them, so no
+        // request has locked a row that is older than twice that.
         let oldest = (self.now() - RETENTION * 2).naive_utc();
         let DatabaseConnection::Postgres(inner) = &mut *self.connection else {
             return Ok(0);
@@ -279,9 +277,9 @@ impl Session<'_> {
             .filter(idempotency_locks::used_at.le(oldest))
             .order(idempotency_locks::used_at)
             .select(idempotency_locks::digest)
-            .limit(most)
+            .limit(limit)
             .for_update()
-            // Those that another server removes at the same time.
+            // Another server may be removing the same rows.
             .skip_locked()
             .load::<String>(inner)?;
         Ok(
@@ -336,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_found_by_the_same_request_of_the_same_provider_for_a_day() {
+    fn reply_is_found_for_24_hours_by_same_request() {
         let register = Register::with_provider();
         register
             .write(|session| session.add_provider("10000002", "Another"))
@@ -348,13 +346,13 @@ mod tests {
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
         assert_eq!(earlier(&register, UKPRN, "two"), KeyState::AnotherRequest);
         assert_eq!(earlier(&register, "10000002", "one"), KeyState::Unused);
-        // Each job has a millisecond of its own, so a few of them have passed already.
+        // Each job has its own millisecond, so a few milliseconds have already passed.
         register
             .clock
             .advance(TimeDelta::hours(24) - TimeDelta::minutes(1));
         assert_eq!(earlier(&register, UKPRN, "one"), KeyState::Reply(reply()));
         register.clock.advance(TimeDelta::minutes(2));
-        // A request that is refused leaves the old reply where it is.
+        // A refused request does not remove the old reply.
         let refused = |session: &mut Session<'_>| {
             let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             assert_eq!(session.earlier_reply(KEY, "two")?, KeyState::Unused);
@@ -368,7 +366,7 @@ mod tests {
         assert_eq!(earlier(&register, UKPRN, "two"), KeyState::Reply(reply()));
     }
 
-    /// How often the present transaction has looked into an index.
+    /// The number of scans of an index in the present transaction.
     #[derive(QueryableByName)]
     struct Scans {
         #[diesel(sql_type = BigInt)]
@@ -376,12 +374,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_is_found_by_its_key_also_where_there_was_none_when_the_query_was_planned() {
+    fn reply_query_planned_on_empty_table_uses_key_index() {
         let register = Register::with_provider();
         if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
             return;
         }
-        // Of a table that it has seen empty, PostgreSQL takes all indexes to be worth the same.
+        // PostgreSQL estimates the same cost for all indexes of an empty table.
         connect(register.url())
             .batch_execute("VACUUM ANALYZE replies")
             .unwrap();
@@ -396,11 +394,11 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_in_flight_while_its_first_request_is_handled_and_then_its_reply_is_found() {
+    fn key_is_in_flight_until_its_first_request_is_answered() {
         let register = Register::with_provider();
         if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
-            // Writes come one after the other there: the second request finds the reply of the
-            // first.
+            // SQLite runs one write after the other: the second request always finds the reply of
+            // the first.
             return;
         }
         let (begun, first_begun) = mpsc::channel();
@@ -428,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_flight_is_reported_without_waiting_for_what_its_first_request_has_locked() {
+    fn key_in_flight_is_reported_without_waiting_for_other_locks() {
         let register = Register::with_provider();
         if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
             return;
@@ -436,14 +434,15 @@ mod tests {
         let (begun, first_begun) = mpsc::channel();
         let (go_on, first_goes_on) = mpsc::channel::<()>();
         let trn: Trn = "1234567".parse().unwrap();
-        let (first_trn, second_trn) = (trn.clone(), trn);
+        let first_trn = trn.clone();
+        let second_trn = trn;
         let first_store = register.another_store();
         let first = thread::spawn(move || {
             first_store.write_blocking(move |session| {
                 let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 assert_eq!(session.earlier_reply(KEY, "one")?, KeyState::Unused);
                 locks::lock_trn(session.connection, &first_trn)?;
-                // A look-up sends the lock, which is deferred.
+                // A query sends the deferred statements.
                 assert!(locks::try_lock_trn(session.connection, &first_trn)?);
                 begun.send(()).unwrap();
                 first_goes_on.recv().unwrap();
@@ -460,7 +459,7 @@ mod tests {
                 let mut session = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
                 let found = session.earlier_reply(KEY, "one")?;
                 if found == KeyState::Unused {
-                    // As a handler does that goes on.
+                    // A handler would continue with these statements.
                     locks::lock_trn(session.connection, &second_trn)?;
                     session.organisations(&["990001".to_owned()], &[], &[])?;
                 }
@@ -472,7 +471,7 @@ mod tests {
         go_on.send(()).unwrap();
         first.join().unwrap().unwrap();
         second.join().unwrap();
-        // Run once: a job that is run again makes the store forget the tokens that it knows.
+        // The job runs once: a retry would clear the token cache of the store.
         assert_eq!(
             found.expect("the second request waits").unwrap(),
             (KeyState::InFlight, 1)
@@ -480,12 +479,12 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_was_stored_meanwhile_makes_the_job_run_again() {
+    fn reply_stored_by_another_request_makes_job_run_again() {
         let register = Register::with_provider();
         if matches!(connect(register.url()), DatabaseConnection::Sqlite(_)) {
             return;
         }
-        // As when the locks were lost: the reply of the other request is there.
+        // Another request has stored its reply, like after a loss of the locks.
         with_provider(&register, UKPRN, |session| {
             session.keep_reply(KEY, "one", &reply())
         });
@@ -501,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_that_have_had_their_day_are_removed_a_few_at_a_time() {
+    fn expired_replies_are_removed_in_portions() {
         let register = Register::with_provider();
         with_provider(&register, UKPRN, |session| {
             (0..5).try_for_each(|number| {

@@ -1,6 +1,6 @@
-//! Schools and training partners: the organisations to which trainees and placements refer.
+//! Schools and training partners, the organisations that trainees and placements refer to.
 //!
-//! Knows nothing of what it means when one is not found; that is for the rules.
+//! The rules of the domain decide what to do about unknown organisations.
 
 use database::connection::{DatabaseConnection, QueryQueue as _, with_inner};
 use diesel::dsl::exists;
@@ -18,7 +18,7 @@ const SANDBOX_SCHOOLS: &str = include_str!("../../sandbox/schools.csv");
 const SANDBOX_PARTNERS: &str = include_str!("../../sandbox/training_partners.csv");
 
 impl ProviderSession<'_> {
-    /// The schools and training partners that a request mentions, as far as they are known.
+    /// The known schools and training partners among the numbers of a request.
     ///
     /// # Errors
     ///
@@ -31,11 +31,11 @@ impl ProviderSession<'_> {
     ) -> Result<Organisations, StorageError> {
         let (schools, training_partners) =
             found_by(self.connection, school_urns, partner_urns, partner_ukprns)?;
-        // Whether a register is empty matters only where something was not found in it.
+        // Check whether a register is empty only if it lacks one of the numbers.
         let unknown_school = school_urns
             .iter()
             .any(|urn| schools.iter().all(|school| school.urn != *urn));
-        let unknown_partner = partners_unknown(&training_partners, partner_urns, partner_ukprns);
+        let unknown_partner = has_unknown_partner(&training_partners, partner_urns, partner_ukprns);
         Ok(Organisations {
             no_schools_loaded: unknown_school && has_no_schools(self.connection)?,
             no_training_partners_loaded: unknown_partner && has_no_partners(self.connection)?,
@@ -46,7 +46,7 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
-    /// The first schools and training partners of the registers, as many of each as requested.
+    /// The first `count` schools and the first `count` training partners of the registers.
     ///
     /// # Errors
     ///
@@ -68,8 +68,8 @@ impl Session<'_> {
         })
     }
 
-    /// Whether the register of schools, and whether that of training partners, is empty. While one
-    /// is, every well-formed number counts as known.
+    /// Returns whether the register of schools is empty, and whether the register of training
+    /// partners is empty. An empty register accepts every well-formed number.
     ///
     /// # Errors
     ///
@@ -81,8 +81,7 @@ impl Session<'_> {
         ))
     }
 
-    /// Fills the registers that are empty with invented organisations. One that holds anything
-    /// stays as it is.
+    /// Fills empty registers with invented organisations. Does not change a register with rows.
     ///
     /// # Errors
     ///
@@ -90,39 +89,49 @@ impl Session<'_> {
     pub fn ensure_sandbox_organisations(&mut self) -> Result<(), StorageError> {
         let (no_schools, no_partners) = self.registers_empty()?;
         if no_schools {
-            for line in csv::Reader::from_reader(SANDBOX_SCHOOLS.as_bytes()).records() {
-                let line = line.map_err(StorageError::SandboxOrganisations)?;
-                let cell = |column| line.get(column).unwrap_or_default();
-                diesel::insert_into(schools::table)
-                    .values((
-                        schools::urn.eq(cell(0)),
-                        schools::name.eq(cell(1)),
-                        schools::postcode.eq(present(cell(2))),
-                        schools::open.eq(cell(3) == "Open"),
-                    ))
-                    .execute(self.connection)?;
-            }
+            insert_sandbox_schools(self.connection)?;
         }
         if no_partners {
-            for line in csv::Reader::from_reader(SANDBOX_PARTNERS.as_bytes()).records() {
-                let line = line.map_err(StorageError::SandboxOrganisations)?;
-                let cell = |column| line.get(column).unwrap_or_default();
-                diesel::insert_into(training_partners::table)
-                    .values((
-                        training_partners::urn.eq(present(cell(0))),
-                        training_partners::ukprn.eq(present(cell(1))),
-                        training_partners::name.eq(cell(2)),
-                    ))
-                    .execute(self.connection)?;
-            }
+            insert_sandbox_partners(self.connection)?;
         }
         Ok(())
     }
 }
 
-/// The schools with these URNs, in no particular order, and the training partners that have one of
-/// these URNs or one of these UKPRNs, by key. Those that are not known are left out. After an
-/// earlier import several partners may share a UKPRN.
+fn insert_sandbox_schools(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    for line in csv::Reader::from_reader(SANDBOX_SCHOOLS.as_bytes()).records() {
+        let line = line.map_err(StorageError::SandboxOrganisations)?;
+        let cell = |column| line.get(column).unwrap_or_default();
+        diesel::insert_into(schools::table)
+            .values((
+                schools::urn.eq(cell(0)),
+                schools::name.eq(cell(1)),
+                schools::postcode.eq(non_empty(cell(2))),
+                schools::open.eq(cell(3) == "Open"),
+            ))
+            .execute(connection)?;
+    }
+    Ok(())
+}
+
+fn insert_sandbox_partners(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
+    for line in csv::Reader::from_reader(SANDBOX_PARTNERS.as_bytes()).records() {
+        let line = line.map_err(StorageError::SandboxOrganisations)?;
+        let cell = |column| line.get(column).unwrap_or_default();
+        diesel::insert_into(training_partners::table)
+            .values((
+                training_partners::urn.eq(non_empty(cell(0))),
+                training_partners::ukprn.eq(non_empty(cell(1))),
+                training_partners::name.eq(cell(2)),
+            ))
+            .execute(connection)?;
+    }
+    Ok(())
+}
+
+/// The known schools with these URNs, in no particular order, and the known training partners with
+/// one of these URNs or UKPRNs, ordered by key. Several partners may share a UKPRN, from an import
+/// by an older program.
 fn found_by(
     connection: &mut DatabaseConnection,
     school_urns: &[String],
@@ -143,7 +152,7 @@ fn found_by(
     ))
 }
 
-/// In one round trip.
+/// Like [`found_by`], in one round trip.
 fn rows_on_postgres(
     connection: &mut PostgresConnection,
     school_urns: &[String],
@@ -181,14 +190,16 @@ fn rows_on_postgres(
     Ok((schools, partners))
 }
 
-/// By statements that stay prepared, in place of one for each number of URNs that does not.
+/// Like [`found_by`], with one query per number. These queries stay prepared; a query for a list of
+/// numbers would be prepared again for each length of the list.
 fn rows_on_sqlite(
     connection: &mut SqliteConnection,
     school_urns: &[String],
     partner_urns: &[String],
     partner_ukprns: &[String],
 ) -> Result<(Vec<SchoolRow>, Vec<PartnerRow>), StorageError> {
-    let (mut schools, mut partners) = (Vec::new(), Vec::<PartnerRow>::new());
+    let mut schools = Vec::new();
+    let mut partners = Vec::<PartnerRow>::new();
     for urn in school_urns {
         schools.extend(
             schools::table
@@ -215,18 +226,17 @@ fn rows_on_sqlite(
     Ok((schools, partners))
 }
 
-/// Whether no partner has one of these numbers.
-fn partners_unknown(partners: &[TrainingPartner], urns: &[String], ukprns: &[String]) -> bool {
-    let has = |number: fn(&TrainingPartner) -> Option<&str>, sought: &str| {
-        partners
-            .iter()
-            .any(|partner| number(partner) == Some(sought))
+/// Whether at least one of these numbers belongs to none of the partners.
+fn has_unknown_partner(partners: &[TrainingPartner], urns: &[String], ukprns: &[String]) -> bool {
+    let has_urn = |urn: &String| {
+        let mut known = partners.iter().filter_map(|partner| partner.urn.as_ref());
+        known.any(|known| known == urn)
     };
-    urns.iter()
-        .any(|urn| !has(|partner| partner.urn.as_deref(), urn))
-        || ukprns
-            .iter()
-            .any(|ukprn| !has(|partner| partner.ukprn.as_deref(), ukprn))
+    let has_ukprn = |ukprn: &String| {
+        let mut known = partners.iter().filter_map(|partner| partner.ukprn.as_ref());
+        known.any(|known| known == ukprn)
+    };
+    !urns.iter().all(has_urn) || !ukprns.iter().all(has_ukprn)
 }
 
 type SchoolRow = (i64, String, String, Option<String>, bool);
@@ -263,7 +273,8 @@ fn has_no_partners(connection: &mut DatabaseConnection) -> Result<bool, StorageE
     Ok(!with_inner!(connection, |inner| any.get_result::<bool>(inner))?)
 }
 
-fn present(cell: &str) -> Option<&str> {
+/// The text of a cell; `None` when the cell is empty.
+fn non_empty(cell: &str) -> Option<&str> {
     Some(cell).filter(|cell| !cell.is_empty())
 }
 
@@ -273,7 +284,7 @@ mod tests {
     use crate::testing::Register;
 
     #[test]
-    fn the_sandbox_fills_empty_registers_once() {
+    fn sandbox_fills_empty_registers_once() {
         let register = Register::new();
         assert_eq!(
             register.read(|session| session.registers_empty()).unwrap(),
@@ -335,16 +346,14 @@ mod tests {
         register
             .write(|session| session.ensure_sandbox_organisations())
             .unwrap();
-        let (urns, ukprns) = (
-            ["990004".to_owned()],
-            ["10090101", "99999999"].map(str::to_owned),
-        );
+        let urns = ["990004".to_owned()];
+        let ukprns = ["10090101", "99999999"].map(str::to_owned);
         let (_, found) = register
             .read(|session| found_by(session.connection, &[], &urns, &ukprns))
             .unwrap();
         let numbers: Vec<_> = found
             .iter()
-            .map(|one| (one.urn.as_deref(), one.ukprn.as_deref()))
+            .map(|partner| (partner.urn.as_deref(), partner.ukprn.as_deref()))
             .collect();
         assert_eq!(
             numbers,
@@ -353,14 +362,14 @@ mod tests {
     }
 
     #[test]
-    fn a_partner_of_school_type_is_an_invented_school() {
+    fn urns_of_sandbox_partners_belong_to_sandbox_schools() {
         let register = Register::new();
         register
             .write(|session| session.ensure_sandbox_organisations())
             .unwrap();
         let urns: Vec<String> = csv::Reader::from_reader(SANDBOX_PARTNERS.as_bytes())
             .records()
-            .filter_map(|line| present(line.unwrap().get(0).unwrap()).map(str::to_owned))
+            .filter_map(|line| non_empty(line.unwrap().get(0).unwrap()).map(str::to_owned))
             .collect();
         assert_eq!(
             register

@@ -1,8 +1,8 @@
-//! Trainees of one provider: finding, adding and changing them.
+//! Finding, adding and changing the trainees of one provider.
 //!
-//! A trainee is one row: the record as a JSON document, which decides, and columns for what is
-//! searched, ordered, counted or unique, which follow from it. Whether a change is allowed is not
-//! asked here.
+//! A trainee is one row. The row has the record as a JSON document, and columns derived from the
+//! document for searching, ordering, counting and unique constraints. Callers must check whether a
+//! change is allowed.
 
 use database::connection::{DatabaseConnection, static_query, static_update, with_inner};
 use diesel::prelude::*;
@@ -41,7 +41,7 @@ pub(crate) use listing::miscounted;
 pub use listing::{CursorPage, ListCursor, Page};
 pub use registry::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition, Waiting};
 
-/// A trainee as it is stored, to be changed.
+/// A stored trainee that a job may change.
 #[derive(Debug, Clone)]
 pub struct StoredTrainee {
     /// The record.
@@ -52,14 +52,14 @@ pub struct StoredTrainee {
 }
 
 impl StoredTrainee {
-    /// As the expression [`is_visible()`].
+    /// Like the expression [`is_visible()`].
     fn is_visible(&self) -> bool {
         self.record.discarded_at.is_none()
             && self.record.state.is_some_and(|state| state != State::Draft)
     }
 }
 
-/// A trainee as it is stored, to be shown.
+/// A stored trainee for showing.
 #[derive(Debug, Clone)]
 pub struct TraineeDocument {
     key: i64,
@@ -71,7 +71,7 @@ impl TraineeDocument {
     ///
     /// # Errors
     ///
-    /// [`StorageError::CorruptRow`] when the document is not that of a trainee.
+    /// [`StorageError::CorruptRow`] when the document is not a valid trainee.
     pub fn read(&self, nested: Nested) -> Result<ReadTrainee<'_>, StorageError> {
         self.record.fields(nested).ok_or(corrupt(self.key))
     }
@@ -90,7 +90,7 @@ fn corrupt(key: i64) -> StorageError {
     }
 }
 
-/// The trainees that a provider can see.
+/// The trainees of a provider that are visible to it.
 #[diesel::dsl::auto_type(no_type_alias)]
 fn visible(provider_id: i64) -> _ {
     trainees::provider_id.eq(provider_id).and(is_visible())
@@ -115,7 +115,8 @@ fn stored((key, revision, document): TraineeRow) -> Result<StoredTrainee, Storag
 }
 
 impl ProviderSession<'_> {
-    /// The trainee with the identifier, compared exactly, to be shown.
+    /// The visible trainee of the provider with this identifier, for showing; `None` when there is
+    /// none. Identifiers are case-sensitive.
     ///
     /// # Errors
     ///
@@ -141,11 +142,11 @@ impl ProviderSession<'_> {
         Ok(found.map(|(key, record)| TraineeDocument { key, record }))
     }
 
-    /// The trainee with the identifier, compared exactly, to be changed.
+    /// The visible trainee of the provider with this identifier, for changing; `None` when there is
+    /// none. Identifiers are case-sensitive.
     ///
-    /// In a job that may write, no other job changes the trainee until this one has ended: what it
-    /// decides rests on the trainee as it is found here. The job's `now` is then later than the
-    /// trainee's last change.
+    /// A job that may write locks the trainee until it has ended. Sets
+    /// [`ProviderSession::change_date`] to a time after the trainee's last change.
     ///
     /// # Errors
     ///
@@ -159,7 +160,7 @@ impl ProviderSession<'_> {
             .filter(StoredTrainee::is_visible))
     }
 
-    /// As [`ProviderSession::find_trainee`], also for a draft and for one that is discarded.
+    /// Like [`ProviderSession::find_trainee`], but also finds drafts and discarded trainees.
     ///
     /// # Errors
     ///
@@ -182,7 +183,7 @@ impl ProviderSession<'_> {
         Ok(found)
     }
 
-    /// The row of the trainee with the identifier, locked in a job that may write.
+    /// Loads the row of the trainee with the identifier. Locks the row in a job that may write.
     fn load_trainee(&mut self, trainee_id: &str) -> Result<Option<TraineeRow>, StorageError> {
         let query = select_by_id(self.provider().id, trainee_id).select(TRAINEE_ROW);
         let writes = self.writes();
@@ -191,17 +192,17 @@ impl ProviderSession<'_> {
                 query.for_no_key_update().get_result::<TraineeRow>(inner)
             }
             DatabaseConnection::Postgres(inner) => query.get_result::<TraineeRow>(inner),
-            // Writes come one after the other, so nothing needs to be locked.
+            // SQLite runs one write after the other, without row locks.
             DatabaseConnection::Sqlite(inner) => query.get_result::<TraineeRow>(inner),
         };
         Ok(found.optional()?)
     }
 
-    /// The trainees that a new one would be a duplicate of, oldest first (contract, section 4.8).
+    /// The visible trainees that `trainee` is a duplicate of, oldest first (contract, section 4.8).
     ///
-    /// In a write job this is safe against another request for the same person: writes come one
-    /// after the other on SQLite, and on PostgreSQL a row that stands for the coarse part of the
-    /// rule is locked until the commit.
+    /// In a job that may write, no other job can add a duplicate until this job has ended: SQLite
+    /// runs one write after the other, and on PostgreSQL the job locks the row of the duplicate
+    /// key.
     ///
     /// # Errors
     ///
@@ -226,7 +227,7 @@ impl ProviderSession<'_> {
                 .filter(trainees::academic_cycle.eq(duplicate_key.academic_cycle))
                 .filter(trainees::last_name_folded.eq(duplicate_key.last_name.as_str()))
                 .filter(same_names.or(same_email))
-                // Keys say nothing of age where a sequence hands them out in blocks.
+                // Keys are not in the order of creation: sequences may allocate them in blocks.
                 .order((trainees::created_at, trainees::id))
                 .select((trainees::id, trainees::record)),
         );
@@ -251,7 +252,7 @@ impl ProviderSession<'_> {
             .collect())
     }
 
-    /// Whether the provider has any trainee.
+    /// Whether the provider has a visible trainee.
     ///
     /// # Errors
     ///
@@ -264,12 +265,15 @@ impl ProviderSession<'_> {
         Ok(first.optional()?.is_some())
     }
 
-    /// Changes a trainee to what it is to be, placements and degrees included.
+    /// Replaces the record of a trainee, including placements and degrees, and writes an entry of
+    /// the history.
     ///
     /// # Errors
     ///
-    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`DatabaseError::DateNotDue`]; otherwise
-    /// when the database does not answer.
+    /// - [`StorageError::Stale`] when the trainee has changed since it was found.
+    /// - [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must
+    ///   be retried later, because its date is too far ahead of the clock.
+    /// - Otherwise when the database does not answer.
     pub fn update_trainee(
         &mut self,
         stored: &StoredTrainee,
@@ -284,7 +288,7 @@ impl ProviderSession<'_> {
         self.remember(stored.key, &Changed::between(&stored.record, changed))
     }
 
-    /// Writes a record in the place of the one that was found, with its next revision.
+    /// Replaces the document and the derived columns of a trainee, and increments the revision.
     fn replace_record(
         &mut self,
         stored: &StoredTrainee,

@@ -1,4 +1,4 @@
-//! What becomes of a store whose SQLite file is deleted, moved or replaced, and of the next start.
+//! Tests of a store, and of the next start, after its SQLite file was deleted, moved or replaced.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -13,7 +13,7 @@ use crate::maintenance::migrations::Goal;
 use crate::store::{Store, StoreOptions};
 use crate::testing::block_on;
 
-/// A register in a folder.
+/// Opens the file and sets up a register in it.
 fn set_up(file: &Path) -> Result<Store, StorageError> {
     let store = Store::open(
         &format!("sqlite://{}", file.display()),
@@ -39,7 +39,7 @@ fn probe(store: &Store) -> [Result<(), StorageError>; 2] {
     [block_on(probe.ask()), block_on(probe.ask_to_write())]
 }
 
-/// Requires that the store refuses writes and is not ready, and goes on with both after `put_back`.
+/// Requires that the store refuses writes and probes, and accepts both again after `put_back`.
 fn require_refusal_until(store: &Store, case: &str, put_back: impl FnOnce()) {
     for refused in probe(store).into_iter().chain([write(store, "10000002")]) {
         let error = refused.unwrap_err();
@@ -51,7 +51,7 @@ fn require_refusal_until(store: &Store, case: &str, put_back: impl FnOnce()) {
             "{case}: {error:?}"
         );
     }
-    // Reads go on over connections that are open.
+    // Open connections still read.
     assert_eq!(count(store), 1, "{case}");
     put_back();
     for answer in probe(store) {
@@ -61,7 +61,7 @@ fn require_refusal_until(store: &Store, case: &str, put_back: impl FnOnce()) {
     assert_eq!(count(store), 2, "{case}");
 }
 
-/// A folder with a folder `data`, in which a register with a provider is open.
+/// A folder with an open register, with one provider, in its subfolder `data`.
 fn opened() -> (TempDir, Store) {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("data")).unwrap();
@@ -72,34 +72,31 @@ fn opened() -> (TempDir, Store) {
 }
 
 #[test]
-fn writes_are_refused_while_a_file_of_the_database_is_moved() {
+fn writes_are_refused_while_database_file_is_moved() {
     for name in ["register.db", "register.db-wal", "register.db-shm"] {
         let (folder, store) = opened();
-        let (file, moved) = (
-            folder.path().join("data").join(name),
-            folder.path().join("moved"),
-        );
+        let file = folder.path().join("data").join(name);
+        let moved = folder.path().join("moved");
         fs::rename(&file, &moved).unwrap();
         require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
     }
 }
 
 #[test]
-fn writes_are_refused_while_the_folder_of_the_database_is_renamed() {
+fn writes_are_refused_while_database_folder_is_renamed() {
     let (folder, store) = opened();
-    let (data, moved) = (folder.path().join("data"), folder.path().join("moved"));
+    let data = folder.path().join("data");
+    let moved = folder.path().join("moved");
     fs::rename(&data, &moved).unwrap();
     require_refusal_until(&store, "folder", || fs::rename(&moved, &data).unwrap());
 }
 
 #[test]
-fn writes_are_refused_while_a_file_of_the_database_is_replaced() {
+fn writes_are_refused_while_database_file_is_replaced() {
     for name in ["register.db", "register.db-wal", "register.db-shm"] {
         let (folder, store) = opened();
-        let (file, moved) = (
-            folder.path().join("data").join(name),
-            folder.path().join("moved"),
-        );
+        let file = folder.path().join("data").join(name);
+        let moved = folder.path().join("moved");
         fs::rename(&file, &moved).unwrap();
         fs::copy(&moved, &file).unwrap();
         require_refusal_until(&store, name, || fs::rename(&moved, &file).unwrap());
@@ -107,11 +104,13 @@ fn writes_are_refused_while_a_file_of_the_database_is_replaced() {
 }
 
 #[test]
-fn writes_are_refused_while_a_link_leads_to_another_database() {
-    let (folder, link) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (one, other) = (folder.path().join("one.db"), folder.path().join("other.db"));
+fn writes_are_refused_while_link_leads_to_another_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let link_folder = tempfile::tempdir().unwrap();
+    let one = folder.path().join("one.db");
+    let other = folder.path().join("other.db");
     drop(set_up(&other).unwrap());
-    let link = link.path().join("register.db");
+    let link = link_folder.path().join("register.db");
     symlink(&one, &link).unwrap();
     let store = set_up(&link).unwrap();
     write(&store, "10000001").unwrap();
@@ -123,7 +122,7 @@ fn writes_are_refused_while_a_link_leads_to_another_database() {
     lead_to(&other);
     require_refusal_until(&store, "link", || lead_to(&one));
     drop(store);
-    // A link whose target is gone does not lead to a new register either.
+    // Opening a link with a missing target does not create a new register.
     fs::remove_file(&one).unwrap();
     assert!(matches!(
         set_up(&link).err(),
@@ -132,7 +131,7 @@ fn writes_are_refused_while_a_link_leads_to_another_database() {
 }
 
 #[test]
-fn no_connection_is_made_to_another_file_under_the_same_name() {
+fn connecting_to_another_file_with_same_name_is_refused() {
     let (folder, store) = opened();
     let file = folder.path().join("data/register.db");
     fs::rename(&file, folder.path().join("moved")).unwrap();
@@ -150,12 +149,12 @@ fn no_connection_is_made_to_another_file_under_the_same_name() {
             _
         )))
     ));
-    // A job that needs a new connection fails, and the recorded files stay the same.
+    // The refused connections wrote nothing.
     assert_eq!(fs::metadata(&file).unwrap().len(), 0);
 }
 
 #[test]
-fn checkpoints_and_vacuum_do_not_change_the_files_of_an_open_store() {
+fn checkpoint_and_vacuum_keep_open_store_usable() {
     let (_folder, store) = opened();
     let reclaim = |store: &Store| {
         diesel::connection::SimpleConnection::batch_execute(
@@ -172,13 +171,11 @@ fn checkpoints_and_vacuum_do_not_change_the_files_of_an_open_store() {
 }
 
 #[test]
-fn register_is_not_created_again_where_its_file_is_gone_or_empty() {
+fn register_is_not_recreated_where_file_is_missing_or_empty() {
     let (folder, store) = opened();
     drop(store);
-    let (file, marker) = (
-        folder.path().join("data/register.db"),
-        folder.path().join("data/register.db.marker"),
-    );
+    let file = folder.path().join("data/register.db");
+    let marker = folder.path().join("data/register.db.marker");
     assert_eq!(
         fs::metadata(&marker).unwrap().permissions().mode() & 0o777,
         0o600
@@ -188,7 +185,7 @@ fn register_is_not_created_again_where_its_file_is_gone_or_empty() {
             .unwrap()
             .contains("register.db was created")
     );
-    // One that is set up again has its marker already.
+    // Setting up an existing register again succeeds, with its marker present.
     drop(set_up(&file).unwrap());
     let url = format!("sqlite://{}", file.display());
     for empty in [false, true] {

@@ -1,4 +1,4 @@
-//! What the dates of changes promise a client that polls, on both databases.
+//! Tests of the dates of changes on both databases: what polling clients rely on.
 
 use std::collections::HashMap;
 use std::thread;
@@ -16,7 +16,7 @@ use crate::error::{Refusal, StorageError};
 use crate::session::Session;
 use crate::testing::{NEW_TOKEN, Register, UKPRN, block_on};
 
-/// The academic cycle in which the trainees of these tests are, and the clock.
+/// The academic cycle of the trainees and of the clock in these tests.
 const CYCLE: i32 = 2025;
 
 fn add(
@@ -36,7 +36,7 @@ fn add(
     })
 }
 
-/// Changes a trainee and gives its new date.
+/// Changes a trainee and returns its new date.
 fn change(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
     let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
     let stored = provider.find_trainee(id)?.unwrap();
@@ -56,7 +56,7 @@ fn change(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageE
     Ok(now)
 }
 
-/// The trainees `0` to `count`, in one job.
+/// A register with the trainees `0` to `count - 1`, inserted by one job.
 fn register_with_trainees(count: usize) -> Register {
     let register = Register::with_provider();
     let yesterday = register.store.now() - TimeDelta::days(1);
@@ -68,7 +68,7 @@ fn register_with_trainees(count: usize) -> Register {
     register
 }
 
-/// A client that takes the date of the last record on its page as its cursor.
+/// A client that uses the date of the last record on a page as its cursor.
 struct Poller {
     cursor: DateTime<Utc>,
     seen: HashMap<String, DateTime<Utc>>,
@@ -82,7 +82,7 @@ impl Poller {
         }
     }
 
-    /// Reads a page, and says whether there may be more.
+    /// Reads a page and returns whether there may be more.
     fn poll(&mut self, register: &Register) -> bool {
         let listing = Listing {
             cycle: CYCLE,
@@ -116,14 +116,14 @@ impl Poller {
 }
 
 #[test]
-fn a_client_that_polls_misses_no_change_at_five_thousand_changes_a_second() {
+fn polling_client_misses_no_change_at_5000_changes_per_second() {
     const TRAINEES: usize = 120;
     let register = register_with_trainees(TRAINEES);
     let mut poller = Poller::new(register.store.now());
     let mut dates: HashMap<usize, DateTime<Utc>> = HashMap::new();
     let mut shared: HashMap<DateTime<Utc>, u32> = HashMap::new();
     let mut next = 0;
-    // 5 changes in each millisecond: most one by one, some of them many in one job.
+    // 5 changes per millisecond: mostly one per job, sometimes 60 in one job.
     for (round, jobs) in [1, 5, 1, 30].into_iter().cycle().take(40).enumerate() {
         let changes = if jobs == 1 { 60 } else { 1 };
         for _ in 0..jobs {
@@ -167,7 +167,7 @@ fn a_client_that_polls_misses_no_change_at_five_thousand_changes_a_second() {
 }
 
 #[test]
-fn a_job_that_changes_many_trainees_dates_them_within_the_bounds() {
+fn job_with_many_changes_dates_them_within_one_second() {
     const TRAINEES: usize = 600;
     let register = register_with_trainees(TRAINEES);
     let dates = register
@@ -186,7 +186,7 @@ fn a_job_that_changes_many_trainees_dates_them_within_the_bounds() {
 }
 
 #[test]
-fn refused_jobs_move_no_date() {
+fn refused_jobs_do_not_advance_dates() {
     let register = register_with_trainees(1);
     for _ in 0..300 {
         let refused = register.write(|session| {
@@ -196,8 +196,7 @@ fn refused_jobs_move_no_date() {
         assert!(matches!(refused, Err(StorageError::Refused(_))));
     }
     let date = register.write(|session| change(session, "0")).unwrap();
-    // What was taken within a millisecond before its job was refused cannot be given to another
-    // change.
+    // A refused job may use up at most one millisecond.
     assert!(
         date - register.store.now() <= TimeDelta::milliseconds(300),
         "{date}"
@@ -217,7 +216,7 @@ fn refused_jobs_move_no_date() {
 }
 
 #[test]
-fn a_change_that_waits_for_its_date_holds_up_no_other() {
+fn change_waiting_for_its_date_does_not_block_other_changes() {
     let register = register_with_trainees(1);
     let ahead = register.store.now() + TimeDelta::seconds(1);
     register
@@ -229,7 +228,7 @@ fn a_change_that_waits_for_its_date_holds_up_no_other() {
             thread::spawn(move || block_on(store.write(|session| change(session, "hot"))))
         })
         .collect();
-    // They are run again and again, and have no date, as long as the clock stands.
+    // The waiting jobs are retried without success while the clock does not advance.
     for _ in 0..20 {
         let date = register.write(|session| change(session, "0")).unwrap();
         assert!(date < ahead);
@@ -249,7 +248,7 @@ fn a_change_that_waits_for_its_date_holds_up_no_other() {
 }
 
 #[test]
-fn changes_wait_for_a_clock_that_was_set_back_a_little_and_reads_do_not() {
+fn changes_wait_after_clock_moves_back_reads_do_not() {
     let register = register_with_trainees(2);
     let before = register.write(|session| change(session, "0")).unwrap();
     register.clock.advance(-TimeDelta::milliseconds(1_900));
@@ -281,7 +280,7 @@ fn jumps() -> impl Iterator<Item = TimeDelta> {
     lengths.into_iter().flat_map(|length| [length, -length])
 }
 
-/// Adds a trainee and gives its date.
+/// Adds a trainee and returns its date.
 fn add_now(session: &mut Session<'_>, id: &str) -> Result<DateTime<Utc>, StorageError> {
     let date = session
         .open_provider(UKPRN, Cause::new("test"))?
@@ -309,7 +308,7 @@ fn dates_follow_the_clock_during_and_after_a_jump() {
             require_near(date);
             Some(date)
         } else {
-            // Neither a refused job nor one that writes no trainee uses its date.
+            // Refused jobs and jobs that write no trainee do not use their dates.
             let refused = register.write(|session| {
                 session
                     .open_provider(UKPRN, Cause::new("test"))?
@@ -333,7 +332,7 @@ fn dates_follow_the_clock_during_and_after_a_jump() {
         if jump < TimeDelta::zero() {
             require_near(date);
         } else {
-            // The record keeps its order; the others do not follow it.
+            // The dates of this record keep increasing; other records follow the clock.
             assert!(
                 date > during && date - during <= TimeDelta::seconds(1),
                 "jump of {jump}: {date}"
@@ -345,7 +344,7 @@ fn dates_follow_the_clock_during_and_after_a_jump() {
 }
 
 #[test]
-fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
+fn token_expiry_follows_the_clock_also_after_a_jump() {
     for jump in jumps() {
         let register = register_with_trainees(1);
         let expires_on = (register.store.now() + TimeDelta::days(2)).date_naive();
@@ -372,7 +371,7 @@ fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
         register.write(|session| change(session, "0")).unwrap();
         register.clock.advance(-jump);
         assert!(accepts(), "after a jump of {jump}");
-        // A record that is dated ahead does not make the rest of its job later.
+        // A record dated ahead of the clock does not change `now` of its job.
         let today = register.write(|session| {
             change(session, "0")?;
             let provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
@@ -386,7 +385,7 @@ fn what_has_expired_follows_from_the_clock_alone_also_after_a_jump() {
 }
 
 #[test]
-fn on_sqlite_no_process_dates_a_change_before_one_that_is_committed() {
+fn sqlite_processes_date_changes_after_committed_changes() {
     let register = register_with_trainees(2);
     if Kind::from_environment() != Kind::Sqlite {
         return;
@@ -397,7 +396,7 @@ fn on_sqlite_no_process_dates_a_change_before_one_that_is_committed() {
     let change = |id: &'static str| move |session: &mut Session<'_>| change(session, id);
     let after = other.write_blocking(change("1")).unwrap();
     assert!(after >= before, "{after} is before {before}");
-    // One that starts with a clock that was set back by minutes follows the clock.
+    // A process that starts after the clock was set back by minutes follows the clock.
     register.clock.advance(-TimeDelta::minutes(3));
     let date = register
         .another_store()

@@ -1,5 +1,5 @@
-//! That a commit is on the disk when it returns: asked of the very connections on which the store
-//! writes.
+//! Tests that commits wait for the disk. The tests read the settings of the store's own write
+//! connections.
 
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
@@ -13,10 +13,10 @@ use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::testing::Register;
 
-/// How SQLite names `PRAGMA synchronous = FULL`: it waits for the disk at each commit.
+/// The value of `PRAGMA synchronous` for `FULL`: each commit waits for the disk.
 const FULL: i32 = 2;
 
-/// The mode of the journal, and how commits wait for the disk.
+/// The journal mode and the value of `PRAGMA synchronous`.
 fn settings_on_sqlite(session: &mut Session<'_>) -> Result<(String, i32), StorageError> {
     let DatabaseConnection::Sqlite(inner) = session.connection else {
         panic!("another database was opened")
@@ -34,7 +34,7 @@ fn setting_on_postgres(session: &mut Session<'_>) -> Result<String, StorageError
 }
 
 #[test]
-fn the_writer_of_sqlite_waits_for_the_disk_also_on_the_connection_after_a_lost_one() {
+fn sqlite_writer_waits_for_disk_also_after_reconnecting() {
     let register = Register::on_sqlite();
     let expected = ("wal".to_owned(), FULL);
     assert_eq!(register.write(settings_on_sqlite).unwrap(), expected);
@@ -54,13 +54,13 @@ fn is_pooled(register: &Register) -> bool {
 }
 
 #[test]
-fn commits_on_postgres_wait_for_the_disk_whatever_the_default_is() {
+fn postgres_commits_wait_for_disk_with_every_default() {
     if Kind::from_environment() != Kind::Postgres {
         return;
     }
     let register = Register::new();
-    // Each default, and what it comes to. All but off wait for the disk, and are for the operator
-    // to choose.
+    // Each default and the setting of the store. Every setting except `off` waits for the disk;
+    // the operator may choose among them.
     for (default, expected) in [
         ("off", "on"),
         ("on", "on"),
@@ -73,7 +73,7 @@ fn commits_on_postgres_wait_for_the_disk_whatever_the_default_is() {
         register.second_connection().batch_execute(&alter).unwrap();
         let store = Store::open(register.url(), StoreOptions::default()).unwrap();
         let seen = store.write_blocking(setting_on_postgres).unwrap();
-        // Behind a pooler the session may be older than the default.
+        // The session behind a pooler may have started before the change of the default.
         assert!(
             seen == expected || (is_pooled(&register) && seen != "off"),
             "by default {default}: {seen}"

@@ -23,7 +23,7 @@ use crate::testing::{Register, UKPRN};
 
 type Answer = Result<(), Failure>;
 
-/// Why a write is not kept.
+/// The error of a write.
 #[derive(Debug)]
 enum Failure {
     Refused,
@@ -53,7 +53,7 @@ struct Grouped {
     runtime: Runtime,
 }
 
-/// A write that runs until the test lets it end. Those that come meanwhile wait for a group.
+/// A write that runs until the test releases it. Writes that start during it wait for a group.
 struct Running {
     release: Sender<()>,
     answer: JoinHandle<Answer>,
@@ -87,7 +87,7 @@ impl Grouped {
         self.store.writer_stats()
     }
 
-    /// Begins a write that may share a transaction, for the provider.
+    /// Starts a write for the provider that may share a transaction.
     fn begin(
         &self,
         mut job: impl FnMut(&mut ProviderSession<'_>) -> Answer + Send + 'static,
@@ -100,7 +100,7 @@ impl Grouped {
             .spawn(async move { store.write_in_group(write).await })
     }
 
-    /// Begins a write by which the next ones are held up.
+    /// Starts a write that blocks the next writes until it is released.
     fn occupy(&self) -> Running {
         let (release, released): (_, Receiver<()>) = channel();
         let (begin, begun) = channel();
@@ -113,7 +113,7 @@ impl Grouped {
         Running { release, answer }
     }
 
-    /// Begins a write that is in the next group.
+    /// Starts a write and waits until it is queued for the next group.
     fn begin_next(
         &self,
         job: impl FnMut(&mut ProviderSession<'_>) -> Answer + Send + 'static,
@@ -128,15 +128,43 @@ impl Grouped {
         self.runtime.block_on(write).unwrap()
     }
 
+    /// Inserts trainees in one group, and returns the numbers of groups and jobs, including the
+    /// blocking write.
+    fn insert_together(&self, ids: &'static [&'static str]) -> (u64, u64) {
+        let running = self.occupy();
+        let writes: Vec<_> = ids
+            .iter()
+            .map(|id| self.begin_next(move |session| insert(id, session)))
+            .collect();
+        // The blocking write commits in a group of its own, before the others start.
+        let before = self.stats();
+        running.release(self);
+        for write in writes {
+            self.answer(write).unwrap();
+        }
+        let after = self.stats();
+        (after.groups - before.groups, after.jobs - before.jobs)
+    }
+
+    /// Returns a property of the only connection that writes.
+    fn on_writing_connection<T>(&self, property: impl FnOnce(&PostgresConnection) -> T) -> T {
+        let database = &self.store.database;
+        let result = database.with_writing_connection(|connection| match connection {
+            DatabaseConnection::Postgres(inner) => property(inner),
+            DatabaseConnection::Sqlite(_) => panic!("another database was opened"),
+        });
+        result.unwrap()
+    }
+
     fn wait_until(&self, mut holds: impl FnMut() -> bool) {
         let end = Instant::now() + Duration::from_secs(10);
         while !holds() {
-            assert!(Instant::now() < end, "waited in vain");
+            assert!(Instant::now() < end, "no success within 10 s");
             std::thread::sleep(Duration::from_millis(1));
         }
     }
 
-    /// The last names of the trainees that were kept, in their order.
+    /// The identifiers of the committed trainees, sorted.
     fn kept(&self) -> Vec<String> {
         let read = self.register.read(|session| {
             let ids = trainees::table
@@ -175,7 +203,7 @@ fn insert(id: &str, session: &mut ProviderSession<'_>) -> Answer {
     Ok(session.insert_trainee(&trainee)?)
 }
 
-/// Registers somebody unless there is one of the same name.
+/// Registers a trainee unless one with the same name exists.
 fn insert_if_new(id: &str, name: &str, session: &mut ProviderSession<'_>) -> Answer {
     let trainee = Trainee {
         last_name: Some(name.to_owned()),
@@ -188,57 +216,34 @@ fn insert_if_new(id: &str, name: &str, session: &mut ProviderSession<'_>) -> Ans
 }
 
 #[test]
-fn writes_that_come_at_the_same_time_share_a_commit_and_its_round_trips() {
+fn concurrent_writes_share_commit_and_its_round_trips() {
     let Some(grouped) = Grouped::with(StoreOptions {
         writers: 1,
         ..StoreOptions::default()
     }) else {
         return;
     };
-    let of_connection = |count: fn(&PostgresConnection) -> u64| {
-        let database = &grouped.store.database;
-        let counted = database.with_writing_connection(|connection| match connection {
-            DatabaseConnection::Postgres(inner) => count(inner),
-            DatabaseConnection::Sqlite(_) => panic!("another database was opened"),
-        });
-        counted.unwrap()
-    };
-    let waited = || of_connection(PostgresConnection::round_trips);
-    // Behind a pooler the answer to BEGIN is waited for before anything is written.
-    let begun = of_connection(|connection| u64::from(!connection.local_settings().is_empty()));
-    let insert_together = |ids: &'static [&'static str]| {
-        let running = grouped.occupy();
-        let writes: Vec<_> = ids
-            .iter()
-            .map(|id| grouped.begin_next(move |session| insert(id, session)))
-            .collect();
-        // What the one that holds them up commits is over before they begin.
-        let before = grouped.stats();
-        running.release(&grouped);
-        writes
-            .into_iter()
-            .for_each(|write| grouped.answer(write).unwrap());
-        let after = grouped.stats();
-        (after.groups - before.groups, after.jobs - before.jobs)
-    };
-    // Their statements are prepared.
-    assert_eq!(insert_together(&["a", "b", "c"]), (2, 4));
-    let before = waited();
-    let of_one = {
-        grouped
-            .answer(grouped.begin(|session| insert("d", session)))
-            .unwrap();
-        waited() - before
-    };
-    let before = waited();
-    assert_eq!(insert_together(&["e", "f", "g"]), (2, 4));
-    // Each asks for its provider, which a request does by its token, together with what follows.
-    assert_eq!((of_one, waited() - before), (begun + 2, 2 * begun + 2 + 4));
+    // Behind a pooler a transaction waits for the answer to BEGIN before it writes.
+    let has_local_settings = |inner: &PostgresConnection| !inner.local_settings().is_empty();
+    let begin = u64::from(grouped.on_writing_connection(has_local_settings));
+    let round_trips = || grouped.on_writing_connection(PostgresConnection::round_trips);
+    // Prepares the statements.
+    assert_eq!(grouped.insert_together(&["a", "b", "c"]), (2, 4));
+    let before = round_trips();
+    grouped
+        .answer(grouped.begin(|session| insert("d", session)))
+        .unwrap();
+    let single = round_trips() - before;
+    let before = round_trips();
+    assert_eq!(grouped.insert_together(&["e", "f", "g"]), (2, 4));
+    let group = round_trips() - before;
+    // Each write loads its provider by UKPRN, in a round trip of its own.
+    assert_eq!((single, group), (begin + 2, 2 * begin + 2 + 4));
     assert_eq!(grouped.kept(), ["a", "b", "c", "d", "e", "f", "g"]);
 }
 
 #[test]
-fn refusal_that_has_written_nothing_leaves_the_others_in_their_group() {
+fn refused_job_without_writes_does_not_undo_its_group() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
@@ -261,7 +266,7 @@ fn refusal_that_has_written_nothing_leaves_the_others_in_their_group() {
 }
 
 #[test]
-fn what_one_does_that_is_refused_is_undone_and_what_the_others_do_is_kept() {
+fn refused_and_panicking_jobs_are_undone_and_others_kept() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
@@ -291,7 +296,7 @@ fn what_one_does_that_is_refused_is_undone_and_what_the_others_do_is_kept() {
 }
 
 #[test]
-fn panic_in_a_group_is_that_of_one() {
+fn panic_in_group_fails_only_its_own_job() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
@@ -333,11 +338,11 @@ fn same_person_twice_in_group_is_registered_once() {
 }
 
 #[test]
-fn write_whose_lock_another_transaction_holds_holds_up_no_other() {
+fn write_waiting_for_lock_does_not_block_its_group() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
-    // Another server is about to register the same person.
+    // Another server is registering the same person.
     let (release, released): (_, Receiver<()>) = channel();
     let (begin, begun) = channel();
     let elsewhere = Store::open(grouped.register.url(), StoreOptions::default()).unwrap();
@@ -345,7 +350,7 @@ fn write_whose_lock_another_transaction_holds_holds_up_no_other() {
         elsewhere.write_blocking(move |session| {
             let mut provider = session.open_provider(UKPRN, Cause::new("test"))?.unwrap();
             insert_if_new("a", "Ash", &mut provider)?;
-            // What was deferred is sent with this.
+            // This query also sends the deferred statements.
             assert!(provider.has_trainees()?);
             begin.send(()).unwrap();
             released.recv().unwrap();
@@ -366,7 +371,7 @@ fn write_whose_lock_another_transaction_holds_holds_up_no_other() {
 }
 
 #[test]
-fn write_that_waits_too_long_for_a_group_is_run_by_itself() {
+fn write_waiting_too_long_for_group_runs_alone() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
@@ -378,7 +383,7 @@ fn write_that_waits_too_long_for_a_group_is_run_by_itself() {
 }
 
 #[test]
-fn write_that_gets_no_place_is_refused_and_not_run_later() {
+fn write_without_permit_times_out_and_is_not_run_later() {
     let options = StoreOptions {
         writers: 1,
         place_wait: Duration::from_millis(100),
@@ -405,7 +410,7 @@ fn write_that_gets_no_place_is_refused_and_not_run_later() {
 }
 
 #[test]
-fn group_whose_connection_is_lost_before_its_commit_is_run_again_by_itself() {
+fn jobs_of_group_with_lost_connection_run_again_alone() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
@@ -427,11 +432,11 @@ fn group_whose_connection_is_lost_before_its_commit_is_run_again_by_itself() {
 }
 
 #[test]
-fn commit_whose_outcome_is_not_known_is_not_run_again() {
+fn commit_with_unknown_outcome_is_not_run_again() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
-    // A trigger that runs at the end of the transaction ends the connection.
+    // A deferred trigger ends the connection during the commit.
     let mut connection = grouped.register.second_connection();
     sql_query("CREATE FUNCTION end_connection() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$")
         .execute(&mut connection)
@@ -466,7 +471,7 @@ fn commit_whose_outcome_is_not_known_is_not_run_again() {
 }
 
 #[test]
-fn store_that_has_settled_has_run_what_nobody_waits_for_any_more() {
+fn drained_store_has_run_group_writes_of_dropped_callers() {
     let Some(grouped) = Grouped::new() else {
         return;
     };
@@ -479,7 +484,7 @@ fn store_that_has_settled_has_run_what_nobody_waits_for_any_more() {
             )
         });
         let mut write = Box::pin(write);
-        // The caller goes away when the write waits for a group.
+        // The caller is dropped while the write waits for a group.
         assert!(
             write
                 .as_mut()

@@ -1,4 +1,4 @@
-//! The times of jobs, as a request sees them.
+//! Tests of the times of jobs that a request records.
 
 use std::rc::Rc;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use crate::session::Session;
 use crate::store::{Store, StoreOptions};
 use crate::testing::{Register, UKPRN, block_on};
 
-/// Gives jobs to the store as a request does, and returns their times.
+/// Runs jobs like a request does, and returns their times.
 fn times_of<T>(jobs: impl Future<Output = Result<T, StorageError>>) -> JobTimes {
     let times = RequestTimes::default();
     let _ = block_on(timed(Rc::clone(&times), jobs));
@@ -25,7 +25,7 @@ fn list_twice(session: &mut Session<'_>) -> Result<(), StorageError> {
 }
 
 #[test]
-fn job_is_timed_wherever_it_runs() {
+fn every_kind_of_job_is_timed() {
     let register = Register::new();
     let store = &register.store;
     let jobs = [
@@ -46,7 +46,7 @@ fn job_is_timed_wherever_it_runs() {
 }
 
 #[test]
-fn job_that_is_run_again_counts_each_run() {
+fn retried_job_counts_each_run() {
     let register = Register::new();
     let mut runs = 0;
     let times = times_of(register.store.write(move |session| {
@@ -65,7 +65,7 @@ fn job_that_is_run_again_counts_each_run() {
 
     if Kind::from_environment() == Kind::Postgres {
         let mut runs = 0;
-        // The first run is in a group, the second one alone.
+        // The job runs in a group first, and then alone.
         let times = times_of(register.store.write_in_group(move |session| {
             session.add_provider(UKPRN, "A provider")?;
             runs += 1;
@@ -91,19 +91,19 @@ fn jobs_of_one_request_are_added_up() {
 }
 
 #[test]
-fn job_without_a_connection_has_only_waited() {
+fn job_without_connection_has_only_waiting_time() {
     if Kind::from_environment() == Kind::Sqlite {
         return;
     }
     let register = Register::new();
-    let patience = Duration::from_millis(500);
+    let timeout = Duration::from_millis(500);
     let options = StoreOptions {
         writers: 1,
-        place_wait: patience,
+        place_wait: timeout,
         ..StoreOptions::default()
     };
     let store = Store::open(register.url(), options).unwrap();
-    // On a busy machine it may take longer to connect.
+    // Connecting may take longer than the timeout on a busy machine.
     while store.write_blocking(|_| Ok::<_, StorageError>(())).is_err() {}
     let (entered, has_entered) = mpsc::channel();
     let (release, released) = mpsc::channel::<()>();
@@ -120,7 +120,7 @@ fn job_without_a_connection_has_only_waited() {
     });
     has_entered.recv().unwrap();
     let times = times_of(store.write(|_| Ok::<_, StorageError>(())));
-    assert!(times.wait >= patience, "{times:?}");
+    assert!(times.wait >= timeout, "{times:?}");
     assert_eq!(
         times,
         JobTimes {

@@ -1,4 +1,4 @@
-//! Which thread runs a look-up, and what it sees.
+//! Tests of look-ups: their thread, their snapshot and the token cache.
 
 use std::future::Future as _;
 use std::pin::pin;
@@ -29,7 +29,7 @@ fn thread_of_a_look_up(register: &Register) -> ThreadId {
 }
 
 #[test]
-fn only_a_look_up_on_sqlite_stays_on_the_calling_thread() {
+fn only_look_up_on_sqlite_runs_on_calling_thread() {
     let register = Register::new();
     let caller = thread::current().id();
     assert_eq!(
@@ -48,7 +48,7 @@ fn only_a_look_up_on_sqlite_stays_on_the_calling_thread() {
 }
 
 #[test]
-fn look_up_on_sqlite_sees_one_snapshot_of_what_is_committed_and_cannot_write() {
+fn look_up_on_sqlite_sees_one_snapshot_and_cannot_write() {
     let register = Register::on_sqlite();
     let count = |register: &Register| {
         block_on(
@@ -66,7 +66,7 @@ fn look_up_on_sqlite_sees_one_snapshot_of_what_is_committed_and_cannot_write() {
     let counts = block_on(register.store.look_up(move |session| {
         let before = session.list_providers()?.len();
         let store = store.clone();
-        // The event loop must not be blocked, as this thread stands for it.
+        // This thread runs the event loop and must not block: another thread writes.
         let written = thread::spawn(move || {
             store.write_blocking(|session| session.add_provider("10000002", "Another"))
         });
@@ -99,7 +99,7 @@ fn is_accepted(register: &Register, token: &Token) -> bool {
 }
 
 #[test]
-fn a_token_that_was_found_valid_is_refused_as_soon_as_it_is_not() {
+fn cached_token_is_refused_once_it_becomes_invalid() {
     let register = Register::on_sqlite();
     register.add_provider();
     let (revoked, record) = register.issue_token(NEW_TOKEN).unwrap();
@@ -132,7 +132,7 @@ fn a_token_that_was_found_valid_is_refused_as_soon_as_it_is_not() {
 }
 
 #[test]
-fn a_token_is_queried_again_only_after_a_commit() {
+fn token_is_queried_again_only_after_a_commit() {
     let register = Register::on_sqlite();
     register.add_provider();
     let (token, _) = register.issue_token(NEW_TOKEN).unwrap();
@@ -167,7 +167,7 @@ fn a_token_is_queried_again_only_after_a_commit() {
 }
 
 #[test]
-fn a_look_up_does_not_wait_for_who_writes() {
+fn look_up_does_not_wait_for_writer() {
     let register = Register::on_sqlite();
     let mut writer = register.second_connection();
     writer
@@ -178,7 +178,7 @@ fn a_look_up_does_not_wait_for_who_writes() {
 }
 
 #[test]
-fn a_look_up_that_would_have_to_wait_is_left_to_the_pool() {
+fn look_up_that_would_wait_runs_on_the_pool() {
     let register = Register::on_sqlite();
     let caller = thread::current().id();
     let mut threads = Vec::new();
@@ -198,7 +198,7 @@ fn a_look_up_that_would_have_to_wait_is_left_to_the_pool() {
 }
 
 #[test]
-fn a_look_up_whose_connection_is_taken_is_left_to_the_pool() {
+fn look_up_without_free_connection_runs_on_the_pool() {
     let register = Register::on_sqlite();
     let store = register.store.clone();
     let is_left = block_on(register.store.look_up(move |_| {
@@ -213,7 +213,7 @@ fn a_look_up_whose_connection_is_taken_is_left_to_the_pool() {
 }
 
 #[test]
-fn a_connection_is_dropped_after_a_panic_or_a_broken_transaction() {
+fn connection_is_dropped_after_panic_or_broken_transaction() {
     let register = Register::on_sqlite();
     let caller = thread::current().id();
     let panicked = block_on(
@@ -235,7 +235,7 @@ fn a_connection_is_dropped_after_a_panic_or_a_broken_transaction() {
         assert!(broken.is_err(), "{sql}");
         assert_eq!(thread_of_a_look_up(&register), caller);
     }
-    // A refusal breaks nothing.
+    // A refused job keeps its connection.
     let refused = block_on(
         register
             .store

@@ -1,4 +1,4 @@
-//! That opening an existing register neither creates nor changes anything.
+//! Tests of opening an existing register: opening neither creates nor changes anything.
 
 use database::catalog;
 use diesel::connection::SimpleConnection as _;
@@ -18,7 +18,7 @@ fn refusal(url: &str) -> StorageError {
 }
 
 #[test]
-fn an_absent_file_is_reported_and_not_created() {
+fn absent_file_is_reported_and_not_created() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["register.db", "folder/register.db"] {
         let file = folder.path().join(name);
@@ -32,11 +32,11 @@ fn an_absent_file_is_reported_and_not_created() {
 }
 
 #[test]
-fn a_database_without_a_register_is_reported_and_left_as_it_is() {
+fn database_without_register_is_reported_and_unchanged() {
     for kind in kinds() {
         let database = Database::fresh_on(kind);
         if kind == Kind::Sqlite {
-            // Somebody else's database, in the mode in which SQLite creates one.
+            // The database of another program, with the default journal mode of SQLite.
             let mut other =
                 SqliteConnection::establish(database.url().strip_prefix("sqlite://").unwrap())
                     .unwrap();
@@ -55,7 +55,7 @@ fn a_database_without_a_register_is_reported_and_left_as_it_is() {
 }
 
 #[test]
-fn a_database_that_cannot_hold_every_character_is_refused_and_left_as_it_is() {
+fn database_with_other_encoding_is_refused_and_unchanged() {
     if !kinds().contains(&Kind::Postgres) {
         return;
     }
@@ -79,15 +79,15 @@ fn a_database_that_cannot_hold_every_character_is_refused_and_left_as_it_is() {
     }
 }
 
-/// A register on a server of PostgreSQL that is reached directly: a pooler leaves the role and its
-/// settings to others.
-fn register_of_a_role() -> Option<Database> {
+/// A register on PostgreSQL without a pooler; `None` where the tests use SQLite only or a pooler.
+/// A pooler manages roles and their settings itself.
+fn direct_postgres_register() -> Option<Database> {
     let is_pooled =
         std::env::var(VARIANT_VARIABLE).is_ok_and(|variant| variant.starts_with("pgbouncer"));
     (kinds().contains(&Kind::Postgres) && !is_pooled).then(|| filled(Kind::Postgres, 3))
 }
 
-fn name_of(database: &Database) -> &str {
+fn database_name(database: &Database) -> &str {
     database
         .url()
         .rsplit_once('/')
@@ -99,11 +99,11 @@ fn name_of(database: &Database) -> &str {
 }
 
 #[test]
-fn search_path_of_the_role_leads_nowhere_else() {
-    let Some(database) = register_of_a_role() else {
+fn search_path_of_database_is_ignored() {
+    let Some(database) = direct_postgres_register() else {
         return;
     };
-    let name = name_of(&database);
+    let name = database_name(&database);
     let sql = format!("CREATE SCHEMA other; ALTER DATABASE {name} SET search_path = other");
     connect(database.url()).batch_execute(&sql).unwrap();
     let store = Store::open_existing(database.url(), StoreOptions::default()).unwrap();
@@ -113,8 +113,8 @@ fn search_path_of_the_role_leads_nowhere_else() {
 }
 
 #[test]
-fn register_in_another_schema_is_reported_and_none_is_made_beside_it() {
-    let Some(database) = register_of_a_role() else {
+fn register_in_another_schema_is_reported_and_not_recreated() {
+    let Some(database) = direct_postgres_register() else {
         return;
     };
     connect(database.url())
@@ -130,7 +130,7 @@ fn register_in_another_schema_is_reported_and_none_is_made_beside_it() {
         store.migrate(),
         Err(StorageError::OtherSchema { .. })
     ));
-    // As the message says.
+    // The error message suggests this address.
     let mark = if database.url().contains('?') {
         '&'
     } else {
@@ -141,11 +141,11 @@ fn register_in_another_schema_is_reported_and_none_is_made_beside_it() {
 }
 
 #[test]
-fn missing_permission_is_a_fault_that_names_the_table() {
-    let Some(database) = register_of_a_role() else {
+fn missing_permission_is_fault_that_names_the_table() {
+    let Some(database) = direct_postgres_register() else {
         return;
     };
-    let role = format!("{}_role", name_of(&database));
+    let role = format!("{}_role", database_name(&database));
     let mut owner = connect(database.url());
     let grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public";
     owner
@@ -180,7 +180,7 @@ fn missing_permission_is_a_fault_that_names_the_table() {
         .unwrap();
 }
 
-/// The name and the URL of another database of the same server.
+/// The name and the URL of another database on the same server.
 fn other_database(database: &Database, suffix: &str) -> (String, String) {
     let url = database.url();
     let (address, parameters) = url
@@ -195,7 +195,7 @@ fn other_database(database: &Database, suffix: &str) -> (String, String) {
     (other, url)
 }
 
-/// The bytes of a file, or the names of the tables of a server's database.
+/// The bytes of a SQLite file, or the names of the tables of a PostgreSQL database.
 fn content(database: &Database) -> Vec<u8> {
     match database.url().strip_prefix("sqlite://") {
         Some(file) => std::fs::read(file).unwrap(),
@@ -207,7 +207,7 @@ fn content(database: &Database) -> Vec<u8> {
 }
 
 #[test]
-fn an_older_schema_is_reported_and_left_as_it_is() {
+fn older_schema_is_reported_and_unchanged() {
     for kind in kinds() {
         let database = Database::fresh_on(kind);
         let mut connection = connect(database.url());

@@ -1,4 +1,5 @@
-//! How often a job waits for an answer of PostgreSQL, once its statements are prepared.
+//! Tests of the number of round trips to PostgreSQL that each kind of job takes with prepared
+//! statements.
 
 use chrono::TimeDelta;
 use database::connection::{Access, DatabaseConnection};
@@ -20,7 +21,7 @@ use crate::testing::{NEW_TOKEN, Register};
 
 type Answer = Result<(), StorageError>;
 
-/// A register on PostgreSQL with one token, whose use today is recorded.
+/// A register on PostgreSQL with one token. Today's use of the token is already recorded.
 struct Measured {
     register: Register,
     digest: TokenDigest,
@@ -53,13 +54,14 @@ impl Measured {
 
     /// Registers the trainee with the number 0.
     fn register_trainee(&self) {
-        let (digest, urn) = (self.digest.clone(), first_school(self));
+        let digest = self.digest.clone();
+        let urn = first_school(self);
         self.register
             .write(move |session| register_at(session, &digest, 0, None, &urn))
             .unwrap();
     }
 
-    /// How often a job waits when it is run for the third time.
+    /// The number of round trips of the third run of a job.
     fn round_trips(
         &self,
         access: Access,
@@ -71,21 +73,24 @@ impl Measured {
             Access::LookUp | Access::Read => store.database.connections().clone(),
         };
         let mut connection = connections.establish_for_pool().unwrap();
-        let waited = |connection: &DatabaseConnection| match connection {
-            DatabaseConnection::Postgres(inner) => inner.round_trips(),
-            DatabaseConnection::Sqlite(_) => panic!("another database was opened"),
-        };
         let mut before = 0;
         for run in 0..3 {
-            before = waited(&connection);
+            before = round_trips_of_connection(&connection);
             let mut job = in_session(|session| job(session, run));
             take_job_error(store.database.run_on(&mut connection, access, &mut job)).unwrap();
         }
-        waited(&connection) - before
+        round_trips_of_connection(&connection) - before
     }
 }
 
-/// A trainee with a placement at the first school of the sandbox.
+fn round_trips_of_connection(connection: &DatabaseConnection) -> u64 {
+    match connection {
+        DatabaseConnection::Postgres(inner) => inner.round_trips(),
+        DatabaseConnection::Sqlite(_) => panic!("another database was opened"),
+    }
+}
+
+/// A trainee with a placement at the school.
 fn trainee(number: usize, school_id: i64, now: DateTime<Utc>) -> Trainee {
     Trainee {
         trainee_id: Some(format!("trainee {number}")),
@@ -104,8 +109,8 @@ fn trainee(number: usize, school_id: i64, now: DateTime<Utc>) -> Trainee {
     }
 }
 
-/// Registers a trainee as a request does: with the school that it names, and kept under a key if it
-/// has one.
+/// Registers a trainee like a request does: loads the school by its URN, and stores the reply if
+/// the request has an idempotency key.
 fn register_at(
     session: &mut Session<'_>,
     digest: &TokenDigest,
@@ -170,7 +175,7 @@ fn look_up_by_key_is_one_round_trip() {
 }
 
 #[test]
-fn page_of_a_list_is_two_round_trips_and_of_a_few_of_many_four() {
+fn list_page_is_two_round_trips_with_sparse_filter_four() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -180,13 +185,12 @@ fn page_of_a_list_is_two_round_trips_and_of_a_few_of_many_four() {
             let mut provider = session
                 .authenticate(&measured.digest, Cause::new("test"))?
                 .unwrap();
-            let (cycle, status, since, order) = (2025, None, None, Order::NewestFirst);
             let listing = Listing {
-                cycle,
-                status,
-                since,
+                cycle: 2025,
+                status: None,
+                since: None,
                 has_trn,
-                order,
+                order: Order::NewestFirst,
                 page,
                 per_page: 1,
             };
@@ -198,7 +202,7 @@ fn page_of_a_list_is_two_round_trips_and_of_a_few_of_many_four() {
             Ok(())
         })
     };
-    // Behind the end of a list there is nothing to read.
+    // Pages past the end of the list take no more round trips.
     assert_eq!(
         (
             listed(1, None),
@@ -211,25 +215,25 @@ fn page_of_a_list_is_two_round_trips_and_of_a_few_of_many_four() {
 }
 
 #[test]
-fn changes_and_a_page_behind_a_cursor_are_two_round_trips() {
+fn changes_and_page_after_cursor_are_two_round_trips() {
     let Some(measured) = Measured::new() else {
         return;
     };
     let urn = first_school(&measured);
     for number in 0..3 {
-        let (digest, urn) = (measured.digest.clone(), urn.clone());
+        let digest = measured.digest.clone();
+        let urn = urn.clone();
         measured
             .register
             .write(move |session| register_at(session, &digest, number, None, &urn))
             .unwrap();
     }
-    let (cycle, status, since, has_trn, order) = (2025, None, None, None, Order::NewestFirst);
     let listing = Listing {
-        cycle,
-        status,
-        since,
-        has_trn,
-        order,
+        cycle: 2025,
+        status: None,
+        since: None,
+        has_trn: None,
+        order: Order::NewestFirst,
         page: 1,
         per_page: 1,
     };
@@ -269,7 +273,7 @@ fn changes_and_a_page_behind_a_cursor_are_two_round_trips() {
 }
 
 #[test]
-fn registration_is_four_round_trips_with_an_idempotency_key_five() {
+fn registration_is_four_round_trips_with_idempotency_key_five() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -314,7 +318,7 @@ fn update_is_four_round_trips() {
 }
 
 #[test]
-fn removing_old_replies_is_three_round_trips_and_adding_usage_one_whatever_their_number() {
+fn removing_many_replies_is_three_round_trips_adding_usage_one() {
     let Some(measured) = Measured::new() else {
         return;
     };
@@ -352,7 +356,7 @@ fn removing_old_replies_is_three_round_trips_and_adding_usage_one_whatever_their
     );
 }
 
-/// One request to each of so many endpoints.
+/// One request to each of `endpoints` endpoints.
 fn usage_of(endpoints: usize) -> UsageBatch {
     let at = "2026-03-02T12:00:00Z".parse().unwrap();
     let seen = Seen {
@@ -378,24 +382,24 @@ fn usage_of(endpoints: usize) -> UsageBatch {
 }
 
 #[test]
-fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
+fn token_known_to_both_pools_is_refused_after_its_revocation() {
     let Some(measured) = Measured::new() else {
         return;
     };
     let store = &measured.register.store;
     let digest = measured.digest.clone();
-    let see = |store: &Store| {
+    let is_accepted = |store: &Store| {
         let digest = digest.clone();
         store.read_blocking(move |session| {
             Ok::<_, StorageError>(session.authenticate(&digest, Cause::new("test"))?.is_some())
         })
     };
     let urn = first_school(&measured);
-    // The token becomes known to both pools.
-    assert!(see(store).unwrap());
-    let (known, school) = (digest.clone(), urn.clone());
+    // Both pools have used the token.
+    assert!(is_accepted(store).unwrap());
+    let accepted = digest.clone();
     store
-        .write_blocking(move |session| register_at(session, &known, 0, None, &school))
+        .write_blocking(move |session| register_at(session, &accepted, 0, None, &urn))
         .unwrap();
     store
         .write_blocking(|session| {
@@ -404,7 +408,7 @@ fn token_that_was_revoked_meanwhile_is_refused_and_what_it_did_is_undone() {
                 .map(drop)
         })
         .unwrap();
-    assert!(!see(store).unwrap());
+    assert!(!is_accepted(store).unwrap());
     let refused = store.write_blocking(move |session| {
         match session.authenticate(&digest, Cause::new("test"))? {
             Some(mut provider) => {

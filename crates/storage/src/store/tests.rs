@@ -10,7 +10,7 @@ use crate::schema::providers;
 use crate::testing::{Register, UKPRN, block_on};
 
 #[test]
-fn the_queries_of_a_read_see_one_snapshot() {
+fn queries_of_one_read_see_one_snapshot() {
     let register = Register::new();
     let store = register.store.clone();
     let (before, after) = register
@@ -31,7 +31,7 @@ fn the_queries_of_a_read_see_one_snapshot() {
 }
 
 #[test]
-fn a_read_cannot_write() {
+fn read_cannot_write() {
     let register = Register::new();
     let refused = register.read(|session| session.add_provider(UKPRN, "A provider"));
     assert!(
@@ -47,7 +47,7 @@ fn a_read_cannot_write() {
 }
 
 #[test]
-fn a_panicking_read_fails_and_the_pool_goes_on() {
+fn panicking_read_fails_and_pool_stays_usable() {
     let register = Register::new();
     for _ in 0..3 {
         let answer: Result<(), _> = register.read(|_| panic!("as the test wants"));
@@ -65,13 +65,13 @@ fn a_panicking_read_fails_and_the_pool_goes_on() {
 }
 
 #[test]
-fn a_store_that_has_settled_has_done_what_nobody_waits_for_any_more() {
+fn drained_store_has_run_writes_of_dropped_callers() {
     let register = Register::new();
     block_on(async {
         let write = register
             .store
             .write(|session| session.add_provider(UKPRN, "A provider"));
-        // The caller goes away when the job stands in the queue, or runs.
+        // The caller is dropped while the job is queued or running.
         let mut write = Box::pin(write);
         assert!(
             write
@@ -113,12 +113,12 @@ fn servers_that_start_together_migrate_once() {
         .into_iter()
         .map(|server| server.join().unwrap().unwrap())
         .collect();
-    // Those that run outside a transaction divide the others, and another server may go on there.
+    // A migration outside a transaction splits the list, and another server may apply the rest.
     assert_eq!(applied.iter().sum::<usize>(), all, "{applied:?}");
 }
 
 #[test]
-fn job_that_waits_for_a_lock_in_vain_ends_before_its_connection_has_to_be_given_up() {
+fn lock_timeout_fails_job_and_keeps_its_connection() {
     if Kind::from_environment() != Kind::Postgres {
         return;
     }

@@ -1,7 +1,8 @@
-//! What a group of writes promises: each job is kept and confirmed, or lost and reported as lost.
+//! Tests of groups of writes: each job is either committed and confirmed, or rolled back and
+//! reported as lost.
 //!
-//! The writer is blocked by a job that waits for a channel, so that what stands behind it is known
-//! to form one group.
+//! A job that waits for a channel blocks the writer. All jobs that are queued behind it form one
+//! group.
 
 use std::sync::mpsc;
 
@@ -26,7 +27,7 @@ use crate::testing::{Queued, Register, UKPRN, block_on};
 
 type Answer<T> = Result<T, StorageError>;
 
-/// Stops the writer's thread inside a job until it is released. The job is the first of the next
+/// Blocks the writer's thread inside a job until [`Hold::release`]. The job is the first of its
 /// group.
 struct Hold {
     release: mpsc::Sender<()>,
@@ -106,12 +107,9 @@ fn run_between_neighbours(
     ]
 }
 
-/// A culprit that breaks the group takes those with it that ran before; those behind it are served
-/// by the next group, on a new connection.
-fn assert_that_the_group_is_lost_and_the_store_goes_on(
-    register: &Register,
-    answers: &[Answer<()>; 4],
-) {
+/// Asserts that the culprit and the jobs before it are lost, and that the next group runs the jobs
+/// after it, on a new connection.
+fn assert_group_lost_and_store_usable(register: &Register, answers: &[Answer<()>; 4]) {
     let [held, before, culprit, after] = answers;
     assert!(is_group_lost(held), "{held:?}");
     assert!(is_group_lost(before), "{before:?}");
@@ -149,9 +147,8 @@ fn waiting_jobs_share_one_commit() {
 }
 
 #[test]
-fn what_waits_is_counted_and_what_is_refused_is_not() {
+fn waiting_jobs_are_counted_and_refused_jobs_are_not() {
     let register = Register::on_sqlite_with_queue(3);
-    let waiting_now = || register.store.stats().writer_queue;
     let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..3)
         .map(|number| queue(&register.store, add(number)))
@@ -161,7 +158,7 @@ fn what_waits_is_counted_and_what_is_refused_is_not() {
         Err(StorageError::Database(DatabaseError::QueueFull))
     ));
     assert_eq!(
-        waiting_now(),
+        register.store.stats().writer_queue,
         Queue {
             length: 3,
             limit: 3
@@ -172,7 +169,7 @@ fn what_waits_is_counted_and_what_is_refused_is_not() {
         job.answer().unwrap();
     }
     assert_eq!(
-        waiting_now(),
+        register.store.stats().writer_queue,
         Queue {
             length: 0,
             limit: 3
@@ -181,7 +178,7 @@ fn what_waits_is_counted_and_what_is_refused_is_not() {
 }
 
 #[test]
-fn a_group_has_a_limit() {
+fn group_size_is_limited() {
     let register = Register::on_sqlite();
     let hold = Hold::new(&register.store);
     let waiting: Vec<_> = (0..StoreOptions::default().group)
@@ -220,14 +217,14 @@ fn every_concurrent_writer_is_acknowledged_and_kept() {
 }
 
 #[test]
-fn nobody_is_answered_before_the_commit() {
+fn jobs_are_answered_after_the_commit() {
     let register = Register::on_sqlite();
     let mut refused = {
         let first = Hold::new(&register.store);
         let refused = queue(&register.store, |_| {
             Err::<(), _>(Refusal::UnknownProvider.into())
         });
-        // The second holder stands behind the refused job in the same group.
+        // The second blocking job follows the refused job in the same group.
         let (started, wait_for_start) = mpsc::channel();
         let (release, wait_for_release) = mpsc::channel::<()>();
         let second = queue(&register.store, move |_| {
@@ -243,13 +240,13 @@ fn nobody_is_answered_before_the_commit() {
         second.answer().unwrap();
         refused
     };
-    // The answers of a group come in its order, so the refused job had its own before the second
-    // holder.
+    // A group answers its jobs in order, so the refused job was answered before the second blocking
+    // job.
     assert!(refused.is_answered());
 }
 
 #[test]
-fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
+fn refused_job_changes_nothing_and_its_neighbours_are_kept() {
     let register = Register::on_sqlite();
     let [held, before, refused, after] = run_between_neighbours(&register, |session| {
         add(2)(session)?;
@@ -274,7 +271,7 @@ fn a_refused_job_changes_nothing_while_its_neighbours_are_kept() {
 }
 
 #[test]
-fn a_job_that_meets_a_constraint_leaves_its_neighbours_alone() {
+fn job_violating_constraint_does_not_affect_its_neighbours() {
     let register = Register::on_sqlite();
     let [_, before, refused, after] = run_between_neighbours(&register, add(1));
     assert!(before.is_ok() && after.is_ok());
@@ -315,7 +312,7 @@ fn roll_back_behind_diesel(session: &mut Session<'_>) -> Answer<()> {
     Ok(session.connection.batch_execute("ROLLBACK")?)
 }
 
-/// Lets the database grow no more, and then makes it grow.
+/// Limits the size of the database and then exceeds the limit.
 fn fill_the_disk(session: &mut Session<'_>) -> Answer<()> {
     session
         .connection
@@ -350,7 +347,7 @@ fn answer_well_after_a_full_disk(session: &mut Session<'_>) -> Answer<()> {
 type Culprit = fn(&mut Session<'_>) -> Answer<()>;
 
 #[test]
-fn a_job_that_breaks_the_transaction_fails_its_whole_group() {
+fn job_breaking_the_transaction_fails_its_whole_group() {
     let culprits: [(&str, Culprit, bool); 10] = [
         ("a panic", panic_after_a_change, true),
         (
@@ -392,12 +389,12 @@ fn a_job_that_breaks_the_transaction_fails_its_whole_group() {
             "{case}: {answer:?}"
         );
         assert_eq!(is_group_lost(answer), !panics, "{case}: {answer:?}");
-        assert_that_the_group_is_lost_and_the_store_goes_on(&register, &answers);
+        assert_group_lost_and_store_usable(&register, &answers);
     }
 }
 
 #[test]
-fn a_full_disk_is_a_temporary_cause() {
+fn full_disk_is_temporary_error() {
     let register = Register::on_sqlite();
     let answers = run_between_neighbours(&register, fill_the_disk);
     let Err(StorageError::Database(DatabaseError::GroupLost(cause))) = &answers[2] else {
@@ -416,9 +413,9 @@ fn a_full_disk_is_a_temporary_cause() {
 }
 
 #[test]
-fn a_database_held_by_another_process_is_busy() {
+fn database_locked_by_another_process_is_busy() {
     let register = Register::on_sqlite();
-    // The writer's own timeout is seconds; a job makes it short.
+    // Shortens the writer's timeout of several seconds.
     register
         .write(|session| {
             Ok(session
@@ -439,7 +436,7 @@ fn a_database_held_by_another_process_is_busy() {
 }
 
 #[test]
-fn the_changes_of_a_group_have_a_millisecond_each_although_the_clock_stands_still() {
+fn changes_of_group_have_distinct_dates_while_clock_stands_still() {
     let register = Register::on_sqlite();
     register.add_provider();
     let hold = Hold::new(&register.store);
@@ -472,9 +469,10 @@ fn the_changes_of_a_group_have_a_millisecond_each_although_the_clock_stands_stil
 }
 
 #[test]
-fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
+fn dropped_store_finishes_waiting_jobs_and_ends_its_thread() {
     let database = Database::fresh_on(Kind::Sqlite);
-    // The sender lives in the clock, and the clock as long as the thread.
+    // The thread owns the clock, and the clock owns the sender: the channel closes when the thread
+    // ends.
     let (alive, thread_ended) = mpsc::channel::<()>();
     let clock = database::clock::Clock::from_fn(move || {
         let _ = &alive;
@@ -500,7 +498,8 @@ fn a_dropped_store_finishes_what_waits_and_ends_its_thread() {
         Ok(())
     }));
     let Hold { release, held } = hold;
-    drop((store, held));
+    drop(store);
+    drop(held);
     release.send(()).unwrap();
 
     assert!(wait_for_run.recv().is_ok());

@@ -1,4 +1,4 @@
-//! The history of a trainee and its entries, as values.
+//! The types of the history of a trainee.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::commands::erasure::{IDENTIFYING_FIELDS, identifying_parts, identifying_values};
@@ -7,59 +7,60 @@ use serde_json::{Map, Value as Json};
 
 use crate::records::erasure::Erasure;
 
-/// Everything that happened to a trainee, oldest first.
+/// The history of a trainee.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TraineeHistory {
     /// The identifier of the trainee.
     pub trainee_id: String,
     /// The UKPRN of the provider.
     pub ukprn: String,
-    /// One entry for each request that changed something. Of an erased trainee there is the one of
-    /// the erasure, without fields.
+    /// One entry for each request that changed the trainee, oldest first. An erased trainee has
+    /// only the entry of the erasure, without fields.
     pub entries: Vec<Entry>,
-    /// How many older entries the database has, where only the latest were asked for.
+    /// The number of older entries in the database that are missing in `entries`, when the caller
+    /// limited the number of entries.
     pub left_out: i64,
-    /// The erasure of the trainee, if there was one.
+    /// The erasure of the trainee; `None` when the trainee was not erased.
     pub erasure: Option<Erasure>,
-    /// The day before which entries were removed; `None` when the trainee is registered since that
-    /// day, or was erased.
+    /// Entries from before this day were removed. `None` when no entry of this trainee can be
+    /// missing, or the trainee was erased.
     pub removed_before: Option<NaiveDate>,
-    /// What the trainee was before the first of the entries.
+    /// The state of the trainee before the first of the entries.
     pub(super) base: Trainee,
-    /// What the trainee is.
+    /// The present state of the trainee.
     pub(super) record: Trainee,
-    /// The entries as they are stored.
+    /// The entries as stored, before the creation was completed.
     pub(super) stored: Vec<Entry>,
 }
 
-/// What one request changed.
+/// The change of a trainee by one request or command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// The number of the entry; later ones are higher.
+    /// The number of the entry. Later entries have higher numbers.
     pub id: i64,
-    /// When.
+    /// The time of the change.
     pub changed_at: DateTime<Utc>,
-    /// Number and name of the token with which it was requested; nothing where a command or the
-    /// server did it.
+    /// Number and name of the token that sent the request; `None` for a change by a command or the
+    /// server.
     pub token: Option<(i64, String)>,
-    /// Who ran the command; nothing where a token or the server did it, and where this was not
-    /// recorded yet.
+    /// The user who ran the command. `None` for a change by a token or the server, and in entries
+    /// of old programs.
     pub by: Option<String>,
-    /// The identifier of the request.
+    /// The identifier of the request; `None` for a command.
     pub request_id: Option<String>,
-    /// The version of the API.
+    /// The version of the API that the request used; `None` for a command.
     pub version: Option<String>,
     /// The endpoint, or the command.
     pub operation: String,
-    /// The fields that changed, in the order of the dictionary.
+    /// The changed fields, in the order of the dictionary.
     pub fields: Vec<FieldEntry>,
 }
 
-/// A field that changed.
+/// A changed field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldEntry {
-    /// The canonical name of the field; that of a placement or a degree stands behind its list and
-    /// its identifier, as in `placements.<placement_id>.urn`.
+    /// The canonical name of the field. Fields of placements and degrees have the list and the
+    /// identifier as a prefix, as in `placements.<placement_id>.urn`.
     pub path: String,
     pub(super) before: Json,
     pub(super) after: Json,
@@ -80,17 +81,17 @@ impl FieldEntry {
 }
 
 impl TraineeHistory {
-    /// The values that may identify the person: those of the record, and former ones of the entries
-    /// that the database has. In lower case; of names, each part.
+    /// The values that may identify the person, from the record and from the stored entries. In
+    /// lower case, with names split into their parts.
     #[must_use]
     pub fn identifying_values(&self) -> Vec<String> {
         let fields = self.stored.iter().flat_map(|entry| &entry.fields);
-        let former = fields.filter(|field| {
+        let identifying = fields.filter(|field| {
             IDENTIFYING_FIELDS
                 .iter()
-                .any(|one| one.info().name == field.path)
+                .any(|known| known.info().name == field.path)
         });
-        let texts = former
+        let texts = identifying
             .flat_map(|field| [&field.before, &field.after])
             .filter_map(Json::as_str);
         identifying_values(&self.record)
@@ -100,7 +101,7 @@ impl TraineeHistory {
     }
 }
 
-/// The fields of an entry; nothing when it is not of the form in which entries are written.
+/// Parses the fields of an entry; `None` when the text is invalid.
 pub(super) fn read_fields(text: &str) -> Option<Vec<FieldEntry>> {
     let fields: Map<String, Json> = serde_json::from_str(text).ok()?;
     fields

@@ -28,8 +28,8 @@ type Row = (
 );
 
 impl ProviderSession<'_> {
-    /// The history of a trainee of the provider, also of one that no request shows any more; `None`
-    /// when there is no such trainee.
+    /// The history of a trainee of the provider, including discarded and erased trainees; `None`
+    /// when no trainee of the provider has this identifier.
     ///
     /// # Errors
     ///
@@ -41,8 +41,8 @@ impl ProviderSession<'_> {
 }
 
 impl Session<'_> {
-    /// The history of a trainee of whatever provider, also of one that no request shows any more;
-    /// `None` when there is no such trainee.
+    /// The history of a trainee of any provider, including discarded and erased trainees; `None`
+    /// when no trainee has this identifier.
     ///
     /// # Errors
     ///
@@ -51,24 +51,24 @@ impl Session<'_> {
         history_of(self.connection, trainee_id, None)
     }
 
-    /// The same, with so many of the entries at most, the latest.
+    /// Like [`Session::history_of`], but with only the latest `limit` entries.
     ///
     /// # Errors
     ///
-    /// As [`Session::history_of`].
+    /// Like [`Session::history_of`].
     pub(crate) fn latest_history_of(
         &mut self,
         trainee_id: &str,
-        most: i64,
+        limit: i64,
     ) -> Result<Option<TraineeHistory>, StorageError> {
-        history_of(self.connection, trainee_id, Some(most))
+        history_of(self.connection, trainee_id, Some(limit))
     }
 }
 
 fn history_of(
     connection: &mut DatabaseConnection,
     trainee_id: &str,
-    most: Option<i64>,
+    limit: Option<i64>,
 ) -> Result<Option<TraineeHistory>, StorageError> {
     if !can_be_identifier(trainee_id) {
         return Ok(None);
@@ -82,44 +82,19 @@ fn history_of(
     .optional()?;
     let erasure = erasure::find(connection, trainee_id)?;
     let Some((key, ukprn, record)) = found else {
-        // A restored backup may be older than a trainee who was erased.
+        // An erased trainee may be missing: a restored backup may be older than the trainee.
         return Ok(erasure.map(|erasure| TraineeHistory::from_erasure(erasure, Vec::new())));
     };
     let mut left_out = 0;
-    if let Some(most) = most {
+    if let Some(limit) = limit {
         let all = changes::table.filter(changes::trainee_key.eq(key)).count();
-        left_out = (with_inner!(connection, |inner| all.get_result::<i64>(inner))? - most).max(0);
+        left_out = (with_inner!(connection, |inner| all.get_result::<i64>(inner))? - limit).max(0);
     }
-    let entries = changes::table
-        .left_join(tokens::table)
-        .filter(changes::trainee_key.eq(key))
-        // Each change of a trainee is later than the last one. Keys may be given out in blocks;
-        // they only distinguish what older programs dated alike.
-        .order((changes::changed_at.desc(), changes::id.desc()))
-        .select((
-            changes::id,
-            changes::changed_at,
-            (tokens::id, tokens::name).nullable(),
-            changes::changed_by,
-            changes::request_id,
-            changes::version,
-            changes::operation,
-            changes::fields,
-        ));
-    let latest_first = match most {
-        // With a limit, databases keep no more than that while they sort.
-        Some(most) => entries.limit(most).load::<Row>(connection)?,
-        None => entries.load::<Row>(connection)?,
-    };
     let Parsed { trainee, .. } = record.parsed().ok_or(StorageError::CorruptRow {
         table: "trainees",
         id: key,
     })?;
-    let stored = latest_first
-        .into_iter()
-        .rev()
-        .map(entry)
-        .collect::<Result<Vec<_>, _>>()?;
+    let stored = load_entries(connection, key, limit)?;
     let history = if let Some(erasure) = erasure {
         TraineeHistory::from_erasure(erasure, stored)
     } else {
@@ -139,8 +114,38 @@ fn history_of(
     }))
 }
 
+/// Loads the entries of a trainee, or the latest `limit` of them, oldest first.
+fn load_entries(
+    connection: &mut DatabaseConnection,
+    key: i64,
+    limit: Option<i64>,
+) -> Result<Vec<Entry>, StorageError> {
+    let entries = changes::table
+        .left_join(tokens::table)
+        .filter(changes::trainee_key.eq(key))
+        // Each change of a trainee is later than the one before. Keys may be allocated in blocks;
+        // they only order entries with equal dates, written by older programs.
+        .order((changes::changed_at.desc(), changes::id.desc()))
+        .select((
+            changes::id,
+            changes::changed_at,
+            (tokens::id, tokens::name).nullable(),
+            changes::changed_by,
+            changes::request_id,
+            changes::version,
+            changes::operation,
+            changes::fields,
+        ));
+    let latest_first = match limit {
+        // With a limit, databases keep only that number of rows while they sort.
+        Some(limit) => entries.limit(limit).load::<Row>(connection)?,
+        None => entries.load::<Row>(connection)?,
+    };
+    latest_first.into_iter().rev().map(entry).collect()
+}
+
 impl TraineeHistory {
-    /// What is left of the history of an erased trainee.
+    /// The history of an erased trainee, with its remaining entries.
     fn from_erasure(erasure: Erasure, entries: Vec<Entry>) -> Self {
         Self {
             trainee_id: erasure.trainee_id.clone(),
@@ -155,7 +160,7 @@ impl TraineeHistory {
         }
     }
 
-    /// The history of a record by its entries, oldest first.
+    /// The history of a record with these entries, oldest first.
     fn from_entries(
         trainee_id: String,
         ukprn: String,
@@ -179,17 +184,16 @@ impl TraineeHistory {
             }
         }
         for entry in &mut entries {
-            // The order of nested records is no field.
+            // The order of nested records is not a field.
             entry.fields.retain(|field| !is_nested_list(&field.path));
         }
-        let (left_out, erasure, removed_before) = (0, None, None);
         Ok(Self {
             trainee_id,
             ukprn,
             entries,
-            left_out,
-            erasure,
-            removed_before,
+            left_out: 0,
+            erasure: None,
+            removed_before: None,
             base,
             record,
             stored,

@@ -5,18 +5,18 @@ use std::str::FromStr;
 
 use chrono::{Datelike as _, Months, NaiveDate, NaiveDateTime};
 
-/// A month. Later months are greater.
+/// A month of the calendar, in UTC. Later months compare as greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Month {
     first_day: NaiveDate,
 }
 
-/// A text is no month.
+/// The text is not a month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a month has the form YYYY-MM")]
 pub struct NoMonth;
 
-/// A month is yet to end.
+/// The requested month is not over. Contains the latest permitted month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0} is not over, and is the latest month that can be given")]
 pub struct MonthNotOver(pub(super) Month);
@@ -30,24 +30,24 @@ impl Month {
         }
     }
 
-    /// Its first day.
+    /// The first day of the month.
     #[must_use]
     pub fn first_day(self) -> NaiveDate {
         self.first_day
     }
 
-    /// When it begins.
+    /// The first instant of the month.
     pub(crate) fn begin(self) -> NaiveDateTime {
         self.first_day.into()
     }
 
-    /// The month behind it.
+    /// The following month.
     #[must_use]
     pub fn next(self) -> Self {
         self.later(1)
     }
 
-    /// The month this number of months later, or the last month of the calendar.
+    /// The month `months` months later, or the last month of the calendar.
     #[must_use]
     pub fn later(self, months: u32) -> Self {
         Self {
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_month_is_read_as_it_is_written() {
+    fn month_round_trips_through_its_text() {
         for text in ["2026-01", "1999-12"] {
             assert_eq!(text.parse::<Month>().unwrap().to_string(), text);
         }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn months_go_on_over_the_end_of_the_year() {
+    fn next_month_of_december_is_january() {
         let december: Month = "2026-12".parse().unwrap();
         assert_eq!(december.next().to_string(), "2027-01");
         assert!(december < december.next());

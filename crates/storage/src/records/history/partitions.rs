@@ -1,7 +1,8 @@
-//! The partitions of the history on PostgreSQL: one for each month, made ahead of time.
+//! The partitions of the history on PostgreSQL: one for each month, created in advance.
 //!
-//! The first one has the months from before the register was made, and the default one what belongs
-//! to no other: no write fails because a partition is missing. SQLite has no partitions.
+//! The first partition has the months from before the register was created. The default partition
+//! takes entries without another partition, so a missing partition does not fail writes. SQLite has
+//! no partitions.
 
 use chrono::NaiveDateTime;
 use database::connection::{DatabaseConnection, with_inner};
@@ -14,18 +15,19 @@ use crate::error::StorageError;
 use crate::schema::changes;
 use crate::session::Session;
 
-/// For so many months behind the present one there are partitions.
+/// The number of months after the present one with a partition.
 const MONTHS_AHEAD: u32 = 3;
 
-/// For so long a partition is waited for that is made or removed: those who write wait behind it.
+/// The lock timeout for creating or dropping a partition, in milliseconds. Writes queue behind the
+/// lock.
 const LOCK_TIMEOUT_MS: u32 = 300;
-/// For so long others may have to wait while the default partition is searched for rows of the new
-/// one.
+/// The statement timeout for creating a partition, in milliseconds. PostgreSQL searches the default
+/// partition for rows of the new one and blocks writes during the search.
 const STATEMENT_TIMEOUT_MS: u32 = 2_000;
 
-/// The partitions with their bounds. PostgreSQL writes a bound as text, with dates in the
-/// `DateStyle` of the session, and reads it so. `MINVALUE`, and the default partition, have no date
-/// there.
+/// Selects the partitions with their bounds. PostgreSQL returns a bound as text, with dates in the
+/// `DateStyle` of the session, and the cast reads the same style. `MINVALUE` and the default
+/// partition have no date.
 const PARTITIONS_SQL: &str = "SELECT name, substring(bound FROM 'FROM \\(''([^'']+)''\\)')::timestamp AS begins_at, \
          substring(bound FROM 'TO \\(''([^'']+)''\\)')::timestamp AS ends_at \
      FROM (SELECT c.relname::text AS name, pg_get_expr(c.relpartbound, c.oid) AS bound \
@@ -37,21 +39,21 @@ const PARTITIONS_SQL: &str = "SELECT name, substring(bound FROM 'FROM \\(''([^''
 pub(crate) struct Partition {
     #[diesel(sql_type = Text)]
     pub(crate) name: String,
-    /// From when on, where there is a bound.
+    /// The inclusive lower bound; `None` for the first and the default partition.
     #[diesel(sql_type = Nullable<Timestamp>)]
     begins_at: Option<NaiveDateTime>,
-    /// Before when; nothing for the default partition.
+    /// The exclusive upper bound; `None` for the default partition.
     #[diesel(sql_type = Nullable<Timestamp>)]
     ends_at: Option<NaiveDateTime>,
 }
 
 impl Partition {
-    /// Whether it holds nothing but entries from before that month.
+    /// Whether the partition ends before the month.
     pub(super) fn is_before(&self, month: Month) -> bool {
         self.ends_at.is_some_and(|end| end <= month.begin())
     }
 
-    /// Whether entries of that month, or a part of them, belong into it.
+    /// Whether the partition covers at least a part of the month.
     fn overlaps(&self, month: Month) -> bool {
         self.ends_at.is_some_and(|end| end > month.begin())
             && self
@@ -70,8 +72,8 @@ pub(crate) fn partitions(
     Ok(diesel::sql_query(PARTITIONS_SQL).load(inner)?)
 }
 
-/// The months from the present one on for which a partition is to be made. A month of which the
-/// default partition has entries already stays there: they were written with a clock that is ahead.
+/// The present and following months that need a partition. Skips months with entries in the default
+/// partition, written with a clock that was ahead: these entries stay there.
 pub(crate) fn missing(
     connection: &mut DatabaseConnection,
     present: Month,
@@ -102,7 +104,7 @@ fn has_entries(connection: &mut DatabaseConnection, month: Month) -> Result<bool
     Ok(with_inner!(connection, |inner| found.get_result(inner))?)
 }
 
-/// Makes the partitions that are missing, in the transaction that is open.
+/// Creates the missing partitions in the open transaction, and returns their months.
 pub(crate) fn make_ahead(
     connection: &mut DatabaseConnection,
     present: Month,
@@ -111,17 +113,18 @@ pub(crate) fn make_ahead(
         return Ok(Vec::new());
     }
     lock(connection)?;
-    // Another server may have made them meanwhile.
+    // Another server may have created partitions before the lock was acquired.
     let months = missing(connection, present)?;
     months
         .iter()
-        .try_for_each(|month| make(connection, *month))?;
+        .try_for_each(|month| create_partition(connection, *month))?;
     Ok(months)
 }
 
-/// Keeps others from making or removing partitions until the transaction ends. A new partition
-/// refers to trainees and tokens, which nobody changes meanwhile; they are locked first, as by
-/// those who write.
+/// Prevents other transactions from creating or dropping partitions until this transaction ends.
+///
+/// A new partition has foreign keys to trainees and tokens, and adding the keys locks these tables.
+/// Both are locked before the history, in the same order as by writes of trainees.
 pub(crate) fn lock(connection: &mut DatabaseConnection) -> Result<(), StorageError> {
     Ok(connection.batch_execute(&format!(
         "SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}; SET LOCAL statement_timeout = {STATEMENT_TIMEOUT_MS}; \
@@ -130,8 +133,8 @@ pub(crate) fn lock(connection: &mut DatabaseConnection) -> Result<(), StorageErr
     ))?)
 }
 
-/// Removes a partition with all its entries. Until the transaction ends, no other connection reads
-/// or writes the history.
+/// Drops a partition with all its entries. Blocks all reads and writes of the history until the
+/// transaction ends.
 pub(super) fn drop_partition(
     connection: &mut DatabaseConnection,
     name: &str,
@@ -141,8 +144,9 @@ pub(super) fn drop_partition(
     ))?)
 }
 
-fn make(connection: &mut DatabaseConnection, month: Month) -> Result<(), StorageError> {
-    let (from, to) = (month.first_day(), month.next().first_day());
+fn create_partition(connection: &mut DatabaseConnection, month: Month) -> Result<(), StorageError> {
+    let from = month.first_day();
+    let to = month.next().first_day();
     let name = from.format("changes_%Y_%m");
     connection.batch_execute(&format!(
         "CREATE TABLE {name} (LIKE changes); \
@@ -152,8 +156,7 @@ fn make(connection: &mut DatabaseConnection, month: Month) -> Result<(), Storage
 }
 
 impl Session<'_> {
-    /// The months for which the history has no partition yet, from the present one on; none on
-    /// SQLite.
+    /// The present and following months that need a partition of the history; empty on SQLite.
     ///
     /// # Errors
     ///
@@ -163,12 +166,13 @@ impl Session<'_> {
         missing(self.connection, present)
     }
 
-    /// Makes the partitions of the present month and of those to come, and returns the months that
-    /// have got one. Those who write may wait for it, a fraction of a second.
+    /// Creates the missing partitions of the present and following months, and returns their
+    /// months. Writes may wait a fraction of a second.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::Busy`] when another transaction locks the history for long; otherwise when the database does not answer.
+    /// [`DatabaseError::Busy`](crate::error::DatabaseError::Busy) after a lock timeout. Otherwise
+    /// when the database does not answer.
     pub fn make_partitions(&mut self) -> Result<Vec<Month>, StorageError> {
         let present = Month::from_day(self.today());
         make_ahead(self.connection, present)
@@ -185,7 +189,7 @@ mod tests {
     use super::*;
     use crate::testing::Register;
 
-    /// How many entries each partition has that has any.
+    /// The names of the partitions with entries, and the number of entries in each.
     fn entries(register: &Register) -> Vec<(String, i64)> {
         #[derive(QueryableByName)]
         struct Found {
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_at_the_turn_of_a_month_and_far_in_the_future_have_a_place() {
+    fn entries_of_every_date_have_a_partition() {
         if Kind::from_environment() == Kind::Sqlite {
             let missing = Register::new()
                 .read(|session| session.missing_partitions())
@@ -246,7 +250,7 @@ mod tests {
             entries(&register),
             expected.map(|(name, rows)| (name.to_owned(), rows))
         );
-        // A month of which the default partition has entries stays there.
+        // January to March 2125 get no partition: the default one has an entry of March.
         register.clock.set("2125-01-01");
         let made = register.write(|session| session.make_partitions()).unwrap();
         assert_eq!(made, ["2125-04".parse().unwrap()]);
@@ -255,13 +259,13 @@ mod tests {
                 .read(|session| session.missing_partitions())
                 .unwrap(),
             [],
-            "nobody is locked out for it again"
+            "the next call does not lock the history"
         );
         assert_eq!(entries(&register).len(), 4);
     }
 
     #[test]
-    fn bounds_are_read_whatever_form_of_dates_the_server_writes() {
+    fn partition_bounds_are_read_in_every_date_style() {
         if Kind::from_environment() == Kind::Sqlite {
             return;
         }
@@ -285,25 +289,32 @@ mod tests {
             let names = |has: &dyn Fn(&Partition) -> bool| {
                 found
                     .iter()
-                    .filter(|one| has(one))
-                    .map(|one| one.name.as_str())
+                    .filter(|partition| has(partition))
+                    .map(|partition| partition.name.as_str())
                     .collect::<Vec<_>>()
             };
-            let is_november = |one: &Partition| one.is_before(december) && !one.is_before(november);
-            assert_eq!(names(&is_november), ["changes_2124_11"], "{style}");
             assert_eq!(
-                names(&|one| one.overlaps(december)),
+                names(&|found| found.is_before(december) && !found.is_before(november)),
+                ["changes_2124_11"],
+                "{style}"
+            );
+            assert_eq!(
+                names(&|found| found.overlaps(december)),
                 ["changes_2124_12"],
                 "{style}"
             );
-            assert_eq!(names(&|one| one.overlaps(next_year)), [""; 0], "{style}");
             assert_eq!(
-                names(&|one| one.overlaps("2001-01".parse().unwrap())),
+                names(&|found| found.overlaps(next_year)),
+                [""; 0],
+                "{style}"
+            );
+            assert_eq!(
+                names(&|found| found.overlaps("2001-01".parse().unwrap())),
                 ["changes_earlier"],
                 "{style}"
             );
             assert_eq!(
-                names(&|one| one.ends_at.is_none()),
+                names(&|found| found.ends_at.is_none()),
                 ["changes_other"],
                 "{style}"
             );

@@ -1,4 +1,4 @@
-//! Goes back to the states of a trainee by its history.
+//! Rebuilds the earlier states of a trainee from its history.
 
 use std::collections::HashMap;
 
@@ -19,13 +19,13 @@ use crate::error::StorageError;
 use crate::schema::changes;
 
 impl TraineeHistory {
-    /// The states of the trainee, one after each entry. Placements stand in the order in which they
-    /// were made, degrees by their year; a placement in a known school has the name that the school
-    /// had when the placement was written.
+    /// The state of the trainee after each entry. Placements are in the order of their creation,
+    /// degrees are ordered by year. A placement in a known school has the name that the school had
+    /// when the placement was written.
     ///
     /// # Errors
     ///
-    /// [`StorageError::CorruptRow`] when an entry holds what no field can hold.
+    /// [`StorageError::CorruptRow`] when an entry holds an invalid value.
     pub fn states(&self) -> Result<Vec<Trainee>, StorageError> {
         let mut state = Rebuilt::from_record(&self.base);
         let states = self.entries.iter().map(|entry| {
@@ -39,10 +39,11 @@ impl TraineeHistory {
     }
 }
 
-/// Whether each of these trainees is what its history leads to; those without entries are left out.
+/// Whether each of these records equals the state that its history leads to. The result leaves out
+/// trainees without entries.
 ///
-/// A history that does not begin with the creation is older than the first entry: its first months
-/// are removed, or the trainee is older than the history. It is compared from its first entry on.
+/// A history may start after the creation, when its first months were removed or the trainee is
+/// older than the history. It is then compared from its first entry on.
 pub(crate) fn agreements(
     connection: &mut DatabaseConnection,
     records: &HashMap<i64, &Trainee>,
@@ -73,7 +74,7 @@ pub(crate) fn agreements(
     Ok(agreements)
 }
 
-/// Whether the entries lead to the record; nothing when one holds what no field can hold.
+/// Whether the entries lead to the record; `None` when an entry holds an invalid value.
 fn agrees(mut fields: Vec<Vec<FieldEntry>>, record: &Trainee) -> Option<bool> {
     let (first, later) = fields.split_first_mut()?;
     let base = if first.is_empty() {
@@ -87,8 +88,8 @@ fn agrees(mut fields: Vec<Vec<FieldEntry>>, record: &Trainee) -> Option<bool> {
     Some(state.leads_to(record))
 }
 
-/// What the record was before the first of the entries, whose fields are given; nothing when one
-/// holds what no field can hold.
+/// The state of the record before the first of the entries; `None` when an entry holds an invalid
+/// value. `fields` are the fields of each entry.
 pub(super) fn state_before(fields: &[Vec<FieldEntry>], record: &Trainee) -> Option<Trainee> {
     if fields.first().is_some_and(|first| is_creation(first)) {
         return Some(Trainee::default());
@@ -108,8 +109,8 @@ fn is_creation(fields: &[FieldEntry]) -> bool {
         .any(|field| field.path == name && field.before.is_null())
 }
 
-/// Fills the entry of a creation, which holds nothing, with what was created: what the record was
-/// before the later entries. Nothing when an entry holds what no field can hold.
+/// Fills the empty entry of a creation with the created fields: the state of the record before the
+/// later entries. Returns `None` when an entry holds an invalid value.
 pub(super) fn complete_creation(
     first: &mut Vec<FieldEntry>,
     later: &[Vec<FieldEntry>],
@@ -124,7 +125,7 @@ pub(super) fn complete_creation(
         .rev()
         .try_for_each(|fields| state.undo(fields))?;
     let created = state.trainee();
-    // One that holds nothing was not created by this program.
+    // Without any field, the record was not created by this program.
     *first = match Changed::between(&Trainee::default(), &created)
         .to_json()
         .ok()?
@@ -135,19 +136,19 @@ pub(super) fn complete_creation(
     Some(())
 }
 
-/// A trainee on its way through its history, the nested records by their identifiers.
+/// A state of a trainee between two entries of its history.
 #[derive(Default)]
 pub(super) struct Rebuilt {
-    /// Without its nested records.
+    /// The trainee without nested records.
     trainee: Trainee,
     nested: NestedRecords<WithIds>,
-    /// Where the nested record stands whose field was set last. The fields of a record stand
-    /// together in an entry, and the records in their order, so that a search from there finds most
-    /// of them at once.
-    place: usize,
+    /// The index of the nested record that was changed last. An entry lists the fields record by
+    /// record, in the order of the list, so the next field usually belongs to this record or the
+    /// next one.
+    last_index: usize,
 }
 
-/// Nested records with their identifiers, in their order.
+/// Nested records with their identifiers, in the order of the list.
 struct WithIds;
 
 impl NestedForm for WithIds {
@@ -164,7 +165,7 @@ impl Rebuilt {
         rebuilt
     }
 
-    /// Goes on by one entry; nothing when the entry holds what no field can hold.
+    /// Applies one entry; `None` when the entry holds an invalid value.
     fn apply(&mut self, fields: &[FieldEntry]) -> Option<()> {
         self.set_all(
             fields
@@ -173,7 +174,7 @@ impl Rebuilt {
         )
     }
 
-    /// Goes back by one entry; nothing when the entry holds what no field can hold.
+    /// Undoes one entry; `None` when the entry holds an invalid value.
     fn undo(&mut self, fields: &[FieldEntry]) -> Option<()> {
         self.set_all(
             fields
@@ -203,7 +204,7 @@ impl Rebuilt {
         Some(())
     }
 
-    /// Whether the record holds what the history says.
+    /// Whether this state equals the record, apart from mirrored fields.
     fn leads_to(&self, record: &Trainee) -> bool {
         history::changes(&self.trainee, record).next().is_none()
             && for_each_nested!(is_same_list(self, record))
@@ -211,7 +212,7 @@ impl Rebuilt {
                 .all(|is_same| is_same)
     }
 
-    /// The trainee as it was then.
+    /// The trainee in this state, with its nested records.
     fn trainee(&self) -> Trainee {
         let mut trainee = self.trainee.clone();
         for_each_nested!(copy_records(self, &mut trainee));
@@ -227,16 +228,15 @@ fn take_records<R: NestedRecord>(rebuilt: &mut Rebuilt) {
         .collect();
 }
 
-/// Copies the nested records of a kind into the trainee, in the order in which they are shown.
+/// Copies the nested records of a kind into the trainee, in the order of the API.
 fn copy_records<R: NestedRecord>(rebuilt: &Rebuilt, trainee: &mut Trainee) {
     let records = R::in_nested(&rebuilt.nested).iter();
     *R::records_mut(trainee) = records.map(|(_, record)| record.clone()).collect();
     R::records_mut(trainee).sort_by(R::compare);
 }
 
-/// Whether the record has the nested records of a kind that the history says. Fields that mirror
-/// another record are left out: a placement in a known school shows what the school is called
-/// today.
+/// Whether the record has the same nested records of a kind as the rebuilt state. Ignores fields
+/// that mirror another record: a placement in a known school has the present name of the school.
 fn is_same_list<R: NestedRecord>(rebuilt: &Rebuilt, record: &Trainee) -> bool {
     let stored: HashMap<_, _> = R::records(record)
         .iter()
@@ -254,18 +254,19 @@ fn is_same_list<R: NestedRecord>(rebuilt: &Rebuilt, record: &Trainee) -> bool {
 /// Puts nested records into the order of their identifiers in an entry.
 fn put_in_order<R: NestedRecord>(rebuilt: &mut Rebuilt, ids: &Json) -> Option<()> {
     let ids = ids.as_array()?;
-    let places: HashMap<_, _> = ids
+    let positions: HashMap<_, _> = ids
         .iter()
         .enumerate()
-        .map(|(place, id)| (id.as_str(), place))
+        .map(|(position, id)| (id.as_str(), position))
         .collect();
-    let place =
-        |(id, _): &(String, R)| places.get(&Some(id.as_str())).copied().unwrap_or(ids.len());
-    R::in_nested_mut(&mut rebuilt.nested).sort_by_cached_key(place);
+    R::in_nested_mut(&mut rebuilt.nested).sort_by_cached_key(|(id, _)| {
+        let position = positions.get(&Some(id.as_str()));
+        position.copied().unwrap_or(ids.len())
+    });
     Some(())
 }
 
-/// Sets a field of the nested record with the identifier, which is an empty one at first.
+/// Sets a field of the nested record with the identifier. Adds an empty record when none has it.
 fn set_nested<R: NestedRecord>(
     rebuilt: &mut Rebuilt,
     id: &str,
@@ -273,18 +274,20 @@ fn set_nested<R: NestedRecord>(
     value: &Json,
 ) -> Option<()> {
     let records = R::in_nested_mut(&mut rebuilt.nested);
-    let has_id = |at: &usize| records.get(*at).is_some_and(|(known, _)| known == id);
-    let found = [rebuilt.place, rebuilt.place + 1].into_iter().find(has_id);
-    let found = found.or_else(|| records.iter().position(|(known, _)| known == id));
-    rebuilt.place = found.unwrap_or(records.len());
+    let likely = [rebuilt.last_index, rebuilt.last_index + 1];
+    let found = likely
+        .into_iter()
+        .find(|index| records.get(*index).is_some_and(|(known, _)| known == id))
+        .or_else(|| records.iter().position(|(known, _)| known == id));
+    rebuilt.last_index = found.unwrap_or(records.len());
     if found.is_none() {
         records.push((id.to_owned(), R::default()));
     }
-    let (_, record) = records.get_mut(rebuilt.place)?;
+    let (_, record) = records.get_mut(rebuilt.last_index)?;
     values::set(record, name, value)
 }
 
-/// Removes the nested records of a kind that have lost their identifier.
+/// Removes the nested records of a kind whose identifier an entry has cleared.
 fn remove_without_id<R: NestedRecord>(rebuilt: &mut Rebuilt) {
     R::in_nested_mut(&mut rebuilt.nested).retain(|(_, record)| record.id().is_some());
 }

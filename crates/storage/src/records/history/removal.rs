@@ -1,9 +1,9 @@
 //! Removes the history of past months.
 //!
-//! On PostgreSQL the partitions that end before the date are dropped. Other entries, and all
-//! entries on SQLite, are deleted in portions. Each transaction that removes entries also records
-//! the date, so a gap in the history is never without its reason. After an interruption the same
-//! call continues.
+//! On PostgreSQL, partitions that end before the date are dropped. Other entries, and all entries
+//! on SQLite, are deleted in portions. Each transaction that removes entries also records the date,
+//! so every gap in the history has a recorded reason. After an interruption, repeat the call to
+//! continue.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,22 +21,22 @@ use crate::schema::changes;
 use crate::session::Session;
 use crate::store::Store;
 
-/// The setting with the day before which history was removed, such as `2026-01-01`.
+/// The name of the setting with the end of the removed history, a day such as `2026-01-01`.
 const REMOVED_BEFORE: &str = "history_removed_before";
 
-/// How long ago a month must have ended: the clocks of servers differ a little, and a server may
-/// wait before it writes.
+/// The time after the end of a month before its history may be removed: the clocks of servers
+/// differ a little, and a server may delay a write.
 const MARGIN: TimeDelta = TimeDelta::hours(1);
-/// How many keys of entries one transaction covers.
+/// The number of keys of entries that one transaction covers.
 const PORTION: i64 = 500;
-/// The pause between two portions, in which others write.
+/// The pause between two portions, for the writes of other connections.
 const PORTION_PAUSE: Duration = Duration::from_millis(20);
-/// How long to wait for connections that use a partition.
+/// The maximum time to wait for connections that use a partition.
 const PARTITION_WAIT: Duration = Duration::from_secs(60);
 /// The pause between two attempts to drop a partition.
 const PARTITION_PAUSE: Duration = Duration::from_secs(1);
 
-/// All months before another one. Each of them is over.
+/// All months before a given month. Each of them is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PastMonths {
     end: Month,
@@ -47,7 +47,7 @@ impl PastMonths {
     ///
     /// # Errors
     ///
-    /// When one of them is not over, or has been over for less than an hour.
+    /// When the last of them is not over, or ended less than an hour ago.
     pub fn before(end: Month, now: DateTime<Utc>) -> Result<Self, MonthNotOver> {
         let present = Month::from_day((now - MARGIN).date_naive());
         if end > present {
@@ -64,12 +64,12 @@ impl PastMonths {
     }
 }
 
-/// What was removed.
+/// The extent of a removal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many partitions were dropped; 0 on SQLite.
+    /// The number of dropped partitions; 0 on SQLite.
     pub partitions: usize,
-    /// How many entries were deleted outside of these partitions.
+    /// The number of deleted entries outside these partitions.
     pub entries: usize,
 }
 
@@ -77,8 +77,8 @@ pub struct Removed {
 ///
 /// # Errors
 ///
-/// [`DatabaseError::Busy`] when other connections use a partition for a minute; otherwise when the database does not answer. What
-/// was removed stays removed.
+/// [`DatabaseError::Busy`] when other connections use a partition for longer than a minute.
+/// Otherwise when the database does not answer. Portions that were already removed stay removed.
 pub fn remove(store: &Store, months: PastMonths) -> Result<Removed, StorageError> {
     let end = months.end;
     let mut removed = Removed::default();
@@ -101,7 +101,8 @@ pub fn remove(store: &Store, months: PastMonths) -> Result<Removed, StorageError
     Ok(removed)
 }
 
-/// Drops a partition, and tries again while other connections use it.
+/// Drops a partition. Retries while other connections use the partition, for up to
+/// [`PARTITION_WAIT`].
 fn drop_when_free(store: &Store, name: &str, end: Month) -> Result<(), StorageError> {
     let deadline = Instant::now() + PARTITION_WAIT;
     loop {
@@ -122,7 +123,7 @@ fn drop_when_free(store: &Store, name: &str, end: Month) -> Result<(), StorageEr
     }
 }
 
-/// The greatest key of the entries from before a month.
+/// The greatest key of the entries from before a month; `None` when there are none.
 fn last_key(connection: &mut DatabaseConnection, end: Month) -> Result<Option<i64>, StorageError> {
     let entries = changes::table.filter(changes::changed_at.lt(end.begin()));
     Ok(entries
@@ -130,14 +131,15 @@ fn last_key(connection: &mut DatabaseConnection, end: Month) -> Result<Option<i6
         .first::<Option<i64>>(connection)?)
 }
 
-/// What one transaction has deleted.
+/// The result of deleting one portion.
 struct Portion {
     entries: usize,
-    /// The key at which the next portion begins; `None` at the end.
+    /// The first key of the next portion; `None` after the last portion.
     next: Option<i64>,
 }
 
-/// The day before which history was removed; `None` when none was removed.
+/// The end of the removed history: entries from before this day were removed. `None` when none was
+/// removed.
 pub(super) fn removed_before(
     connection: &mut DatabaseConnection,
 ) -> Result<Option<NaiveDate>, StorageError> {
@@ -151,16 +153,18 @@ pub(super) fn removed_before(
 }
 
 impl Session<'_> {
-    /// The day before which history was removed; `None` when none was removed.
+    /// The end of the removed history: entries from before this day were removed. `None` when none
+    /// was removed.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or the setting holds no day.
+    /// When the database does not answer, or the setting is corrupt.
     pub fn history_removed_before(&mut self) -> Result<Option<NaiveDate>, StorageError> {
         removed_before(self.connection)
     }
 
-    /// Deletes entries from before a month, of the first keys from `from` to `last`.
+    /// Deletes the entries from before a month among the first [`PORTION`] keys from `from` to
+    /// `last`.
     fn remove_portion(
         &mut self,
         from: i64,
@@ -190,7 +194,7 @@ impl Session<'_> {
         })
     }
 
-    /// Records that the history before a month was removed, unless that of a later month was.
+    /// Records that the history before a month was removed. Keeps a recorded later month.
     fn record_removal(&mut self, end: Month) -> Result<(), StorageError> {
         let end = end.first_day();
         if removed_before(self.connection)?.is_some_and(|recorded| recorded >= end) {

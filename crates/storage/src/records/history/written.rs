@@ -1,6 +1,6 @@
-//! Writes what changed as the JSON of an entry: `{field: [before, after]}`.
+//! Writes changed fields as the JSON of an entry: `{field: [before, after]}`.
 //!
-//! A field of a nested record stands behind its list and its identifier, as in
+//! A field of a nested record has the list and the identifier as a prefix, as in
 //! `placements.<placement_id>.urn`.
 
 use std::borrow::Cow;
@@ -16,15 +16,14 @@ use domain::{
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use stored_document::values::StoredJson;
 
-/// What one request changes in a trainee and its nested records.
+/// The fields that one request changes in a trainee and its nested records.
 #[derive(Debug, Default)]
 pub(crate) struct Changed<'a> {
     fields: Vec<(Cow<'static, str>, Value<'a>, Value<'a>)>,
 }
 
 impl<'a> Changed<'a> {
-    /// What changes between two states of a trainee. Nested records are distinguished by their
-    /// identifiers.
+    /// The differences between two states of a trainee. Matches nested records by identifier.
     pub(crate) fn between(before: &'a Trainee, after: &'a Trainee) -> Self {
         let mut changed = Self::default();
         changed.record("", before, after);
@@ -32,9 +31,9 @@ impl<'a> Changed<'a> {
         changed
     }
 
-    /// A record that is only there before or after is compared with an empty one. Where one is
-    /// removed from among others, the identifiers before and after are an entry too, under the name
-    /// of the list: by them it gets its place back.
+    /// Adds the differences between two lists of nested records. An added or removed record is
+    /// compared with an empty one. When a record is removed from a list of several, the name of the
+    /// list gets the identifiers before and after, so that an undo can restore the order.
     fn list<R: EmptyRecord>(
         &mut self,
         before: &'a [R],
@@ -42,22 +41,21 @@ impl<'a> Changed<'a> {
         id: impl Fn(&R) -> Option<&str>,
     ) {
         let name = R::LIST.info().name;
-        // There may be thousands of them.
+        // Lists may have thousands of records: look up identifiers in hash tables.
         let kept: HashSet<_> = after.iter().map(&id).collect();
-        for one in before.iter().filter(|one| !kept.contains(&id(one))) {
+        for removed in before.iter().filter(|record| !kept.contains(&id(record))) {
             self.record(
-                &format!("{name}.{}.", id(one).unwrap_or_default()),
-                one,
+                &format!("{name}.{}.", id(removed).unwrap_or_default()),
+                removed,
                 R::empty(),
             );
         }
-        let earlier: HashMap<_, _> = before.iter().map(|one| (id(one), one)).collect();
-        for one in after {
-            let then = earlier.get(&id(one)).copied().unwrap_or(R::empty());
+        let earlier: HashMap<_, _> = before.iter().map(|record| (id(record), record)).collect();
+        for later in after {
             self.record(
-                &format!("{name}.{}.", id(one).unwrap_or_default()),
-                then,
-                one,
+                &format!("{name}.{}.", id(later).unwrap_or_default()),
+                earlier.get(&id(later)).copied().unwrap_or(R::empty()),
+                later,
             );
         }
         if after.len() < before.len() && before.len() > 1 {
@@ -85,7 +83,7 @@ impl<'a> Changed<'a> {
             }));
     }
 
-    /// The JSON of the entry; nothing when nothing changed.
+    /// The JSON of the entry; `None` when no field changed.
     pub(super) fn to_json(&self) -> QueryResult<Option<String>> {
         if self.fields.is_empty() {
             return Ok(None);
@@ -106,7 +104,7 @@ impl Serialize for Changed<'_> {
     }
 }
 
-/// Adds what changes in the nested records of a kind.
+/// Adds the changes in the nested records of a kind.
 fn add_list<'a, R: EmptyRecord>(
     changed: &mut Changed<'a>,
     before: &'a Trainee,
@@ -115,7 +113,7 @@ fn add_list<'a, R: EmptyRecord>(
     changed.list(R::records(before), R::records(after), R::id);
 }
 
-/// A record that holds nothing, for as long as the program runs.
+/// A static empty record of each kind of nested records.
 trait EmptyRecord: NestedRecord {
     fn empty() -> &'static Self;
 }
@@ -141,20 +139,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_changes_among_many_nested_records_is_found_in_one_walk() {
-        let records = |numbers: std::ops::Range<usize>| -> Vec<Placement> {
-            let one = |number| Placement {
-                placement_id: Some(format!("{number}")),
-                ..Placement::default()
-            };
-            numbers.map(one).collect()
-        };
-        let (before, mut after) = (records(0..1_000), records(1..1_001));
+    fn changes_among_many_nested_records_take_linear_time() {
+        let before = placements(0..1_000);
+        let mut after = placements(1..1_001);
         after[500].name = Some("Elmfield School".to_owned());
-        let (mut changed, looks) = (Changed::default(), Cell::new(0));
-        changed.list(&before, &after, |one| {
-            looks.set(looks.get() + 1);
-            one.placement_id.as_deref()
+        let mut changed = Changed::default();
+        let id_calls = Cell::new(0);
+        changed.list(&before, &after, |placement| {
+            id_calls.set(id_calls.get() + 1);
+            placement.placement_id.as_deref()
         });
         let paths: Vec<&str> = changed.fields.iter().map(|(path, ..)| &**path).collect();
         assert_eq!(
@@ -165,6 +158,15 @@ mod tests {
                 "placements.1000.placement_id"
             ],
         );
-        assert!(looks.get() < 10_000, "{}", looks.get());
+        assert!(id_calls.get() < 10_000, "{}", id_calls.get());
+    }
+
+    fn placements(numbers: std::ops::Range<usize>) -> Vec<Placement> {
+        numbers
+            .map(|number| Placement {
+                placement_id: Some(number.to_string()),
+                ..Placement::default()
+            })
+            .collect()
     }
 }

@@ -1,7 +1,7 @@
-//! Brings a register of organisations in step with a list of them, next to a running server.
+//! Merges a list of organisations into a register while servers are running.
 //!
-//! What is stored is read once. What differs is written in short transactions, and between two of
-//! them the database is left to others. Nothing is ever removed. Knows nothing of files.
+//! A merge reads the stored organisations once and writes the differences in short transactions,
+//! with pauses for other writes. A merge never removes organisations. Callers parse the files.
 
 use std::collections::{HashMap, HashSet};
 use std::thread;
@@ -18,18 +18,18 @@ use crate::schema::{schools, training_partners};
 use crate::session::Session;
 use crate::store::Store;
 
-/// Organisations that are written in one transaction.
+/// The number of organisations written in one transaction.
 const BATCH: usize = 500;
-/// How often a batch is tried that found the database busy.
+/// The number of attempts to write a batch while the database is busy.
 const ATTEMPTS: usize = 5;
-/// How long transactions that have read the organisations are waited for: none of a server takes
-/// longer.
+/// The maximum time to wait for transactions that have read the organisations. Transactions of
+/// servers are shorter.
 const TRANSACTION_WAIT: Duration = Duration::from_secs(10);
-/// How long a merge waits before it looks again for those transactions.
+/// The pause between two queries for those transactions.
 const TRANSACTION_PAUSE: Duration = Duration::from_millis(10);
 
-/// The transactions that have read schools and have not ended: each holds the table's lock of
-/// readers until then. That also finds one that has written nothing yet, and has no number.
+/// Selects the open transactions that have read schools. Each holds a read lock on the table until
+/// it ends, including transactions that have written nothing yet and have no number.
 const READERS_OF_SCHOOLS_SQL: &str = "SELECT DISTINCT virtualtransaction AS transaction FROM pg_locks \
      WHERE locktype = 'relation' AND relation = to_regclass('schools')::oid \
      AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
@@ -41,64 +41,64 @@ struct TransactionRow {
     transaction: String,
 }
 
-/// What is stored of a school, except its number in this service.
+/// The data of a school, except its key in this service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchoolDetails {
     /// Unique reference number, 6 digits.
     pub urn: String,
     /// Name.
     pub name: String,
-    /// Postcode, when it is known.
+    /// Postcode, if known.
     pub postcode: Option<String>,
     /// Whether the school is open.
     pub open: bool,
 }
 
-/// What is stored of a training partner, except its number in this service. It has a URN, a UKPRN
-/// or both.
+/// The data of a training partner, except its key in this service. A partner has a URN, a UKPRN or
+/// both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PartnerDetails {
-    /// URN, when the partner is a school.
+    /// URN, if the partner is a school.
     pub urn: Option<String>,
-    /// UK provider reference number, 8 digits, when the partner has one.
+    /// UK provider reference number, 8 digits, if the partner has one.
     pub ukprn: Option<String>,
     /// Name.
     pub name: String,
 }
 
-/// An organisation of which there is a register.
+/// A kind of organisation with a register: schools or training partners.
 pub trait Organisation: Clone + PartialEq + Send + 'static {
-    /// The numbers that no two organisations share. The first one identifies the organisation.
+    /// The unique numbers of the organisation. The first one identifies the organisation.
     fn numbers(&self) -> impl Iterator<Item = &str>;
 
-    /// The number that identifies the organisation, and never changes.
+    /// The number that identifies the organisation. It never changes.
     fn key(&self) -> &str {
         self.numbers().next().unwrap_or_default()
     }
 
-    /// All that are stored, oldest first, each with its number in this service.
+    /// All stored organisations of the kind, oldest first, with their keys in this service.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     fn stored(session: &mut Session<'_>) -> Result<Vec<(i64, Self)>, StorageError>;
 
-    /// Stores one that was not there.
+    /// Inserts a new organisation.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or another process was faster.
+    /// When the database does not answer, or another process has inserted the organisation first.
     fn add(&self, session: &mut Session<'_>) -> Result<(), StorageError>;
 
-    /// Changes the one that has this number.
+    /// Updates the stored organisation with the key `id`.
     ///
     /// # Errors
     ///
-    /// When the database does not answer, or another process was faster.
+    /// When the database does not answer, or another process has stored one of the numbers first.
     fn replace(&self, id: i64, session: &mut Session<'_>) -> Result<(), StorageError>;
 
-    /// Changes the records that hold what is said of the one with this number: the next of them
-    /// behind a key. Returns the last key while there may be more.
+    /// Updates records that contain data of the organisation with the key `id`: the next portion
+    /// after the key `after`. Returns the last key of the portion while there may be more records.
     ///
     /// # Errors
     ///
@@ -113,7 +113,8 @@ pub trait Organisation: Clone + PartialEq + Send + 'static {
         Ok(None)
     }
 
-    /// The open transactions that may write records with what they have read of organisations.
+    /// The open transactions that have read organisations and may still write records with that
+    /// data.
     ///
     /// # Errors
     ///
@@ -132,18 +133,18 @@ impl Organisation for SchoolDetails {
         let rows = schools::table
             .order(schools::id)
             .load::<SchoolRow>(session.connection)?;
-        let school = |(id, urn, name, postcode, open)| {
-            (
-                id,
-                Self {
+        Ok(rows
+            .into_iter()
+            .map(|(id, urn, name, postcode, open)| {
+                let school = Self {
                     urn,
                     name,
                     postcode,
                     open,
-                },
-            )
-        };
-        Ok(rows.into_iter().map(school).collect())
+                };
+                (id, school)
+            })
+            .collect())
     }
 
     fn add(&self, session: &mut Session<'_>) -> Result<(), StorageError> {
@@ -169,7 +170,7 @@ impl Organisation for SchoolDetails {
         Ok(())
     }
 
-    /// A placement holds the name and the postcode of its school.
+    /// Updates placements, which contain the name and the postcode of their school.
     fn update_records(
         &self,
         id: i64,
@@ -188,7 +189,7 @@ impl Organisation for SchoolDetails {
         )
     }
 
-    /// On SQLite there are none: who reads a school to write a placement has the write lock.
+    /// Empty on SQLite: a transaction that reads a school to write a placement has the write lock.
     fn readers(session: &mut Session<'_>) -> Result<Vec<String>, StorageError> {
         let DatabaseConnection::Postgres(inner) = &mut *session.connection else {
             return Ok(Vec::new());
@@ -199,7 +200,7 @@ impl Organisation for SchoolDetails {
 }
 
 impl Organisation for PartnerDetails {
-    /// The URN and the UKPRN. One has 6 digits and the other 8, so they cannot be confused.
+    /// The URN and the UKPRN. Their lengths differ: 6 and 8 digits.
     fn numbers(&self) -> impl Iterator<Item = &str> {
         [self.urn.as_deref(), self.ukprn.as_deref()]
             .into_iter()
@@ -238,35 +239,36 @@ impl Organisation for PartnerDetails {
     }
 }
 
-/// What a merge came to.
+/// The numbers of organisations that a merge added, changed and left unchanged.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// Organisations that were not stored before.
+    /// New organisations.
     pub added: usize,
-    /// Organisations that were stored otherwise.
+    /// Stored organisations that were updated.
     pub changed: usize,
-    /// Organisations that were stored just so.
+    /// Stored organisations that needed no update.
     pub unchanged: usize,
 }
 
-/// A merge on its way. Each organisation may be given to it once.
+/// A running merge. Pass each organisation of the list to [`Merge::take`] once.
 pub struct Merge<'a, O> {
     store: &'a Store,
     stored: HashMap<String, (i64, O)>,
-    /// The keys of the organisations that have a number, without those whose key it is.
+    /// For each number other than a key: the keys of the organisations with that number.
     holders: HashMap<String, HashSet<String>>,
-    /// What is to be written next; what is stored already comes with its number.
+    /// The next organisations to write, with the stored key if they exist already.
     waiting: Vec<(Option<i64>, O)>,
     merged: Merged,
-    /// Who imports, for the history of the records that change.
+    /// The user who imports, for the history of updated records.
     by: Option<String>,
-    /// Transactions that were waited for in vain, such as that of a `pg_dump`: they are not waited
-    /// for again.
+    /// Transactions that outlasted [`TRANSACTION_WAIT`], such as that of a `pg_dump`. The merge
+    /// does not wait for them again.
     long_readers: HashSet<String>,
 }
 
 impl<'a, O: Organisation> Merge<'a, O> {
-    /// Reads what is stored. Blocks, as the other methods do.
+    /// Starts a merge and reads the stored organisations. Blocks the thread, like the other
+    /// methods.
     ///
     /// # Errors
     ///
@@ -276,7 +278,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
         let mut holders = HashMap::new();
         for (id, organisation) in store.read_blocking(O::stored)? {
             hold_numbers(&mut holders, &organisation);
-            // Of several with one key the oldest counts, as it does where one is looked for.
+            // Of several organisations with one key, the oldest applies, like in requests.
             stored
                 .entry(organisation.key().to_owned())
                 .or_insert((id, organisation));
@@ -292,7 +294,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
         })
     }
 
-    /// The same, with who imports.
+    /// Sets the user who imports.
     #[must_use]
     pub fn by(self, by: &str) -> Self {
         Self {
@@ -301,8 +303,8 @@ impl<'a, O: Organisation> Merge<'a, O> {
         }
     }
 
-    /// The number of the organisation that another one has: one that is stored, or that was taken
-    /// before.
+    /// Returns a number of the organisation that belongs to another organisation, either stored or
+    /// taken before; `None` when there is no such conflict.
     #[must_use]
     pub fn number_in_use<'o>(&self, organisation: &'o O) -> Option<&'o str> {
         let key = organisation.key();
@@ -316,11 +318,11 @@ impl<'a, O: Organisation> Merge<'a, O> {
         })
     }
 
-    /// Takes one organisation, and now and then writes those that wait.
+    /// Adds an organisation to the merge, and writes a batch when 500 organisations wait.
     ///
     /// # Errors
     ///
-    /// When the database does not answer. What was written before stays.
+    /// When the database does not answer. Earlier batches stay written.
     pub fn take(&mut self, organisation: O) -> Result<(), StorageError> {
         let id = match self.stored.get(organisation.key()) {
             Some((_, stored)) if *stored == organisation => {
@@ -344,23 +346,22 @@ impl<'a, O: Organisation> Merge<'a, O> {
         }
         let began = Instant::now();
         self.write()?;
-        // The database is left alone for as long as it was taken, so that a running server is not
-        // blocked.
+        // Pause for as long as the batch took, so that running servers can write.
         thread::sleep(began.elapsed());
         Ok(())
     }
 
-    /// Writes the rest.
+    /// Writes the remaining organisations and returns the final numbers.
     ///
     /// # Errors
     ///
-    /// When the database does not answer. What was written before stays.
+    /// When the database does not answer. Earlier batches stay written.
     pub fn finish(&mut self) -> Result<Merged, StorageError> {
         self.write()?;
         Ok(self.merged)
     }
 
-    /// What was written so far, with those that were stored just so.
+    /// The numbers of organisations so far, without waiting ones.
     #[must_use]
     pub fn merged(&self) -> Merged {
         self.merged
@@ -372,10 +373,13 @@ impl<'a, O: Organisation> Merge<'a, O> {
         !self.waiting.is_empty()
     }
 
-    /// Writes those that wait. Records are changed before the organisation, so that what was
-    /// interrupted is found to differ the next time, and again behind it, for those that were
-    /// written meanwhile. A record that is written with what was stored before is not there to be
-    /// found until its transaction has ended, so that is waited for in between.
+    /// Writes the waiting organisations.
+    ///
+    /// 1. Updates the records of changed organisations. If the merge is interrupted after that, the
+    ///    organisation still differs and the next merge repeats its update.
+    /// 2. Writes the organisations.
+    /// 3. Waits for transactions that have read the organisations as stored before.
+    /// 4. Updates the records again, for records that these transactions have written.
     fn write(&mut self) -> Result<(), StorageError> {
         let batch = std::mem::take(&mut self.waiting);
         if batch.is_empty() {
@@ -383,7 +387,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
         }
         let changed: Vec<(i64, O)> = batch
             .iter()
-            .filter_map(|(id, one)| Some(((*id)?, one.clone())))
+            .filter_map(|(id, organisation)| Some(((*id)?, organisation.clone())))
             .collect();
         self.update_records(&changed)?;
         let added = batch.len() - changed.len();
@@ -401,7 +405,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
         self.update_records(&changed)
     }
 
-    /// Waits until the transactions have ended that may have read the organisations as they were
+    /// Waits, up to [`TRANSACTION_WAIT`], for transactions that may have read the organisations as
     /// stored before.
     fn wait_for_readers(&mut self) -> Result<(), StorageError> {
         let began = Instant::now();
@@ -413,7 +417,7 @@ impl<'a, O: Organisation> Merge<'a, O> {
                 break;
             }
             thread::sleep(TRANSACTION_PAUSE);
-            // One that has begun since reads what is stored now.
+            // Ignore newer transactions: they read the present data.
             let open: HashSet<_> = self.store.read_blocking(O::readers)?.into_iter().collect();
             readers.retain(|reader| open.contains(reader));
         }
@@ -424,7 +428,9 @@ impl<'a, O: Organisation> Merge<'a, O> {
         for (id, organisation) in changed {
             let mut after = None;
             loop {
-                let (id, organisation, by) = (*id, organisation.clone(), self.by.clone());
+                let id = *id;
+                let organisation = organisation.clone();
+                let by = self.by.clone();
                 let began = Instant::now();
                 after = self.attempt(move |session| {
                     organisation.update_records(id, session, after, by.as_deref())
@@ -438,8 +444,8 @@ impl<'a, O: Organisation> Merge<'a, O> {
         Ok(())
     }
 
-    /// Runs a job, and again where the database was busy: nothing was kept then, and the server
-    /// that was at work may well be done the next time.
+    /// Runs a job, with up to [`ATTEMPTS`] attempts while the database is busy. A busy database has
+    /// rolled the job back.
     fn attempt<T: Send + 'static>(
         &self,
         job: impl Fn(&mut Session<'_>) -> Result<T, StorageError> + Clone + Send + 'static,

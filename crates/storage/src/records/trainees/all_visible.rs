@@ -1,4 +1,4 @@
-//! All trainees that a provider can see, whatever their academic cycle, to be changed together.
+//! All visible trainees of a provider, of every academic cycle, for changing them together.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,30 @@ use crate::error::StorageError;
 use crate::schema::{trainee_counts, trainees};
 use crate::session::ProviderSession;
 
-/// No academic cycle begins before this year.
+/// The lower bound of academic cycles.
 const FIRST_YEAR: i32 = 0;
 
-/// Some of the trainees of a provider.
+/// The visible trainees of a provider, up to a limit.
 #[derive(Debug)]
 pub struct VisibleTrainees {
-    /// The trainees, to be changed.
+    /// The trainees, for changing.
     pub trainees: Vec<StoredTrainee>,
-    /// How many there are besides.
+    /// The number of visible trainees beyond the limit.
     pub others: i64,
 }
 
 impl ProviderSession<'_> {
-    /// So many trainees at most of those that the provider can see. In a job that may write, no
-    /// other job changes them until this one has ended. Before each of them is changed,
-    /// [`ProviderSession::come_after_change`] is due.
+    /// Up to `limit` visible trainees of the provider. A job that may write locks them until it has
+    /// ended. Call [`ProviderSession::come_after_change`] before changing each of them.
     ///
-    /// Discarded trainees stand in the same index as others. The counts say how many others there
-    /// are in each cycle, and those that changed last come first, so that few of the discarded ones
-    /// are passed.
+    /// The index also contains discarded trainees. The number of visible trainees in each cycle
+    /// comes from the stored counts, and the trainees changed last are read first, so the query
+    /// scans few discarded ones.
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
-    pub fn visible_trainees(&mut self, most: i64) -> Result<VisibleTrainees, StorageError> {
+    pub fn visible_trainees(&mut self, limit: i64) -> Result<VisibleTrainees, StorageError> {
         let provider = self.provider().id;
         let counts = trainee_counts::table
             .filter(trainee_counts::provider_id.eq(provider))
@@ -48,12 +47,12 @@ impl ProviderSession<'_> {
             .for_each(|(cycle, trainees)| *cycles.entry(cycle).or_default() += trainees);
         let total: i64 = cycles.values().sum();
         let mut found = Vec::new();
-        let mut room = most;
+        let mut remaining = limit;
         for (cycle, trainees) in cycles {
-            let limit = room.min(trainees);
-            if limit > 0 {
-                let rows = self.visible_in_cycle(cycle, limit)?;
-                room -= limit;
+            let cycle_limit = remaining.min(trainees);
+            if cycle_limit > 0 {
+                let rows = self.visible_in_cycle(cycle, cycle_limit)?;
+                remaining -= cycle_limit;
                 found.extend(
                     rows.into_iter()
                         .map(stored)
@@ -85,13 +84,13 @@ impl ProviderSession<'_> {
                 query.for_no_key_update().load::<TraineeRow>(inner)?
             }
             DatabaseConnection::Postgres(inner) => query.load::<TraineeRow>(inner)?,
-            // Writes come one after the other, so nothing needs to be locked.
+            // SQLite runs one write after the other, without row locks.
             DatabaseConnection::Sqlite(inner) => query.load::<TraineeRow>(inner)?,
         })
     }
 
-    /// Moves the date of the next change behind the last change of a trainee that is about to be
-    /// changed.
+    /// Sets [`ProviderSession::change_date`] to a time after the last change of the trainee. Call
+    /// before changing the trainee.
     pub fn come_after_change(&mut self, trainee: &StoredTrainee) {
         self.come_after(trainee.key, trainee.record.updated_at);
     }
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_visible_trainees_of_all_cycles_are_found_and_the_others_counted() {
+    fn visible_trainees_are_found_up_to_limit_and_others_counted() {
         let register = Register::with_provider();
         register
             .write(|session| session.add_provider(OTHER, "Brackwater College"))
@@ -150,16 +149,16 @@ mod tests {
                 .write(move |session| add(session, ukprn, id, year, state))
                 .unwrap();
         }
-        let found = |most| {
+        let found = |limit| {
             let read = move |session: &mut Session<'_>| {
                 let found = session
                     .open_provider(UKPRN, Cause::new("test"))?
                     .unwrap()
-                    .visible_trainees(most)?;
+                    .visible_trainees(limit)?;
                 let ids = found
                     .trainees
                     .into_iter()
-                    .filter_map(|one| one.record.trainee_id)
+                    .filter_map(|trainee| trainee.record.trainee_id)
                     .collect::<Vec<_>>();
                 Ok((ids.join(" "), found.others))
             };

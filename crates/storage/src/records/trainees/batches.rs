@@ -1,6 +1,6 @@
-//! All trainees of all providers, a batch at a time: for whoever looks after the data.
+//! Reads all trainees of all providers in batches, for checks of the data.
 //!
-//! Drafts and discarded trainees are among them. A row that cannot be read does not end the walk.
+//! Batches include drafts and discarded trainees. An unreadable row does not end the walk.
 
 use std::collections::HashMap;
 
@@ -21,31 +21,34 @@ use crate::records::history::{self, NO_FIELDS};
 use crate::schema::{changes, providers, trainees};
 use crate::session::Session;
 
-/// A trainee that was come across.
+/// A trainee in a batch.
 #[derive(Debug)]
 pub struct BatchEntry {
-    /// The row's key, in whose order the walk goes.
+    /// The row's key. Batches are in the order of keys.
     pub key: i64,
     /// The trainee's identifier.
     pub trainee_id: String,
-    /// The record, or why its rows cannot be read.
+    /// The record, or the error of reading its row.
     pub record: Result<Trainee, StorageError>,
-    /// Whether the columns and the schools of placements are those that follow from the record, so
-    /// that lists, the duplicate rule and an import of schools find it.
+    /// Whether the derived columns and the schools of placements match the record. If they do not,
+    /// lists, the duplicate rule or an import of schools may miss the trainee. True when the record
+    /// is unreadable.
     pub is_findable: bool,
-    /// Whether the record is what its history leads to; also where it has none.
+    /// Whether the record equals the state that its history leads to. True when the trainee has no
+    /// history or the record is unreadable.
     pub follows_from_history: bool,
     /// Whether an erasure of the trainee is recorded.
     pub is_erased: bool,
-    /// Whether nothing is left but a tombstone, in the document and in the history.
+    /// Whether the document is a tombstone. For an erased trainee also whether its history has no
+    /// values.
     pub is_blank: bool,
 }
 
-/// What is read of a row: key, identifier, provider, document and the columns that follow from it.
+/// Key, identifier, provider, document and derived columns of a trainee.
 type Row = (i64, String, i64, JsonText, Derived);
 
 impl Session<'_> {
-    /// The greatest key of a trainee.
+    /// The greatest key of a trainee; `None` when there are no trainees.
     ///
     /// # Errors
     ///
@@ -56,17 +59,17 @@ impl Session<'_> {
             .first(self.connection)?)
     }
 
-    /// How many trainees there are from one key to another.
+    /// The number of trainees with keys from `first` to `last`.
     ///
     /// # Errors
     ///
     /// When the database does not answer.
     pub fn count_trainees(&mut self, first: i64, last: i64) -> Result<i64, StorageError> {
-        let of_range = trainees::table.filter(trainees::id.between(first, last));
-        Ok(of_range.select(count_star()).first(self.connection)?)
+        let in_range = trainees::table.filter(trainees::id.between(first, last));
+        Ok(in_range.select(count_star()).first(self.connection)?)
     }
 
-    /// The trainees behind a key, in the order of their keys; not more than `limit`.
+    /// The next trainees after a key, up to `limit`, in the order of their keys.
     ///
     /// # Errors
     ///
@@ -82,43 +85,46 @@ impl Session<'_> {
             .into_iter()
             .collect();
         let after = after.unwrap_or(i64::MIN);
-        let mut entries = match self.rows_behind(after, limit) {
+        let mut entries = match self.rows_after(after, limit) {
             Ok(rows) => rows
                 .into_iter()
                 .map(|row| self.entry(row, &ukprns))
                 .collect(),
-            Err(error) if is_in_a_row(&error) => self.one_by_one(after, limit, &ukprns)?,
+            Err(error) if is_unreadable_row(&error) => self.one_by_one(after, limit, &ukprns)?,
             Err(error) => return Err(error),
         };
-        let read = entries
+        let records = entries
             .iter()
-            .filter_map(|one: &BatchEntry| Some((one.key, one.record.as_ref().ok()?)))
+            .filter_map(|entry: &BatchEntry| Some((entry.key, entry.record.as_ref().ok()?)))
             .collect();
-        let agreements = history::agreements(self.connection, &read)?;
-        let keys: Vec<i64> = entries.iter().map(|one| one.key).collect();
+        let agreements = history::agreements(self.connection, &records)?;
+        let keys: Vec<i64> = entries.iter().map(|entry| entry.key).collect();
         let linked = linked_schools(self.connection, &keys)?;
-        for one in &mut entries {
-            if let Ok(record) = &one.record {
-                one.is_findable &=
-                    schools_of(record) == linked.get(&one.key).cloned().unwrap_or_default();
+        for entry in &mut entries {
+            if let Ok(record) = &entry.record {
+                entry.is_findable &=
+                    schools_of(record) == linked.get(&entry.key).cloned().unwrap_or_default();
             }
-            one.follows_from_history = agreements.get(&one.key).is_none_or(|agrees| *agrees);
+            entry.follows_from_history = agreements.get(&entry.key).is_none_or(|agrees| *agrees);
         }
         self.compare_with_erasures(&mut entries)?;
         Ok(entries)
     }
 
-    /// Finds out which of the trainees were erased, and whether their histories hold values.
+    /// Sets `is_erased`, and clears `is_blank` for erased trainees with values in the history.
     fn compare_with_erasures(&mut self, entries: &mut [BatchEntry]) -> Result<(), StorageError> {
-        let ids: Vec<&str> = entries.iter().map(|one| one.trainee_id.as_str()).collect();
+        let ids: Vec<&str> = entries
+            .iter()
+            .map(|entry| entry.trainee_id.as_str())
+            .collect();
         let erased = erasure::among(self.connection, &ids)?;
-        entries
-            .iter_mut()
-            .for_each(|one| one.is_erased = erased.contains(&one.trainee_id));
+        for entry in entries.iter_mut() {
+            entry.is_erased = erased.contains(&entry.trainee_id);
+        }
         let keys: Vec<i64> = entries
             .iter()
-            .filter(|one| one.is_erased)
-            .map(|one| one.key)
+            .filter(|entry| entry.is_erased)
+            .map(|entry| entry.key)
             .collect();
         if keys.is_empty() {
             return Ok(());
@@ -128,13 +134,13 @@ impl Session<'_> {
             .filter(changes::fields.ne(NO_FIELDS))
             .select(changes::trainee_key)
             .load::<i64>(self.connection)?;
-        entries
-            .iter_mut()
-            .for_each(|one| one.is_blank &= !with_values.contains(&one.key));
+        for entry in entries.iter_mut() {
+            entry.is_blank &= !with_values.contains(&entry.key);
+        }
         Ok(())
     }
 
-    fn rows_behind(&mut self, after: i64, limit: i64) -> Result<Vec<Row>, StorageError> {
+    fn rows_after(&mut self, after: i64, limit: i64) -> Result<Vec<Row>, StorageError> {
         let query = trainees::table
             .filter(trainees::id.gt(after))
             .order(trainees::id)
@@ -149,7 +155,7 @@ impl Session<'_> {
         Ok(with_inner!(self.connection, |inner| query.load::<Row>(inner))?)
     }
 
-    /// The same, row by row, where the database cannot read one of them.
+    /// Reads a batch row by row, when the database cannot read one of its rows.
     fn one_by_one(
         &mut self,
         after: i64,
@@ -164,9 +170,9 @@ impl Session<'_> {
             .load::<(i64, String)>(self.connection)?;
         let mut entries = Vec::with_capacity(heads.len());
         for (key, trainee_id) in heads {
-            match self.rows_behind(key - 1, 1) {
+            match self.rows_after(key - 1, 1) {
                 Ok(rows) => entries.extend(rows.into_iter().map(|row| self.entry(row, ukprns))),
-                Err(error) if is_in_a_row(&error) => entries.push(BatchEntry {
+                Err(error) if is_unreadable_row(&error) => entries.push(BatchEntry {
                     key,
                     trainee_id,
                     record: Err(error),
@@ -187,12 +193,11 @@ impl Session<'_> {
             .parsed()
             .map(|parsed| parsed.trainee)
             .ok_or(corrupt(key));
-        let is_findable = record.as_ref().is_ok_and(|record| {
+        let is_findable = record.as_ref().map_or(true, |record| {
             derived.agree_with(record, self.today())
                 && record.trainee_id.as_ref() == Some(&trainee_id)
                 && record.ukprn.as_ref() == ukprns.get(&provider)
         });
-        let is_findable = is_findable || record.is_err();
         let is_blank = record.as_ref().is_ok_and(|record| {
             is_tombstone(record)
                 && JsonText::from_trainee(record, &Extra::default())
@@ -210,8 +215,8 @@ impl Session<'_> {
     }
 }
 
-/// Whether the error is in what a row holds, so that other rows can yet be read.
-fn is_in_a_row(error: &StorageError) -> bool {
+/// Whether the error comes from the content of a row. Other rows may still be readable.
+fn is_unreadable_row(error: &StorageError) -> bool {
     matches!(
         error,
         StorageError::Database(DatabaseError::Query(DieselError::DeserializationError(_)))

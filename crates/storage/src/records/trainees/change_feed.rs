@@ -1,9 +1,9 @@
-//! The changes of a provider's trainees, of all cycles, in an order that agrees with that of their
-//! commits.
+//! The change feed of a provider: the changes of its trainees of all cycles, in an order consistent
+//! with the order of commits.
 //!
-//! A trainee is in the feed once, with its last change. Whoever begins without a place is shown
-//! every trainee; what changes meanwhile comes behind those that were there. A discarded trainee
-//! stays in the feed, so that others learn of it.
+//! Each trainee is in the feed once, at the position of its last change. A client that starts
+//! without a position receives all trainees. A trainee that changes later moves to the end of the
+//! feed. Discarded trainees stay in the feed, so that clients learn of their removal.
 
 use std::collections::HashMap;
 
@@ -22,15 +22,15 @@ use crate::records::change_position::{IsFinal, Settled, Snapshot, Standing, queu
 use crate::schema::trainees;
 use crate::session::ProviderSession;
 
-/// A place in the feed: behind a change.
+/// A position in the feed, after a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangePlace {
-    /// The generation in which the position means something.
+    /// The generation of the position.
     generation: Generation,
     position: i64,
     key: i64,
-    /// What the first reply saw. Trainees that had been discarded then were never shown, so nobody
-    /// needs to hear of them.
+    /// The snapshot of the client's first page. The feed skips trainees that were discarded before
+    /// it, because the client has never received them.
     began: Snapshot,
 }
 
@@ -39,14 +39,14 @@ pub struct ChangePlace {
 pub struct Change {
     /// The identifier of the trainee.
     pub trainee_id: String,
-    /// When the trainee was discarded, if it was.
+    /// The time of discarding; `None` for a trainee that is not discarded.
     pub discarded_at: Option<DateTime<Utc>>,
-    /// The trainee as it is now.
+    /// The present record of the trainee.
     pub trainee: TraineeDocument,
     position: i64,
 }
 
-/// Changes behind a place.
+/// A page of the feed.
 #[derive(Debug)]
 pub struct ChangePage {
     /// The changes; there may be none.
@@ -56,44 +56,42 @@ pub struct ChangePage {
 }
 
 impl ChangePage {
-    /// The place behind so many of the changes, and whether there are more behind it.
+    /// Returns the position after the first `count` changes of the page, and whether the feed has
+    /// more changes after it. Use it when a reply contains only a part of the page.
     #[must_use]
     pub fn position_after(&self, count: usize) -> (ChangePlace, bool) {
         let last = count.checked_sub(1).and_then(|last| self.changes.get(last));
         match last.filter(|_| count < self.changes.len()) {
             Some(last) => {
-                let (position, key) = (last.position, last.trainee.key);
-                (
-                    ChangePlace {
-                        position,
-                        key,
-                        ..self.place.clone()
-                    },
-                    true,
-                )
+                let place = ChangePlace {
+                    position: last.position,
+                    key: last.trainee.key,
+                    ..self.place.clone()
+                };
+                (place, true)
             }
             None => (self.place.clone(), self.has_more),
         }
     }
 }
 
-/// What a client asks the feed for.
+/// A query for a page of the feed.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangeQuery<'a> {
-    /// Behind which place; from the beginning without one.
+    /// The position to continue from; `None` for the beginning of the feed.
     pub after: Option<&'a ChangePlace>,
-    /// The most changes.
+    /// The maximum number of changes.
     pub limit: i64,
-    /// Up to where changes are final, whatever transaction is still open.
+    /// Changes before this position are final, independent of open transactions.
     pub settled: Settled,
 }
 
-/// A row: position, key, identifier, and when the trainee was discarded.
+/// Position, key, identifier and time of discarding of a trainee.
 type Row = (i64, i64, String, Option<NaiveDateTime>);
 
 impl ProviderSession<'_> {
-    /// The changes behind a place; `None` when the place is one of an older generation, or of none
-    /// that this register has come to.
+    /// The next page of the feed. Returns `None` when the position is of an older generation, or
+    /// ahead of the last position of this register.
     ///
     /// # Errors
     ///
@@ -107,7 +105,7 @@ impl ProviderSession<'_> {
             .after
             .map_or(i64::MAX, |place| place.began.oldest_open);
         let standing = queue_standing(self.connection)?;
-        let behind = trainees::changed_in.gt(position).or(trainees::id.gt(key));
+        let is_after = trainees::changed_in.gt(position).or(trainees::id.gt(key));
         let is_reported = trainees::discarded_at
             .is_null()
             .or(trainees::changed_in.ge(discarded_from));
@@ -115,26 +113,25 @@ impl ProviderSession<'_> {
             .into_boxed()
             .filter(trainees::provider_id.eq(provider))
             .filter(trainees::changed_in.ge(position))
-            .filter(behind)
+            .filter(is_after)
             .filter(is_not_draft())
             .filter(is_reported)
             .order((trainees::changed_in, trainees::id))
             .limit(query.limit + 1);
-        let mut found = rows_of(self.connection, provider, page, query.settled)?;
-        let standing = standing(self.connection)?;
+        let mut found = load_page(self.connection, provider, page, query.settled)?;
         let Standing {
             snapshot,
             next,
             generation,
-        } = standing;
+        } = standing(self.connection)?;
         if let Some(place) = query.after
             && (!place.generation.is_current(&generation)? || place.position >= next)
         {
             return Ok(None);
         }
-        let most = usize::try_from(query.limit).unwrap_or(usize::MAX);
-        let has_more = found.len() > most;
-        found.truncate(most);
+        let limit = usize::try_from(query.limit).unwrap_or(usize::MAX);
+        let has_more = found.len() > limit;
+        found.truncate(limit);
         let (position, key) = found
             .last()
             .map_or((position, key), |((position, key, ..), _)| {
@@ -166,8 +163,8 @@ impl ProviderSession<'_> {
     }
 }
 
-/// The rows of a page, each with its record.
-fn rows_of(
+/// Loads the rows of a page with their records.
+fn load_page(
     connection: &mut DatabaseConnection,
     provider: i64,
     page: trainees::BoxedQuery<'static, Backend>,
@@ -214,7 +211,7 @@ mod tests {
     use crate::testing::{Register, UKPRN};
 
     #[test]
-    fn what_was_settled_says_nothing_on_another_timeline() {
+    fn settled_position_of_another_timeline_is_ignored() {
         if Kind::from_environment() != Kind::Postgres {
             return;
         }
@@ -253,7 +250,7 @@ mod tests {
         );
         assert_eq!(shown(Settled { position, timeline }), 1);
         open.batch_execute("COMMIT").unwrap();
-        // Transactions of other tests are open on the same server for moments.
+        // Transactions of other tests may be open on the same server for a short time.
         let deadline = Instant::now() + Duration::from_secs(20);
         while shown(Settled::default()) == 0 {
             assert!(

@@ -1,5 +1,5 @@
-//! The columns of a trainee that follow from its document: what is searched, ordered, counted or
-//! unique in it.
+//! The columns of a trainee that are derived from its document, for searching, ordering, counting
+//! and unique constraints.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use diesel::prelude::*;
@@ -9,7 +9,7 @@ use stored_document::sql_dates::{Day, Timestamp};
 
 use crate::schema::trainees;
 
-/// The columns that follow from a record.
+/// The values of the derived columns.
 #[derive(Debug, Clone, PartialEq, Eq, Queryable, Insertable, AsChangeset)]
 #[diesel(table_name = trainees, treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(super) struct Derived {
@@ -30,7 +30,7 @@ pub(super) struct Derived {
     discarded_at: Option<Timestamp>,
 }
 
-/// The columns, in the same order.
+/// The derived columns, in the order of the fields of [`Derived`].
 #[diesel::dsl::auto_type(no_type_alias)]
 pub(super) fn derived() -> _ {
     (
@@ -53,12 +53,9 @@ pub(super) fn derived() -> _ {
 }
 
 impl Derived {
-    /// The columns of a record that is written on that day.
+    /// The columns of a record written on the day `today`.
     pub(super) fn from_trainee(trainee: &Trainee, today: NaiveDate) -> Self {
         let duplicate_key = DuplicateKey::from_trainee(trainee, today);
-        let timestamp = |timestamp: Option<DateTime<Utc>>| {
-            timestamp.map(|timestamp| Timestamp(timestamp.naive_utc()))
-        };
         Self {
             academic_cycle: duplicate_key.academic_cycle,
             last_name_folded: duplicate_key.last_name,
@@ -78,8 +75,8 @@ impl Derived {
         }
     }
 
-    /// Whether these are the columns of the record. One without a start counts for the academic
-    /// year in which it was written.
+    /// Whether these are the columns of the record. Ignores the academic cycle of a record without
+    /// a start date: it depends on the day of writing.
     pub(super) fn agree_with(&self, trainee: &Trainee, today: NaiveDate) -> bool {
         let mut expected = Self::from_trainee(trainee, today);
         if domain::records::trainee::start_date(trainee).is_none() {
@@ -87,4 +84,8 @@ impl Derived {
         }
         *self == expected
     }
+}
+
+fn timestamp(time: Option<DateTime<Utc>>) -> Option<Timestamp> {
+    time.map(|time| Timestamp(time.naive_utc()))
 }

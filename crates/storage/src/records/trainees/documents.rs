@@ -14,18 +14,18 @@ use stored_document::JsonText;
 use crate::error::StorageError;
 use crate::schema::trainees;
 
-/// What is read of a trainee: key, the date of its last change, its position, and the document.
+/// Key, date of the last change, position and document of a trainee.
 type Row = (i64, Option<NaiveDateTime>, i64, JsonText);
 
-/// The provider's trainees with these keys, in any order. On SQLite only the one with the last key
-/// has a date: dates are text there and take long to parse.
+/// The provider's trainees with these keys, in any order. On SQLite only the trainee with the last
+/// key has a date: SQLite stores dates as text, which is slow to parse.
 pub(super) fn load_by_keys(
     connection: &mut DatabaseConnection,
     provider: i64,
     keys: &[i64],
 ) -> Result<Vec<Row>, StorageError> {
-    // On SQLite by key alone: the keys are the provider's, and next to another condition it might
-    // rather go through all that the provider has.
+    // On SQLite the query filters by key only: with another condition SQLite might scan all
+    // trainees of the provider. All keys belong to the provider.
     Ok(match connection {
         DatabaseConnection::Postgres(inner) => trainees::table
             .filter(trainees::id.eq_any(keys))
@@ -41,8 +41,8 @@ pub(super) fn load_by_keys(
     })
 }
 
-/// The column `record` on PostgreSQL, whose `json` is sent as its text. The enum of both
-/// connections knows no JSON.
+/// The column `record` as text, for PostgreSQL, which sends `json` as text. The backend for both
+/// databases does not support JSON.
 #[derive(Debug, Clone, Copy, QueryId)]
 pub(super) struct RecordText;
 
@@ -64,13 +64,13 @@ impl QueryFragment<Backend> for RecordText {
     }
 }
 
-/// Selects rows on SQLite, where `IN` with a list of values is a statement of its own for each
-/// number of them.
+/// Selects rows by key on SQLite. Unlike `IN` with a list of values, the statement is the same for
+/// any number of keys and stays prepared.
 #[derive(Debug, QueryId)]
 struct DocumentsByKey {
     /// The keys, as a JSON array.
     keys: String,
-    /// The key of the trainee whose date is read too.
+    /// The key of the only trainee whose date is read.
     last: Option<i64>,
 }
 
@@ -79,7 +79,7 @@ impl DocumentsByKey {
         let mut list = String::with_capacity(keys.len() * 8);
         for key in keys {
             list.push(if list.is_empty() { '[' } else { ',' });
-            // A text takes whatever is written into it.
+            // Writing to a `String` cannot fail.
             let _ = write!(list, "{key}");
         }
         list.push_str(if list.is_empty() { "[]" } else { "]" });

@@ -1,11 +1,12 @@
-//! Erases a trainee: what is left is a tombstone with the identifier, one entry in the history
-//! without values, and the record of the erasure.
+//! Erases a trainee. A tombstone with the identifier, one entry without values in the history, and
+//! the record of the erasure remain.
 //!
-//! Whether a trainee is to be erased is not asked here. What a database file still holds of rows
-//! that are gone is for [`crate::store::Store::reclaim_space`].
+//! Callers must check whether a trainee may be erased. [`crate::store::Store::reclaim_space`]
+//! removes the remains of deleted rows from a database file.
 
 use std::collections::BTreeSet;
 
+use chrono::NaiveDate;
 use database::connection::DatabaseConnection;
 use diesel::connection::SimpleConnection as _;
 use diesel::prelude::*;
@@ -20,23 +21,25 @@ use crate::records::erasure::{Erasure, ErasureOrder};
 use crate::schema::{changes, placement_schools, providers, trainees};
 use crate::session::{ProviderSession, Session};
 
-/// A record that may be one of the same person.
+/// A record that may belong to the same person as another one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RelatedRecord {
-    /// The UKPRN of its provider.
+    /// The UKPRN of the provider.
     pub ukprn: String,
     /// The identifier of the trainee.
     pub trainee_id: String,
 }
 
 impl ProviderSession<'_> {
-    /// Erases a trainee that was found in this job, whatever the state, and records that it was
-    /// done.
+    /// Erases a trainee in any state and records the erasure. `stored` must come from
+    /// [`ProviderSession::find_hidden_trainee`] in the same job.
     ///
     /// # Errors
     ///
-    /// [`StorageError::Stale`] when the trainee has changed since it was found; [`DatabaseError::DateNotDue`]; otherwise
-    /// when the database does not answer.
+    /// - [`StorageError::Stale`] when the trainee has changed since it was found.
+    /// - [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must
+    ///   be retried later, because its date is too far ahead of the clock.
+    /// - Otherwise when the database does not answer.
     pub fn erase_trainee(
         &mut self,
         trainee_id: &str,
@@ -46,7 +49,7 @@ impl ProviderSession<'_> {
         let erased = tombstone(trainee_id, &self.provider().ukprn, self.change_date());
         self.take_date(erased.updated_at)?;
         if let DatabaseConnection::Sqlite(inner) = &mut *self.connection {
-            // What is deleted is overwritten, from now on and as long as the connection is open.
+            // Overwrite deleted content, for as long as the connection is open.
             inner.batch_execute("PRAGMA secure_delete = ON")?;
         }
         let ids = self.all_ids(trainee_id, stored)?;
@@ -55,7 +58,8 @@ impl ProviderSession<'_> {
         diesel::delete(links).execute(self.connection)?;
         let entries = diesel::delete(changes::table.filter(changes::trainee_key.eq(stored.key)))
             .execute(self.connection)?;
-        // On SQLite the key of this entry is the position of the change.
+        // On SQLite the key of this entry must be the position of the change: write it directly
+        // after the deletion.
         self.add_entry_without_fields(stored.key)?;
         self.blank_replies(&ids)?;
         self.record_erasure(
@@ -65,8 +69,8 @@ impl ProviderSession<'_> {
         )
     }
 
-    /// The identifiers of the trainee, and of all nested records that it has or had: a reply about
-    /// the trainee has one of them.
+    /// The identifiers of the trainee and of all its present and former nested records. Every reply
+    /// about the trainee contains one of them.
     fn all_ids(
         &mut self,
         trainee_id: &str,
@@ -95,7 +99,7 @@ fn ids_of_kind<R: NestedRecord>(trainee: &Trainee) -> Vec<String> {
         .collect()
 }
 
-/// The identifiers of nested records that an entry of the history names.
+/// The identifiers of nested records in an entry of the history.
 fn nested_ids(fields: &str) -> BTreeSet<String> {
     let fields: Map<String, Json> = serde_json::from_str(fields).unwrap_or_default();
     let mut ids = BTreeSet::new();
@@ -108,10 +112,32 @@ fn nested_ids(fields: &str) -> BTreeSet<String> {
     ids
 }
 
+/// The values of a trainee that records of the same person may share.
+#[derive(Queryable)]
+struct Person {
+    trn: Option<String>,
+    date_of_birth: Option<NaiveDate>,
+    last_name: String,
+    first_names: String,
+    email: String,
+}
+
+/// Selects the UKPRN and identifier of all trainees except one.
+#[diesel::dsl::auto_type(no_type_alias)]
+fn select_others<'a>(trainee_id: &'a str) -> _ {
+    trainees::table
+        .inner_join(providers::table)
+        .filter(trainees::trainee_id.ne(trainee_id))
+        .select((providers::ukprn, trainees::trainee_id))
+}
+
 impl Session<'_> {
-    /// Other records that may be of the same person, of whatever provider: those with the same TRN;
-    /// and those of somebody born on the same day who has the same last name, first names or e-mail
-    /// address. Erased ones are not among them.
+    /// Other records, of any provider, that may belong to the same person as a trainee:
+    ///
+    /// - records with the same TRN,
+    /// - records with the same date of birth and the same last name, first names or e-mail address.
+    ///
+    /// Leaves out erased trainees, which have none of these values.
     ///
     /// # Errors
     ///
@@ -120,13 +146,6 @@ impl Session<'_> {
         &mut self,
         trainee_id: &str,
     ) -> Result<Vec<RelatedRecord>, StorageError> {
-        type Person = (
-            Option<String>,
-            Option<chrono::NaiveDate>,
-            String,
-            String,
-            String,
-        );
         let person = trainees::table
             .filter(trainees::trainee_id.eq(trainee_id))
             .select((
@@ -136,42 +155,33 @@ impl Session<'_> {
                 trainees::first_names_folded,
                 trainees::email_folded,
             ));
-        let Some((trn, born, last_name, first_names, email)) =
-            person.first::<Person>(self.connection).optional()?
-        else {
+        let Some(person) = person.first::<Person>(self.connection).optional()? else {
             return Ok(Vec::new());
         };
-        let others = trainees::table
-            .inner_join(providers::table)
-            .filter(trainees::trainee_id.ne(trainee_id))
-            .select((providers::ukprn, trainees::trainee_id));
         let mut found = Vec::new();
-        if let Some(trn) = trn {
-            found.extend(
-                others
-                    .filter(trainees::trn.eq(trn))
-                    .load::<(String, String)>(self.connection)?,
-            );
+        if let Some(trn) = &person.trn {
+            let same_trn = select_others(trainee_id).filter(trainees::trn.eq(trn));
+            found.extend(same_trn.load::<(String, String)>(self.connection)?);
         }
-        if let Some(born) = born {
-            // An index has the days of birth of each provider.
-            let all = providers::table
+        if let Some(date_of_birth) = person.date_of_birth {
+            // The index of dates of birth starts with the provider: name all providers.
+            let all_providers = providers::table
                 .select(providers::id)
                 .load::<i64>(self.connection)?;
-            let same_name = trainees::last_name_folded
+            let same_last_name = trainees::last_name_folded
                 .ne("")
-                .and(trainees::last_name_folded.eq(last_name));
-            let same_first = trainees::first_names_folded
+                .and(trainees::last_name_folded.eq(person.last_name));
+            let same_first_names = trainees::first_names_folded
                 .ne("")
-                .and(trainees::first_names_folded.eq(first_names));
+                .and(trainees::first_names_folded.eq(person.first_names));
             let same_email = trainees::email_folded
                 .ne("")
-                .and(trainees::email_folded.eq(email));
-            let born_then = others
-                .filter(trainees::provider_id.eq_any(all))
-                .filter(trainees::date_of_birth.eq(born));
-            let same = born_then.filter(same_name.or(same_first).or(same_email));
-            found.extend(same.load::<(String, String)>(self.connection)?);
+                .and(trainees::email_folded.eq(person.email));
+            let same_person = select_others(trainee_id)
+                .filter(trainees::provider_id.eq_any(all_providers))
+                .filter(trainees::date_of_birth.eq(date_of_birth))
+                .filter(same_last_name.or(same_first_names).or(same_email));
+            found.extend(same_person.load::<(String, String)>(self.connection)?);
         }
         let mut related: Vec<_> = found
             .into_iter()

@@ -1,8 +1,8 @@
-//! Adds a trainee together with what refers to it: the schools of its placements and the first
-//! entry of its history.
+//! Inserts a trainee together with the rows that refer to it: the schools of its placements and the
+//! first entry of its history.
 //!
-//! On PostgreSQL that is one statement, so that nobody waits for the key of the new row, and the
-//! server answers once.
+//! On PostgreSQL one statement inserts all rows, so the job does not wait for the key of the new
+//! row.
 
 use database::connection::fixed_expression::fixed_expressions;
 use database::connection::{DatabaseConnection, static_query};
@@ -23,14 +23,16 @@ use crate::schema::{changes, trainees};
 use crate::session::ProviderSession;
 
 impl ProviderSession<'_> {
-    /// Adds a trainee with placements and degrees.
+    /// Inserts a trainee with placements and degrees.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DateNotDue`], or when the database does not answer.
+    /// [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must be
+    /// retried later, because its date is too far ahead of the clock. Otherwise when the database
+    /// does not answer.
     pub fn insert_trainee(&mut self, trainee: &Trainee) -> Result<(), StorageError> {
         self.take_date(trainee.updated_at)?;
-        // A record that comes in withdrawn was in training before.
+        // A withdrawn record was in training before its withdrawal.
         let in_training = if trainee.trn.is_some() {
             State::TrnReceived
         } else {
@@ -79,14 +81,14 @@ fixed_expressions! {
     InsertedKey: BigInt = "(SELECT id FROM inserted)";
 }
 
-/// Inserts a trainee and the rows that refer to it by its key.
+/// A statement that inserts a trainee and the rows that refer to its key.
 #[derive(QueryId)]
 struct InsertWithRelated<Row, Entry> {
-    /// Inserts the trainee, and returns the key.
+    /// The statement that inserts the trainee and returns the key.
     row: Row,
-    /// The schools of its placements.
+    /// The keys of the schools of the placements.
     schools: Vec<i64>,
-    /// Inserts the entry of the history, for the trainee with the [`InsertedKey`].
+    /// The statement that inserts the entry of the history for the [`InsertedKey`].
     entry: Entry,
 }
 

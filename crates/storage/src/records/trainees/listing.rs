@@ -1,13 +1,13 @@
-//! Lists of trainees: one page, and how many there are in all.
+//! Lists of trainees: one page, and the total number of trainees.
 //!
-//! What a page costs hangs on the page, hardly on the list. How many trainees a list shows is read
-//! from counts that the database keeps (`counting`). From them it is decided how the page is
-//! reached (`plan`). What a page skips is skipped inside an index (`finding`), and only the
-//! trainees of the page are read.
+//! The cost of a page depends on the page and hardly on the length of the list:
 //!
-//! On PostgreSQL each query that waits for the one before it costs a round trip. Near its beginning
-//! a list is walked along from there, whatever its length, so that the count and the page are
-//! queried together.
+//! 1. `counting` reads the total from counts that triggers of the database maintain.
+//! 2. `plan` decides from the counts how to reach the page.
+//! 3. `finding` skips trainees inside an index and reads only the trainees of the page.
+//!
+//! On PostgreSQL a query that depends on the result of another one costs a round trip. A page near
+//! the beginning of a list does not depend on the count, so both are queried together.
 
 use domain::listing::Listing;
 
@@ -36,7 +36,7 @@ pub struct Page {
     pub trainees: Vec<TraineeDocument>,
     /// The trainees on all pages.
     pub total: i64,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page; `None` on the last page.
     pub next: Option<ListCursor>,
 }
 
@@ -48,7 +48,7 @@ impl Page {
             .filter(|_| !is_last)
             .and_then(|last| ListCursor::from_last_trainee(last, standing));
         Self {
-            trainees: listed.into_iter().map(|one| one.document).collect(),
+            trainees: listed.into_iter().map(|found| found.document).collect(),
             total,
             next,
         }
@@ -56,19 +56,18 @@ impl Page {
 }
 
 impl ProviderSession<'_> {
-    /// One page of the trainees that a list shows (contract, section 4.2).
+    /// One page of a list of trainees (contract, section 4.2).
     ///
     /// # Errors
     ///
     /// When the database does not answer, or a row is corrupt.
     pub fn list_trainees(&mut self, listing: &Listing) -> Result<Page, StorageError> {
-        let (provider, today) = (self.provider().id, self.today());
-        let connection = &mut *self.connection;
         let list = ProviderListing {
-            provider,
+            provider: self.provider().id,
             listing,
-            today,
+            today: self.today(),
         };
+        let connection = &mut *self.connection;
         let standing = queue_standing(connection)?;
         let count = counting::queue_count(connection, list)?;
         if let Some(walk) = ListWalk::near_beginning(listing).filter(|_| connection.is_remote()) {

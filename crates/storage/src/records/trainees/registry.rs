@@ -1,7 +1,7 @@
-//! What the registry asks for: who waits for it, who has a number, and trainees whom no request
-//! shows any more.
+//! Queries of the registry: trainees who wait for a TRN or an award, holders of a TRN, and the last
+//! withdrawal of a trainee.
 //!
-//! Who waits is found by indexes that hold nobody else. What becomes of them is not decided here.
+//! Partial indexes contain only the waiting trainees. Callers decide about the trainees.
 
 use chrono::{DateTime, NaiveDateTime, Utc};
 use diesel::prelude::*;
@@ -19,20 +19,20 @@ mod queue;
 
 pub use self::queue::{Awaited, QueueEntry, QueuePosition, UnreadableQueuePosition};
 
-/// How often a number is drawn that somebody has, before the search is given up.
+/// The number of attempts to draw a free TRN.
 const DRAWS: usize = 64;
 
-/// A trainee who waits for the registry.
+/// A trainee who waits for a TRN or an award.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waiting {
     /// Identifier of the record.
     pub trainee_id: String,
-    /// Since when.
+    /// The time when the trainee started to wait.
     pub since: DateTime<Utc>,
     key: i64,
 }
 
-/// The states in which an action can be done.
+/// The names of the states that permit an action.
 fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
     State::ALL
         .iter()
@@ -42,21 +42,23 @@ fn states(action: Action, has_trn: bool) -> impl Iterator<Item = &'static str> {
 }
 
 fn waiting(rows: Vec<(String, Option<NaiveDateTime>, i64)>) -> Vec<Waiting> {
-    let one = |(trainee_id, since, key): (String, Option<NaiveDateTime>, i64)| {
-        since.map(|since| Waiting {
-            trainee_id,
-            since: since.and_utc(),
-            key,
+    rows.into_iter()
+        .filter_map(|(trainee_id, since, key)| {
+            Some(Waiting {
+                trainee_id,
+                since: since?.and_utc(),
+                key,
+            })
         })
-    };
-    rows.into_iter().filter_map(one).collect()
+        .collect()
 }
 
-/// The query for those who have waited since the time in one column for what another one will hold.
-/// The two columns differ in their types, so this is no function.
+/// Selects trainees who have waited since the time in the column `$since`, and whose column
+/// `$awaited` is null, longest first. `$position` is the time and key of the last trainee of the
+/// page before. A macro, because the types of the columns differ.
 macro_rules! longest_waiting {
-    ($since:ident, without $awaited:ident, $until:expr, $place:expr, $most:expr) => {{
-        let (time, key) = $place;
+    ($since:ident, without $awaited:ident, $until:expr, $position:expr, $limit:expr) => {{
+        let (time, key) = $position;
         trainees::table
             .filter(
                 trainees::$awaited
@@ -67,15 +69,15 @@ macro_rules! longest_waiting {
             .filter(trainees::$since.ge(time))
             .filter(trainees::$since.gt(time).or(trainees::id.gt(key)))
             .order((trainees::$since, trainees::id))
-            .limit($most)
+            .limit($limit)
             .select((trainees::trainee_id, trainees::$since, trainees::id))
     }};
 }
 use longest_waiting;
 
 impl Session<'_> {
-    /// The trainees of all providers who were submitted for a number by that time and have none,
-    /// longest first, so many at most; those behind the one that is given.
+    /// Up to `limit` trainees, of all providers, who were submitted for a TRN before or at `until`
+    /// and have none, longest first. Starts after the trainee `after`, or with the first one.
     ///
     /// # Errors
     ///
@@ -83,10 +85,11 @@ impl Session<'_> {
     pub fn awaiting_trn(
         &mut self,
         until: DateTime<Utc>,
-        behind: Option<&Waiting>,
-        most: i64,
+        after: Option<&Waiting>,
+        limit: i64,
     ) -> Result<Vec<Waiting>, StorageError> {
-        let query = longest_waiting!(submitted_for_trn_at, without trn, until, place(behind), most);
+        let query =
+            longest_waiting!(submitted_for_trn_at, without trn, until, position(after), limit);
         let states = states(Action::IssueTrn, false);
         Ok(waiting(
             query
@@ -95,8 +98,9 @@ impl Session<'_> {
         ))
     }
 
-    /// The trainees of all providers who were recommended by that time and have no award, longest
-    /// first, so many at most; those behind the one that is given.
+    /// Up to `limit` trainees, of all providers, who were recommended for the award before or at
+    /// `until` and have no award, longest first. Starts after the trainee `after`, or with the
+    /// first one.
     ///
     /// # Errors
     ///
@@ -104,11 +108,17 @@ impl Session<'_> {
     pub fn awaiting_award(
         &mut self,
         until: DateTime<Utc>,
-        behind: Option<&Waiting>,
-        most: i64,
+        after: Option<&Waiting>,
+        limit: i64,
     ) -> Result<Vec<Waiting>, StorageError> {
-        // The index holds nobody who was never recommended, and is used where the query says so.
-        let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, place(behind), most);
+        let query = longest_waiting!(
+            recommended_for_award_at,
+            without awarded_at,
+            until,
+            position(after),
+            limit
+        );
+        // The query uses the partial index only if it repeats the condition of the index.
         let query = query.filter(trainees::recommended_for_award_at.is_not_null());
         let states = states(Action::Award, true);
         Ok(waiting(
@@ -118,9 +128,9 @@ impl Session<'_> {
         ))
     }
 
-    /// The trainees of all providers who have a number, without discarded ones and without the one
-    /// whose identifier is `except`. In a job that may write, nobody else gets the number until the
-    /// job has ended.
+    /// The trainees of all providers with this TRN, except discarded ones and the trainee with the
+    /// identifier `except`. In a job that may write, no other job can issue the TRN until this job
+    /// has ended.
     ///
     /// # Errors
     ///
@@ -144,23 +154,29 @@ impl Session<'_> {
                 trainees::first_names_folded,
             ))
             .load(self.connection)?;
-        let holder = |(trainee_id, date_of_birth, last_name, first_names)| Holder {
-            trainee_id,
-            date_of_birth,
-            last_name,
-            first_names,
-        };
-        Ok(rows.into_iter().map(holder).collect())
+        Ok(rows
+            .into_iter()
+            .map(
+                |(trainee_id, date_of_birth, last_name, first_names)| Holder {
+                    trainee_id,
+                    date_of_birth,
+                    last_name,
+                    first_names,
+                },
+            )
+            .collect())
     }
 }
 
 impl ProviderSession<'_> {
-    /// An invented number that nobody has or had. In a job that may write, nobody else gets it
-    /// until the job has ended.
+    /// Draws an invented TRN that no trainee has or had. In a job that may write, no other job can
+    /// issue the TRN until this job has ended.
     ///
     /// # Errors
     ///
-    /// [`StorageError::NoRandomness`], [`Refusal::NoFreeTrn`], or when the database does not answer.
+    /// - [`StorageError::NoRandomness`].
+    /// - [`Refusal::NoFreeTrn`] when none of the drawn TRNs was free.
+    /// - Otherwise when the database does not answer.
     pub fn draw_trn(&mut self) -> Result<Trn, StorageError> {
         for _ in 0..DRAWS {
             let mut bytes = [0; 4];
@@ -185,15 +201,15 @@ impl ProviderSession<'_> {
     }
 }
 
-/// Behind which time and key to go on.
-fn place(behind: Option<&Waiting>) -> (NaiveDateTime, i64) {
-    behind.map_or_else(Default::default, |waiting| {
+/// The time and key to start after.
+fn position(after: Option<&Waiting>) -> (NaiveDateTime, i64) {
+    after.map_or_else(Default::default, |waiting| {
         (waiting.since.naive_utc(), waiting.key)
     })
 }
 
 impl StoredTrainee {
-    /// The last withdrawal, also one that was undone.
+    /// The last withdrawal, including one that was undone; `None` when there was none.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! The schools of placements: by a table of its own the trainees with a placement in a school are
-//! found, to be changed when the school gets another name or postcode.
+//! The table of trainees with a placement in a school. An import uses it to update the placements
+//! of a school with a new name or postcode.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -12,17 +12,19 @@ use crate::error::StorageError;
 use crate::schema::{placement_schools, trainees};
 use crate::session::{ProviderSession, Session};
 
-/// Trainees that are changed in one transaction.
+/// The number of trainees that one transaction changes.
 const BATCH: i64 = 50;
 
 impl Session<'_> {
-    /// Gives the name and the postcode of a school to its placements: those of the next trainees
-    /// behind a key. Each of them is changed now, with an entry in its history. Returns the last
-    /// key while there may be more.
+    /// Copies the name and the postcode of a school to the placements of the next [`BATCH`]
+    /// trainees after the key `after`. Each changed trainee gets an entry in its history. Returns
+    /// the last key of the batch, or `None` after the last batch.
     ///
     /// # Errors
     ///
-    /// [`DatabaseError::DateNotDue`]; otherwise when the database does not answer, or a row is corrupt.
+    /// [`DatabaseError::DateNotDue`](crate::error::DatabaseError::DateNotDue) when the job must be
+    /// retried later, because its date is too far ahead of the clock. Otherwise when the database
+    /// does not answer, or a row is corrupt.
     pub(crate) fn update_placements_of_school(
         &mut self,
         (school_id, name, postcode): (i64, &str, Option<&str>),
@@ -69,14 +71,15 @@ impl Session<'_> {
 }
 
 impl ProviderSession<'_> {
-    /// Keeps the schools of the placements of a trainee that changes.
+    /// Updates the table of schools for a trainee whose placements change from `before` to `after`.
     pub(super) fn link_schools(
         &mut self,
         key: i64,
         before: &Trainee,
         after: &Trainee,
     ) -> Result<(), StorageError> {
-        let (before, after) = (schools_of(before), schools_of(after));
+        let before = schools_of(before);
+        let after = schools_of(after);
         for school in after.difference(&before) {
             let row = (
                 placement_schools::trainee_key.eq(key),
@@ -93,7 +96,7 @@ impl ProviderSession<'_> {
     }
 }
 
-/// The schools of the placements.
+/// The keys of the schools of a trainee's placements.
 pub(super) fn schools_of(trainee: &Trainee) -> BTreeSet<i64> {
     trainee
         .placements
@@ -102,7 +105,8 @@ pub(super) fn schools_of(trainee: &Trainee) -> BTreeSet<i64> {
         .collect()
 }
 
-/// By what schools some trainees are found: for each of the keys that has any.
+/// The schools that the table has for these trainees. The result leaves out trainees without
+/// schools.
 pub(super) fn linked_schools(
     connection: &mut DatabaseConnection,
     trainee_keys: &[i64],

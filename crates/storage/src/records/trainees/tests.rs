@@ -1,4 +1,4 @@
-//! Finding trainees, and what is dated and locked meanwhile.
+//! Tests of finding and changing trainees: order, dates and history.
 
 use chrono::{DateTime, TimeDelta};
 use domain::fields::value::Year;
@@ -9,7 +9,7 @@ use crate::base::cause::Cause;
 use crate::testing::{Register, UKPRN};
 
 #[test]
-fn degrees_are_shown_by_year_and_those_without_one_first() {
+fn degrees_are_ordered_by_year_and_without_year_first() {
     let register = Register::with_provider();
     let moment = DateTime::from_timestamp(1_770_000_000, 0);
     let degree = |(number, year): (usize, Option<i64>)| Degree {
@@ -44,7 +44,7 @@ fn degrees_are_shown_by_year_and_those_without_one_first() {
 }
 
 #[test]
-fn no_trainee_is_found_by_what_no_identifier_has() {
+fn identifier_with_nul_character_finds_no_trainee() {
     let register = Register::with_provider();
     let found = register.read(|session| {
         session
@@ -56,7 +56,7 @@ fn no_trainee_is_found_by_what_no_identifier_has() {
 }
 
 #[test]
-fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is_behind() {
+fn change_is_dated_after_last_change_also_with_slow_clock() {
     let register = Register::with_provider();
     let earlier = register.write(|session| Ok(session.now())).unwrap();
     let last_change = earlier + TimeDelta::hours(1);
@@ -81,12 +81,12 @@ fn what_changes_a_trainee_is_dated_after_its_last_change_also_where_the_clock_is
         provider.find_trainee("trainee")?;
         Ok(provider.change_date())
     });
-    // Who only reads changes nothing that would have to come after.
+    // A job that only reads needs no later date.
     assert!(seen.unwrap() < last_change);
 }
 
 #[test]
-fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
+fn creation_is_stored_without_fields_and_reported_in_full() {
     let register = Register::with_provider();
     let moment = DateTime::from_timestamp(1_770_000_000, 0);
     let trainee = Trainee {
@@ -173,11 +173,10 @@ fn creation_is_stored_without_a_copy_of_the_record_and_reported_in_full() {
 }
 
 #[test]
-fn duplicates_and_history_are_ordered_by_date_where_keys_are_handed_out_in_blocks() {
+fn duplicates_and_history_are_ordered_by_date_not_key() {
     let register = Register::with_provider();
     let moment = |day: i64| DateTime::from_timestamp(1_770_000_000 + day * 86_400, 0);
-    // Each server has a block of keys of its own, so the trainee that is written later has the
-    // lower one.
+    // Servers may allocate blocks of keys, so a trainee inserted later may have a lower key.
     for (id, day) in [("later", 2), ("earlier", 1)] {
         let trainee = Trainee {
             trainee_id: Some(id.to_owned()),

@@ -1,4 +1,4 @@
-//! History is removed up to a month, also after an interruption, and what is left stays sound.
+//! Tests of removing past months of the history, also after an interruption.
 
 use database::catalog;
 use diesel::connection::SimpleConnection as _;
@@ -10,7 +10,8 @@ use crate::base::cause::Cause;
 use crate::records::history::TraineeHistory;
 use crate::testing::{Register, UKPRN};
 
-/// Years whose months are in the first partition on PostgreSQL, and have a partition each.
+/// On PostgreSQL, the months of the first year are in the first partition, and each month of the
+/// second year has its own partition.
 const YEARS: [&str; 2] = ["2026", "2124"];
 
 fn month(text: &str) -> Month {
@@ -53,7 +54,7 @@ fn update(register: &Register, id: &'static str, email: &'static str) {
     register.write(job).unwrap();
 }
 
-/// A register with entries in June, July and August of a year, in September.
+/// A register with entries in June, July and August of a year, and the clock in September.
 fn register(year: &str) -> Register {
     let register = Register::with_provider();
     set_clock(&register, year, "06-10");
@@ -93,7 +94,7 @@ fn recorded(register: &Register) -> Option<String> {
     day.map(|day| day.to_string())
 }
 
-/// Whether all records are what their histories lead to.
+/// Whether all records equal the states that their histories lead to.
 fn agrees(register: &Register) -> bool {
     let found = register
         .read(|session| session.trainees_after(None, 10))
@@ -136,10 +137,10 @@ fn removal_leaves_later_entries_and_names_the_date() {
         assert_eq!(
             history(&register, "two").removed_before,
             None,
-            "it is registered since"
+            "the trainee was registered after the removed months"
         );
 
-        // What is left is compared with the record as before.
+        // The comparison with the record includes the remaining entries.
         let damage = "UPDATE changes SET fields = '{\"email\":[null,\"other@example.com\"]}' \
                       WHERE trainee_key = (SELECT id FROM trainees WHERE trainee_id = 'one')";
         register.second_connection().batch_execute(damage).unwrap();
@@ -148,7 +149,7 @@ fn removal_leaves_later_entries_and_names_the_date() {
 }
 
 #[test]
-fn repeated_removal_of_the_same_or_an_earlier_month_removes_nothing() {
+fn repeated_removal_of_same_or_earlier_month_removes_nothing() {
     for year in YEARS {
         let register = register(year);
         remove_before(&register, &format!("{year}-08"));
@@ -172,9 +173,9 @@ fn repeated_removal_of_the_same_or_an_earlier_month_removes_nothing() {
 }
 
 #[test]
-fn interrupted_removal_has_recorded_the_date_and_continues() {
+fn interrupted_removal_has_recorded_date_and_continues() {
     let register = register("2026");
-    // Keys have gaps, and an entry of a removed month may be behind later ones.
+    // Keys have gaps, and an entry of a removed month may have a higher key than later entries.
     let insert = "INSERT INTO changes (id, trainee_key, changed_at, operation, fields) VALUES";
     for id in [1_000, 1_500, 90_000] {
         let entry = format!(
@@ -205,7 +206,7 @@ fn interrupted_removal_has_recorded_the_date_and_continues() {
 }
 
 #[test]
-fn month_that_is_not_over_for_an_hour_is_refused() {
+fn month_that_ended_less_than_one_hour_ago_is_refused() {
     let before = |end: &str, now: &str| PastMonths::before(month(end), now.parse().unwrap());
     assert_eq!(
         before("2026-08", "2026-08-01T01:00:00Z").map(PastMonths::end),

@@ -31,7 +31,7 @@ fn stored<O: Organisation>(register: &Register) -> Vec<(i64, O)> {
 }
 
 #[test]
-fn a_merge_writes_what_differs_and_removes_nothing() {
+fn merge_writes_differences_and_removes_nothing() {
     let register = Register::new();
     let first = [school(1, "Ash"), school(2, "Beech"), school(3, "Cedar")];
     assert_eq!(
@@ -66,7 +66,7 @@ fn a_merge_writes_what_differs_and_removes_nothing() {
 }
 
 #[test]
-fn number_that_another_organisation_has_is_in_use_until_it_is_given_up() {
+fn number_of_another_organisation_is_in_use_until_released() {
     let register = Register::new();
     let ash = partner(Some("100000"), Some("10000001"), "Ash");
     merge(
@@ -97,7 +97,7 @@ fn number_that_another_organisation_has_is_in_use_until_it_is_given_up() {
 }
 
 #[test]
-fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_history() {
+fn renaming_school_updates_its_placements_with_date_and_history_entry() {
     use domain::{Placement, State, Trainee};
 
     use crate::testing::UKPRN;
@@ -131,7 +131,7 @@ fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_
     let before = register.write(add).unwrap();
     let mut change = Merge::begin(&register.store).unwrap().by("A. Operator");
     change.take(school(1, "Ashes")).unwrap();
-    // A school that only closes changes no placement.
+    // Closing a school does not change its placements.
     change
         .take(SchoolDetails {
             open: false,
@@ -172,7 +172,7 @@ fn placements_take_the_new_name_of_their_school_with_a_date_and_an_entry_in_the_
 }
 
 #[test]
-fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
+fn renaming_school_updates_concurrently_written_placement() {
     use std::sync::mpsc;
 
     use domain::{Placement, State, Trainee};
@@ -181,7 +181,7 @@ fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
     use crate::testing::UKPRN;
 
     if Kind::from_environment() == Kind::Sqlite {
-        // Writes come one after the other there.
+        // SQLite runs one write after the other.
         return;
     }
     let register = Register::with_provider();
@@ -251,7 +251,7 @@ fn a_placement_that_is_being_written_takes_the_new_name_of_its_school_too() {
 }
 
 #[test]
-fn a_merge_takes_several_transactions_and_its_repetition_none() {
+fn merge_takes_several_transactions_and_its_repetition_none() {
     let register = Register::new();
     let count = 2 * BATCH + 1;
     let schools: Vec<_> = (0..count).map(|number| school(number, "Ash")).collect();
@@ -276,7 +276,7 @@ fn a_merge_takes_several_transactions_and_its_repetition_none() {
 }
 
 #[test]
-fn a_partner_is_known_by_its_urn_or_else_by_its_ukprn() {
+fn partner_is_identified_by_urn_or_else_by_ukprn() {
     let register = Register::new();
     let first = [
         partner(Some("100001"), Some("10000001"), "Ash"),
@@ -312,11 +312,11 @@ fn a_partner_is_known_by_its_urn_or_else_by_its_ukprn() {
 }
 
 #[test]
-fn what_a_failed_batch_held_is_lost_as_a_whole_and_what_came_before_stays() {
+fn failed_batch_is_rolled_back_and_earlier_batches_stay() {
     let register = Register::new();
     let mut merge = Merge::begin(&register.store).unwrap();
     (0..BATCH).for_each(|number| merge.take(school(number, "Ash")).unwrap());
-    // Given twice, against the rule.
+    // Takes the same organisation twice, which `Merge` does not permit.
     [school(900, "Beech"), school(900, "Beech")]
         .into_iter()
         .for_each(|school| merge.take(school).unwrap());

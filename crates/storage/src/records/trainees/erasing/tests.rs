@@ -1,4 +1,4 @@
-//! What an erasure does to replies and positions, and which records may be of the same person.
+//! Tests of erasing trainees (replies, positions) and of finding records of the same person.
 
 use diesel::prelude::*;
 use domain::{Placement, State, Trainee};
@@ -38,13 +38,11 @@ fn with_provider<T: Send + 'static>(
 fn add(register: &Register, ukprn: &'static str, trainee: Trainee) {
     with_provider(register, ukprn, move |session| {
         let now = Some(session.change_date());
-        let provider = text(&session.provider().ukprn);
-        let state = Some(State::SubmittedForTrn);
         let trainee = Trainee {
             created_at: now,
             updated_at: now,
-            ukprn: provider,
-            state,
+            ukprn: text(&session.provider().ukprn),
+            state: Some(State::SubmittedForTrn),
             ..trainee.clone()
         };
         session.insert_trainee(&trainee)
@@ -84,7 +82,7 @@ fn annabel(trainee_id: &str) -> Trainee {
 }
 
 #[test]
-fn replies_about_the_trainee_are_blanked_and_others_stay() {
+fn replies_about_trainee_are_blanked_and_others_stay() {
     let register = Register::with_provider();
     register
         .write(|session| session.add_provider(OTHER, "Another"))
@@ -138,7 +136,7 @@ fn replies_about_the_trainee_are_blanked_and_others_stay() {
             session.keep_reply(key, "digest", &reply)
         });
     }
-    // More than are looked at together.
+    // More replies than one query loads.
     with_provider(&register, UKPRN, |session| {
         let other = StoredReply {
             status: 201,
@@ -159,7 +157,7 @@ fn replies_about_the_trainee_are_blanked_and_others_stay() {
             "{key} of {ukprn}"
         );
     }
-    // A sandbox forgets the keys of its provider, and not those about erased trainees.
+    // Forgetting the replies of a provider keeps the keys of replies about erased trainees.
     with_provider(&register, UKPRN, |session| session.forget_replies());
     for (key, expected) in [
         ("whole", KeyState::Erased),
@@ -185,7 +183,7 @@ fn replies_about_the_trainee_are_blanked_and_others_stay() {
 }
 
 #[test]
-fn an_erasure_has_a_position_of_its_own_and_is_recorded() {
+fn erasure_has_its_own_position_and_is_recorded() {
     let register = Register::with_provider();
     add(&register, UKPRN, annabel("t1"));
     add(
@@ -234,7 +232,7 @@ fn an_erasure_has_a_position_of_its_own_and_is_recorded() {
         .unwrap();
     let found: Vec<_> = walked
         .iter()
-        .map(|one| (one.is_erased, one.is_blank, one.is_findable))
+        .map(|entry| (entry.is_erased, entry.is_blank, entry.is_findable))
         .collect();
     assert_eq!(found, [(true, true, true), (false, false, true)]);
     assert_eq!(
@@ -259,7 +257,7 @@ fn an_erasure_has_a_position_of_its_own_and_is_recorded() {
 }
 
 #[test]
-fn records_that_may_be_of_the_same_person_are_found_at_all_providers() {
+fn records_of_same_person_are_found_at_all_providers() {
     let register = Register::with_provider();
     register
         .write(|session| session.add_provider(OTHER, "Another"))
@@ -301,26 +299,19 @@ fn records_that_may_be_of_the_same_person_are_found_at_all_providers() {
             ..annabel("same-first-names")
         },
     );
-    let nobody = || Trainee {
+    let other_names = Trainee {
         first_names: text("Bea"),
         last_name: text("Smith"),
-        ..annabel("")
+        ..annabel("same-email")
     };
-    add(
-        &register,
-        UKPRN,
-        Trainee {
-            trainee_id: text("same-email"),
-            ..nobody()
-        },
-    );
+    add(&register, UKPRN, other_names.clone());
     add(
         &register,
         UKPRN,
         Trainee {
             trainee_id: text("same-day"),
             email: None,
-            ..nobody()
+            ..other_names
         },
     );
     add(
@@ -338,7 +329,7 @@ fn records_that_may_be_of_the_same_person_are_found_at_all_providers() {
         .unwrap();
     let found: Vec<_> = found
         .iter()
-        .map(|one| (one.ukprn.as_str(), one.trainee_id.as_str()))
+        .map(|record| (record.ukprn.as_str(), record.trainee_id.as_str()))
         .collect();
     let expected = [
         (UKPRN, "same-email"),

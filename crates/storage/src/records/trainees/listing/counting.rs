@@ -1,11 +1,13 @@
-//! How many trainees a list shows, without looking at them.
+//! Counts the trainees of a list without reading them.
 //!
-//! The database keeps a count for each list, state, planned first day and whether there is a
-//! teacher reference number, by triggers of its own. What a list shows is the sum of some of them:
-//! of as many as there are such combinations, however many trainees there are. For changes since a
-//! timestamp it keeps counts by the day of the last change; only the day of the timestamp is
-//! counted one by one, inside an index. So are all changes since a timestamp where a list also asks
-//! who has begun: that would take a count for each day of change and each first day.
+//! Triggers of the database maintain a count for each combination of provider, cycle, state,
+//! planned first day and presence of a TRN. The total of a list is the sum of the matching counts,
+//! so its cost does not depend on the number of trainees.
+//!
+//! For lists of changes since a timestamp, the database also maintains counts by the day of the
+//! last change. Only the trainees of the day of the timestamp are counted individually, inside an
+//! index. Lists that also filter by start date count all their trainees individually: counts by
+//! both dates would be too many.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
@@ -21,18 +23,18 @@ use crate::base::pending_result::PendingResult;
 use crate::error::StorageError;
 use crate::schema::{trainee_change_counts, trainee_counts, trainees};
 
-/// The planned first day under which those trainees are counted who have none.
+/// The planned first day in the counts of trainees without one.
 const NO_DAY: Option<NaiveDate> = NaiveDate::from_ymd_opt(1, 1, 1);
 
-/// How many trainees a list shows.
+/// The number of trainees of a list.
 pub(super) struct Count {
     /// The trainees on all pages.
     pub(super) total: i64,
-    /// The states that any of them is in, where that is known.
+    /// The states of these trainees; `None` when unknown.
     pub(super) states: Option<Vec<String>>,
 }
 
-/// Counts the trainees of a list.
+/// Queues the query for the number of trainees of a list.
 pub(super) fn queue_count(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
@@ -53,7 +55,7 @@ pub(super) fn queue_count(
         .filter(trainee_counts::academic_cycle.eq(listing.cycle));
     if let Some(status) = listing.status {
         kept = match status.states() {
-            // A list of values is planned anew each time.
+            // A query with a list of values is planned each time.
             [only] => kept.filter(trainee_counts::state.eq(only.name())),
             states => {
                 kept.filter(trainee_counts::state.eq_any(states.iter().copied().map(State::name)))
@@ -81,29 +83,30 @@ pub(super) fn queue_count(
     }))
 }
 
-/// Counts the trainees of a list that have changed since a timestamp.
+/// Queues the queries for the number of trainees of a list that have changed since a timestamp.
 fn queue_count_since(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
     since: DateTime<Utc>,
 ) -> Result<PendingResult<Count>, StorageError> {
-    let mut one_by_one = walked(list);
+    let mut individually = walked(list);
     let day = since.date_naive();
     let next_day = day
         .succ_opt()
         .filter(|_| list.listing.status.and_then(Status::started).is_none());
     let mut later = None;
     if let Some(next_day) = next_day {
-        one_by_one = one_by_one.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)));
+        individually =
+            individually.filter(trainees::updated_at.lt(next_day.and_time(NaiveTime::MIN)));
         let by_day = trainee_change_counts::table
             .select(SumOfTrainees)
             .filter(is_counted_by_day(list))
             .filter(trainee_change_counts::changed_on.gt(day));
         later = Some(connection.queue::<_, i64>(by_day)?);
     }
-    let one_by_one = connection.queue::<_, i64>(one_by_one.count())?;
+    let individually = connection.queue::<_, i64>(individually.count())?;
     Ok(Box::new(|connection| {
-        let mut total = connection.take(one_by_one)?;
+        let mut total = connection.take(individually)?;
         if let Some(later) = later {
             total.extend(connection.take(later)?);
         }
@@ -114,9 +117,9 @@ fn queue_count_since(
     }))
 }
 
-/// The sum of the column `trainees` of either table of counts; 0 of no rows.
+/// The sum of the column `trainees` of either table of counts; 0 when there are no rows.
 ///
-/// A statement with a type of its own stays prepared. One with `sql(..)` in it does not.
+/// Statements with this type stay prepared. Statements with `sql(..)` do not.
 #[derive(Debug, Clone, Copy, QueryId)]
 struct SumOfTrainees;
 
@@ -139,14 +142,13 @@ impl QueryFragment<Backend> for SumOfTrainees {
     }
 }
 
-/// Whether a count by day is one of trainees whom a list shows, whatever it says of when they
-/// begin.
+/// SQL condition: a count by day belongs to the list. Ignores the filter by start date.
 fn is_counted_by_day(
     ProviderListing {
         provider, listing, ..
     }: ProviderListing<'_>,
 ) -> Box<dyn BoxableExpression<trainee_change_counts::table, Backend, SqlType = Bool>> {
-    let of_list = trainee_change_counts::provider_id
+    let in_cycle = trainee_change_counts::provider_id
         .eq(provider)
         .and(trainee_change_counts::academic_cycle.eq(listing.cycle));
     let states = listing.status.map(|status| {
@@ -158,21 +160,22 @@ fn is_counted_by_day(
             .collect::<Vec<_>>()
     });
     match (states, listing.has_trn) {
-        (None, None) => Box::new(of_list),
-        (None, Some(has_trn)) => Box::new(of_list.and(trainee_change_counts::has_trn.eq(has_trn))),
-        (Some(states), None) => Box::new(of_list.and(trainee_change_counts::state.eq_any(states))),
+        (None, None) => Box::new(in_cycle),
+        (None, Some(has_trn)) => Box::new(in_cycle.and(trainee_change_counts::has_trn.eq(has_trn))),
+        (Some(states), None) => Box::new(in_cycle.and(trainee_change_counts::state.eq_any(states))),
         (Some(states), Some(has_trn)) => Box::new(
-            of_list
+            in_cycle
                 .and(trainee_change_counts::state.eq_any(states))
                 .and(trainee_change_counts::has_trn.eq(has_trn)),
         ),
     }
 }
 
-/// The trainees of a list by the day of their last change.
+/// The number of trainees of a list for each day of their last change.
 pub(super) type Days = Vec<(NaiveDate, i64)>;
 
-/// Counts the trainees of a list by the day of their last change, where they are counted by day.
+/// Queues the query for the number of trainees of a list by the day of their last change. The
+/// result is empty for lists that filter by start date, which have no counts by day.
 pub(super) fn queue_days(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
@@ -189,12 +192,12 @@ pub(super) fn queue_days(
 }
 
 #[derive(QueryableByName)]
-struct Wrong {
+struct WrongCounts {
     #[diesel(sql_type = BigInt)]
     counts: i64,
 }
 
-/// How many of the counts that the database keeps for lists are wrong.
+/// The number of stored counts that differ from the trainees.
 pub(crate) fn miscounted(connection: &mut DatabaseConnection) -> Result<i64, StorageError> {
     let no_day = connection.either("DATE '0001-01-01'", "'0001-01-01'");
     let changed_on = connection.either("updated_at::DATE", "date(updated_at)");
@@ -222,7 +225,7 @@ pub(crate) fn miscounted(connection: &mut DatabaseConnection) -> Result<i64, Sto
          ) AS wrong"
     );
     Ok(diesel::sql_query(query)
-        .get_result::<Wrong>(connection)?
+        .get_result::<WrongCounts>(connection)?
         .counts)
 }
 

@@ -1,11 +1,15 @@
-//! Follows a list page by page, so that no trainee is missed although others change meanwhile.
+//! Cursors of lists. A client that follows the cursors misses no trainee, even if trainees change
+//! between two pages.
 //!
-//! A page number counts from the beginning of a list, where every change puts a trainee: what
-//! changes between two pages pushes others over the edge of a page. A cursor names the last trainee
-//! of a page instead. It also holds what the first page saw of all changes. A trainee that has not
-//! changed since keeps its place and is shown when the client comes there. One that has changed is
-//! left out, wherever it is now, and shown at the end: the client follows the list once more,
-//! through the changes alone, and so on until they fit on a page.
+//! A page number counts from the beginning of a list. A changed trainee moves to the beginning and
+//! pushes other trainees over the edges of pages. A cursor therefore names the last trainee of a
+//! page, and the snapshot of the first page:
+//!
+//! - A trainee without changes since the snapshot keeps its place, and the client receives it
+//!   there.
+//! - A trainee with changes since the snapshot is skipped. After the end of the list, the client
+//!   receives the changed trainees in a new passage with a new snapshot. Further passages follow
+//!   until the remaining changes fit on one page.
 
 use chrono::{DateTime, NaiveDateTime};
 use database::connection::DatabaseConnection;
@@ -20,26 +24,27 @@ use crate::records::change_position::{Snapshot, Standing, queue_standing};
 use crate::records::trainees::TraineeDocument;
 use crate::session::ProviderSession;
 
-/// Where the next page of a list begins.
+/// The start of the next page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListCursor {
-    /// In which the positions mean something.
+    /// The generation of the positions.
     generation: Generation,
-    /// What the page saw that began this passage.
+    /// The snapshot of the first page of this passage.
     snapshot: Snapshot,
     passage: Passage,
 }
 
-/// What a client goes through.
+/// One of the passages of a client through a list, and the last trainee of the page before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 enum Passage {
-    /// The list, in its order.
+    /// The first passage: the list in its order.
     ProviderListing {
-        /// When the last trainee was changed, in milliseconds since 1970.
+        /// The time of the last trainee's change, in milliseconds since 1970.
         updated_at: i64,
         key: i64,
     },
-    /// What has changed since the passage before it began, in the order of the changes.
+    /// A later passage: the changes since the snapshot of the passage before, in the order of
+    /// changes.
     Changes {
         since: Snapshot,
         position: i64,
@@ -47,17 +52,18 @@ enum Passage {
     },
 }
 
-/// A page of a list that was reached by a cursor.
+/// A page of a list that starts at a cursor.
 #[derive(Debug)]
 pub struct CursorPage {
     /// The trainees on the page; there may be none.
     pub trainees: Vec<TraineeDocument>,
-    /// Where the next page begins, unless this is the last one.
+    /// The cursor of the next page; `None` on the last page.
     pub next: Option<ListCursor>,
 }
 
 impl ListCursor {
-    /// Behind the last trainee of a page.
+    /// A cursor of the first passage, after the last trainee of a page. Returns `None` when the
+    /// trainee has no date of its last change.
     pub(super) fn from_last_trainee(last: &Listed, standing: Standing) -> Option<Self> {
         let updated_at = last.updated_at?.and_utc().timestamp_millis();
         let Standing {
@@ -77,7 +83,7 @@ impl ListCursor {
 }
 
 impl Passage {
-    /// Through what has changed since a passage began that saw so much.
+    /// A passage through the changes since a snapshot.
     fn changes_since(since: Snapshot) -> Self {
         Self::Changes {
             position: since.oldest_open,
@@ -86,8 +92,8 @@ impl Passage {
         }
     }
 
-    /// The same behind a trainee.
-    fn moved_behind(self, last: Option<&Listed>) -> Self {
+    /// Moves the passage to the position after a trainee; without a trainee, leaves it unchanged.
+    fn moved_after(self, last: Option<&Listed>) -> Self {
         let Some(Listed {
             updated_at,
             changed_in,
@@ -111,31 +117,51 @@ impl Passage {
         }
     }
 
-    /// The next trainees, not more than `most`. A passage through the list has also those that it
-    /// is not to show.
+    /// Loads the next trainees, up to `limit`. The result may contain trainees that have changed
+    /// since the cursor's snapshot.
     fn next(
         &self,
         connection: &mut DatabaseConnection,
         list: ProviderListing<'_>,
-        most: i64,
+        limit: i64,
     ) -> Result<Vec<Listed>, StorageError> {
         match self {
             Self::ProviderListing { updated_at, key } => {
-                let place = (time_of(*updated_at), *key);
-                finding::load_after(connection, list, place, most)
+                let place = (time_from_millis(*updated_at), *key);
+                finding::load_after(connection, list, place, limit)
             }
             Self::Changes {
                 since,
                 position,
                 key,
-            } => finding::changed(connection, list, (since, *position, *key), most),
+            } => finding::changed(connection, list, (since, *position, *key), limit),
+        }
+    }
+
+    /// Loads all remaining trainees of the passage, but stops when there are more than `room`.
+    fn remaining(
+        &self,
+        connection: &mut DatabaseConnection,
+        list: ProviderListing<'_>,
+        room: usize,
+    ) -> Result<Vec<Listed>, StorageError> {
+        let mut passage = self.clone();
+        let mut remaining = Vec::new();
+        loop {
+            let found = passage.next(connection, list, MAX_PER_PAGE)?;
+            let is_all = has_fewer(&found, MAX_PER_PAGE);
+            passage = passage.moved_after(found.last());
+            remaining.extend(found);
+            if is_all || remaining.len() > room {
+                return Ok(remaining);
+            }
         }
     }
 }
 
 impl ProviderSession<'_> {
-    /// The page of a list that begins at a cursor. Its trainees and those of all pages before it
-    /// are all that the list shows. `None` when the cursor is of another generation.
+    /// The page of a list that starts at a cursor. The pages up to the last one together contain
+    /// every trainee of the list. Returns `None` when the cursor is of another generation.
     ///
     /// # Errors
     ///
@@ -164,45 +190,33 @@ impl ProviderSession<'_> {
             passage,
         } = cursor;
         let is_end = has_fewer(&listed, listing.per_page);
-        let shows = |one: &Listed| snapshot.sees(one.changed_in);
-        let reached = passage.clone().moved_behind(listed.last());
-        let mut shown: Vec<Listed> = listed.into_iter().filter(shows).collect();
+        let reached = passage.moved_after(listed.last());
+        let mut shown: Vec<Listed> = listed
+            .into_iter()
+            .filter(|found| snapshot.sees(found.changed_in))
+            .collect();
         if !is_end {
-            let passage = reached;
-            return Ok(Some(CursorPage::new(
-                shown,
-                Some(ListCursor {
-                    generation,
-                    snapshot,
-                    passage,
-                }),
-            )));
+            let next = ListCursor {
+                generation,
+                snapshot,
+                passage: reached,
+            };
+            return Ok(Some(CursorPage::new(shown, Some(next))));
         }
-        // What has changed since this passage began is on the same page, if there is room for all
-        // of it.
+        // The changes since the start of this passage follow on the same page, as far as they fit.
         let room = usize::try_from(listing.per_page)
             .unwrap_or(usize::MAX)
             .saturating_sub(shown.len());
-        let start = Passage::changes_since(snapshot);
-        let (mut place, mut changed) = (start.clone(), Vec::new());
-        loop {
-            let found = place.next(self.connection, list, MAX_PER_PAGE)?;
-            let is_all = has_fewer(&found, MAX_PER_PAGE);
-            place = place.moved_behind(found.last());
-            changed.extend(found);
-            if is_all || changed.len() > room {
-                break;
-            }
-        }
+        let changes = Passage::changes_since(snapshot);
+        let mut changed = changes.remaining(self.connection, list, room)?;
         let fits = changed.len() <= room;
         changed.truncate(room);
-        let passage = start.moved_behind(changed.last());
-        shown.extend(changed);
         let next = ListCursor {
             generation,
             snapshot: present.snapshot,
-            passage,
+            passage: changes.moved_after(changed.last()),
         };
+        shown.extend(changed);
         Ok(Some(CursorPage::new(shown, (!fits).then_some(next))))
     }
 }
@@ -210,17 +224,17 @@ impl ProviderSession<'_> {
 impl CursorPage {
     fn new(listed: Vec<Listed>, next: Option<ListCursor>) -> Self {
         Self {
-            trainees: listed.into_iter().map(|one| one.document).collect(),
+            trainees: listed.into_iter().map(|found| found.document).collect(),
             next,
         }
     }
 }
 
-fn has_fewer(listed: &[Listed], than: i64) -> bool {
-    i64::try_from(listed.len()).is_ok_and(|found| found < than)
+fn has_fewer(listed: &[Listed], limit: i64) -> bool {
+    i64::try_from(listed.len()).is_ok_and(|found| found < limit)
 }
 
-fn time_of(milliseconds: i64) -> NaiveDateTime {
+fn time_from_millis(milliseconds: i64) -> NaiveDateTime {
     DateTime::from_timestamp_millis(milliseconds)
         .unwrap_or_default()
         .naive_utc()

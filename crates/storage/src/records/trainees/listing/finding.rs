@@ -1,7 +1,7 @@
-//! Which trainees stand on a page.
+//! Finds the trainees of a page.
 //!
-//! Every query stays inside one index. What a query leaves unsaid, or says otherwise than it might,
-//! keeps the databases from taking another.
+//! Every query uses a single, known index. Some conditions are missing or have an unusual form, so
+//! that the planners do not choose another index.
 
 mod records;
 
@@ -10,7 +10,6 @@ use database::connection::{Backend, DatabaseConnection, QueryQueue as _};
 use diesel::expression::expression_types::NotSelectable;
 use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
-use diesel::sql_types::Bool;
 use domain::listing::{Order, Status};
 
 use super::counting::{self, Days};
@@ -24,18 +23,20 @@ use crate::records::change_position::{IsUnseen, Snapshot};
 use crate::records::trainees::{TraineeDocument, visible};
 use crate::schema::trainees;
 
-/// Up to so many trainees are read from the table although they are passed by.
+/// A walk that skips more trainees than this reads keys instead of whole rows.
 const FEW: i64 = 32;
 
-/// A trainee that was found, with its place in the lists and among the changes.
+/// A found trainee, with the time and position of its last change.
 pub(super) struct Listed {
-    /// When it was last changed; where a page ends, if not everywhere.
+    /// The time of the last change. Always set for the last trainee of a page, and on PostgreSQL
+    /// for all.
     pub(super) updated_at: Option<NaiveDateTime>,
     pub(super) changed_in: i64,
     pub(super) document: TraineeDocument,
 }
 
-/// Goes along the list. The counts by day are loaded where they are needed and were not queued.
+/// Loads the trainees of a page by a walk along the list. Loads the counts by day if the walk needs
+/// them and the caller has not queued them.
 pub(super) fn walk(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
@@ -82,7 +83,7 @@ pub(super) fn walk(
     records::load_by_keys(connection, list.provider, &keys)
 }
 
-/// The order of a list, or the reverse, as an `ORDER BY` clause has it.
+/// The `ORDER BY` clause of a list, in its order or reversed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WalkOrder {
     pub(super) order: Order,
@@ -107,54 +108,27 @@ impl QueryFragment<Backend> for WalkOrder {
     }
 }
 
-/// Those of the trainees that are behind a place, in the order of a list or backwards.
-fn behind_place(
-    walked: Trainees,
-    order: Order,
-    forwards: bool,
-    (updated_at, key): Place,
-) -> Trainees {
-    let is_newest_first = is_newest_first(order, forwards);
-    let beyond: Box<dyn BoxableExpression<trainees::table, Backend, SqlType = Bool>> =
-        match (is_newest_first, forwards) {
-            (true, true) => Box::new(
-                trainees::updated_at
-                    .lt(updated_at)
-                    .assume_not_null()
-                    .or(trainees::id.lt(key)),
-            ),
-            (true, false) => Box::new(
-                trainees::updated_at
-                    .lt(updated_at)
-                    .assume_not_null()
-                    .or(trainees::id.gt(key)),
-            ),
-            (false, true) => Box::new(
-                trainees::updated_at
-                    .gt(updated_at)
-                    .assume_not_null()
-                    .or(trainees::id.lt(key)),
-            ),
-            (false, false) => Box::new(
-                trainees::updated_at
-                    .gt(updated_at)
-                    .assume_not_null()
-                    .or(trainees::id.gt(key)),
-            ),
-        };
-    if is_newest_first {
-        walked
-            .filter(trainees::updated_at.le(updated_at))
-            .filter(beyond)
-    } else {
-        walked
-            .filter(trainees::updated_at.ge(updated_at))
-            .filter(beyond)
+/// Filters by the trainees after a place, in the order of a list.
+fn after_place(walked: Trainees, order: Order, (updated_at, key): Place) -> Trainees {
+    match order {
+        Order::NewestFirst => walked.filter(trainees::updated_at.le(updated_at)).filter(
+            trainees::updated_at
+                .lt(updated_at)
+                .assume_not_null()
+                .or(trainees::id.lt(key)),
+        ),
+        Order::OldestFirst => walked.filter(trainees::updated_at.ge(updated_at)).filter(
+            trainees::updated_at
+                .gt(updated_at)
+                .assume_not_null()
+                .or(trainees::id.lt(key)),
+        ),
     }
 }
 
-/// Finds all that the list shows, which are few: by the day on which they begin where the list asks
-/// for it, else by each of the states in which any of them is.
+/// Loads a page of a short list: finds the keys of all its trainees, sorts them, and loads the
+/// trainees of the page. Finds the keys with one query if the list filters by start date, and
+/// otherwise with one query for each of `states`.
 pub(super) fn few(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
@@ -170,22 +144,22 @@ pub(super) fn few(
     if listing.status.and_then(Status::started).is_some() {
         found = walked(list).select(place).load(connection)?;
     } else {
-        // One by one: PostgreSQL plans for lists of any length alike, and takes one of states for a
-        // list of them all.
-        let of_state = |state: &String| {
-            let of_state = trainees::state.eq(state.clone());
-            let of_state = narrowed(select_list(provider, listing), listing, today)
-                .filter(of_state)
+        // One query per state: PostgreSQL does not plan for the length of a list of states, and
+        // might read all trainees.
+        let mut queued = Vec::with_capacity(states.len());
+        for state in states {
+            let in_state = narrowed(select_list(provider, listing), listing, today)
+                .filter(trainees::state.eq(state.clone()))
                 .select(place);
-            connection.queue::<_, (Option<NaiveDateTime>, i64)>(of_state)
-        };
-        for queued in states.iter().map(of_state).collect::<Result<Vec<_>, _>>()? {
-            found.extend(connection.take(queued)?);
+            queued.push(connection.queue::<_, (Option<NaiveDateTime>, i64)>(in_state)?);
+        }
+        for query in queued {
+            found.extend(connection.take(query)?);
         }
     }
     sort(&mut found, listing.order, |(changed, key)| (*changed, *key));
-    let [skipped, shown] =
-        [listing.offset(), listing.per_page].map(|number| usize::try_from(number).unwrap_or(0));
+    let skipped = usize::try_from(listing.offset()).unwrap_or(0);
+    let shown = usize::try_from(listing.per_page).unwrap_or(0);
     let keys: Vec<i64> = found
         .into_iter()
         .skip(skipped)
@@ -195,24 +169,23 @@ pub(super) fn few(
     records::load_by_keys(connection, provider, &keys)
 }
 
-/// A trainee by its place in a list.
+/// A place in a list: the time of a trainee's last change, and its key.
 pub(super) type Place = (NaiveDateTime, i64);
 
-/// The trainees behind one of the list, not more than `most`.
+/// Loads the next trainees of a list after a place, up to `limit`.
 pub(super) fn load_after(
     connection: &mut DatabaseConnection,
     list: ProviderListing<'_>,
     place: Place,
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<Listed>, StorageError> {
     let order = list.listing.order;
-    let rest = behind_place(walked(list), order, true, place);
-    let page = rest
+    let page = after_place(walked(list), order, place)
         .order(WalkOrder {
             order,
             forwards: true,
         })
-        .limit(most);
+        .limit(limit);
     if connection.is_remote() {
         records::load_walk(
             connection,
@@ -226,8 +199,8 @@ pub(super) fn load_after(
     }
 }
 
-/// The trainees that a list shows and whose last change a snapshot does not see, in the order of
-/// their changes: those behind a place, not more than `most`.
+/// Loads the trainees of a list whose last change a snapshot does not see, in the order of changes.
+/// Starts after the position and key, and loads up to `limit` trainees.
 pub(super) fn changed(
     connection: &mut DatabaseConnection,
     ProviderListing {
@@ -236,9 +209,9 @@ pub(super) fn changed(
         today,
     }: ProviderListing<'_>,
     (since, position, key): (&Snapshot, i64, i64),
-    most: i64,
+    limit: i64,
 ) -> Result<Vec<Listed>, StorageError> {
-    // The cycle as a sum: no index of a list is a candidate, only that of positions.
+    // The sum excludes the indexes of lists, so that the planner uses the index by position.
     let in_cycle = (trainees::academic_cycle + 0).eq(listing.cycle);
     let all = trainees::table
         .into_boxed()
@@ -246,7 +219,7 @@ pub(super) fn changed(
         .filter(in_cycle);
     let mut narrowed = filter_states(begun(changed_since(all, listing), listing, today), listing);
     if let Some(has_trn) = listing.has_trn {
-        // Nor that of trainees who wait for a number.
+        // This form excludes the index of trainees who wait for a TRN.
         narrowed = narrowed.filter(trainees::trn.is_null().eq(!has_trn));
     }
     let page = narrowed
@@ -254,14 +227,15 @@ pub(super) fn changed(
         .filter(IsUnseen::by(since, connection))
         .filter(trainees::changed_in.gt(position).or(trainees::id.gt(key)))
         .order((trainees::changed_in, trainees::id))
-        .limit(most);
+        .limit(limit);
     records::load_query(connection, provider, page)
 }
 
-/// Puts what was found in the order of a list.
+/// Sorts found trainees in the order of a list.
 fn sort<T>(found: &mut [T], order: Order, place: impl Fn(&T) -> (Option<NaiveDateTime>, i64)) {
     found.sort_unstable_by(|one, other| {
-        let ((changed, key), (other_changed, other_key)) = (place(one), place(other));
+        let (changed, key) = place(one);
+        let (other_changed, other_key) = place(other);
         match order {
             Order::NewestFirst => (other_changed, other_key).cmp(&(changed, key)),
             Order::OldestFirst => (changed, other_key).cmp(&(other_changed, key)),
@@ -280,7 +254,7 @@ mod tests {
     use crate::testing::Register;
 
     #[test]
-    fn changes_that_were_seen_are_not_read_again_however_long_a_transaction_is_open() {
+    fn changes_seen_by_snapshot_are_not_loaded_again() {
         let register = Register::with_provider();
         ["one", "two", "three"]
             .into_iter()
@@ -295,13 +269,12 @@ mod tests {
         let [(provider, cycle, first), (.., second), (.., third)] = positions[..] else {
             panic!("{positions:?}")
         };
-        let (status, since, has_trn, order) = (None, None, None, Order::NewestFirst);
         let listing = Listing {
             cycle,
-            status,
-            since,
-            has_trn,
-            order,
+            status: None,
+            since: None,
+            has_trn: None,
+            order: Order::NewestFirst,
             page: 1,
             per_page: 10,
         };
@@ -319,18 +292,22 @@ mod tests {
                 today: Utc::now().date_naive(),
             };
             let found = changed(connection, list, place, 10).unwrap();
-            found.iter().map(|one| one.changed_in).collect::<Vec<_>>()
+            found
+                .iter()
+                .map(|trainee| trainee.changed_in)
+                .collect::<Vec<_>>()
         };
         assert_eq!(unseen(first, first, Vec::new()), [first, second, third]);
         assert_eq!(unseen(first, third, Vec::new()), [third]);
-        let (one_open, all_seen_but_one) = (vec![first - 1, second], vec![first]);
+        let one_open = vec![first - 1, second];
+        let all_seen_but_one = vec![first];
         match Kind::from_environment() {
             Kind::Postgres => {
                 assert_eq!(unseen(first, third, one_open), [second, third]);
                 assert_eq!(unseen(first, third + 1, all_seen_but_one), [first]);
             }
-            // Of a register that was copied from PostgreSQL: the cursor is refused, and the query
-            // does not fail.
+            // The cursor of a register that was copied from PostgreSQL is refused later. The query
+            // must not fail before that.
             Kind::Sqlite => assert_eq!(unseen(first, third, one_open), [third]),
         }
     }

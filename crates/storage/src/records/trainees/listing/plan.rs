@@ -1,30 +1,33 @@
-//! Plans how a page of a list is reached, from the counts and without a database.
+//! Plans how to reach a page of a list. The plan depends only on the list and its counts, not on a
+//! database.
 //!
-//! The trainees of a list can be walked along, in their order, from the nearer end, to where the
-//! page is; in any list but that of one state those that it does not show are passed by. Where many
-//! would be passed by, the counts by day say on which day the walk begins. But where a list is
-//! narrowed to so few that they would fit on one page, a walk might pass all the others by to meet
-//! them: then all of the few are found, and put in order here.
+//! - Usually a walk along an index, in the order of the list and from its nearer end, skips the
+//!   trainees before the page. In a list of several states, the walk also passes trainees that the
+//!   list does not show.
+//! - When a walk would skip many trainees, it starts on a later day, taken from the counts by day.
+//! - When all trainees of a filtered list would fit on one page, a walk might pass all other
+//!   trainees to find them. Instead, the trainees are looked up by state and sorted in the program.
 
 use chrono::NaiveDate;
 use domain::listing::{Listing, MAX_PER_PAGE, Order, Status};
 
 use super::counting::{Count, Days};
 
-/// The most trainees that a walk skips from the beginning of a list although the end may be nearer.
+/// The largest number of trainees that a walk skips from the beginning of a list without knowing
+/// whether the end is nearer.
 const NEAR: i64 = 500;
-/// Skipping this many trainees takes about as long as reading the counts by day.
+/// The number of trainees that takes about as long to skip as reading the counts by day.
 const MANY: i64 = 1_000;
-/// From this offset on, the counts by day are queried together with the count, although the end of
-/// the list may be near enough not to need them.
+/// From this offset on, the counts by day are queried together with the count. They may turn out to
+/// be unnecessary, when the page is near the end.
 const FAR: i64 = 2 * MANY;
 
-/// How the trainees of a page are found.
+/// The way to find the trainees of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PagePlan<'a> {
-    /// There are none: the page is past the end.
+    /// The page is past the end of the list.
     Nothing,
-    /// All that the list shows are found, in these states, and put in order.
+    /// Find the keys of all trainees of the list, which are in these states, and sort them.
     Keys {
         states: &'a [String],
     },
@@ -34,22 +37,22 @@ pub(super) enum PagePlan<'a> {
 /// A walk along a list to a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListWalk {
-    /// Whether it begins at the beginning of the list.
+    /// Whether the walk starts at the beginning of the list.
     pub(super) forwards: bool,
-    /// The trainees that are passed by, of those that the list shows.
+    /// The number of trainees of the list to skip.
     pub(super) skipped: i64,
-    /// The trainees on the page, at most.
+    /// The maximum number of trainees on the page.
     pub(super) shown: i64,
-    /// Whether it begins on the day that the counts by day name.
+    /// Whether the walk starts on a day taken from the counts by day.
     pub(super) begins_on_a_day: bool,
 }
 
-/// Where a walk begins that passes many trainees by.
+/// The start of a walk that skips whole days.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct WalkStart {
-    /// The day of the last change of the first trainee that it meets.
+    /// The first day of the walk.
     pub(super) day: NaiveDate,
-    /// Those of the list that changed on the days before, as the walk goes.
+    /// The number of trainees of the list on the skipped days.
     pub(super) passed: i64,
 }
 
@@ -72,8 +75,9 @@ impl<'a> PagePlan<'a> {
         }
         let shown = listing.per_page.min(count.total - before);
         let after = count.total - before - shown;
-        let (forwards, skipped) = (before <= after, before.min(after));
-        // Of the day with which the list begins, trainees are counted that it does not show.
+        let forwards = before <= after;
+        let skipped = before.min(after);
+        // The count of the list's first day includes trainees changed before the timestamp.
         let begins_within_a_day =
             listing.since.is_some() && !is_newest_first(listing.order, forwards);
         let begins_on_a_day = skipped >= MANY && !begins_within_a_day;
@@ -87,21 +91,20 @@ impl<'a> PagePlan<'a> {
 }
 
 impl ListWalk {
-    /// The walk to a page near the beginning of a list, which needs no count; `None` where the page
-    /// is reached otherwise.
+    /// The walk to a page near the beginning of a list, which does not depend on the count. `None`
+    /// when the page is far from the beginning or the walk would pass other trainees.
     pub(super) fn near_beginning(listing: &Listing) -> Option<Self> {
-        let (skipped, shown) = (listing.offset(), listing.per_page);
-        let is_near = !passes_by(listing) && skipped <= NEAR;
+        let is_near = !passes_by(listing) && listing.offset() <= NEAR;
         is_near.then_some(Self {
             forwards: true,
-            skipped,
-            shown,
+            skipped: listing.offset(),
+            shown: listing.per_page,
             begins_on_a_day: false,
         })
     }
 
-    /// The day on which the walk begins; `None` for the end of the list, where trainees are few or
-    /// not counted by day.
+    /// The start of the walk. `None` when the counts by day have too few trainees, for example
+    /// because the list has no counts by day.
     pub(super) fn start(&self, order: Order, mut days: Days) -> Option<WalkStart> {
         days.sort_unstable_by_key(|(day, _)| *day);
         if is_newest_first(order, self.forwards) {
@@ -118,7 +121,7 @@ impl ListWalk {
     }
 }
 
-/// Whether a walk meets the trainees who changed last first.
+/// Whether a walk starts with the trainees who changed last.
 pub(super) fn is_newest_first(order: Order, forwards: bool) -> bool {
     (order == Order::NewestFirst) == forwards
 }
@@ -128,7 +131,7 @@ pub(super) fn is_far(listing: &Listing) -> bool {
     listing.offset() >= FAR
 }
 
-/// Whether a walk along the list passes trainees by that the list does not show.
+/// Whether a walk along the list passes trainees that the list does not show.
 pub(super) fn passes_by(listing: &Listing) -> bool {
     let is_of_one_state = |status: Status| status.states().len() == 1 && status.started().is_none();
     listing.has_trn.is_some() || !listing.status.is_none_or(is_of_one_state)
@@ -166,13 +169,17 @@ mod tests {
 
     #[test]
     fn page_is_reached_from_the_nearer_end() {
-        let of = |page, total| {
-            PagePlan::new(&Listing { page, ..ALL }, &count(total)) == PagePlan::Nothing
-        };
-        assert_eq!(
-            (of(1, 0), of(2, 50), of(1, 1), of(2, 51)),
-            (true, true, false, false)
-        );
+        for (page, total, is_nothing) in
+            [(1, 0, true), (2, 50, true), (1, 1, false), (2, 51, false)]
+        {
+            let count = count(total);
+            let plan = PagePlan::new(&Listing { page, ..ALL }, &count);
+            assert_eq!(
+                plan == PagePlan::Nothing,
+                is_nothing,
+                "page {page} of {total}"
+            );
+        }
         let walks = [
             (1, 100, walk(true, 0, 50, false)),
             (2, 100, walk(false, 0, 50, false)),
@@ -191,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn few_of_a_narrowed_list_are_found_by_their_keys() {
+    fn short_filtered_list_is_found_by_keys() {
         let plan = |listing: Listing, total, knows_states: bool| {
             let count = Count {
                 states: count(total).states.filter(|_| knows_states),
@@ -217,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_begins_on_a_day_unless_the_list_begins_within_one() {
+    fn walk_begins_on_a_day_unless_list_begins_within_it() {
         let since = "2026-10-01T12:00:00Z".parse().ok();
         let begins_on_a_day = |order, page| match PagePlan::new(
             &Listing {
@@ -240,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn days_that_are_passed_by_say_where_a_walk_begins() {
+    fn walk_start_follows_from_skipped_days() {
         let day = |day| NaiveDate::from_ymd_opt(2026, 10, day).unwrap();
         let days = || vec![(day(2), 30), (day(1), 20), (day(3), 50)];
         let start = |order, forwards, skipped| {
@@ -284,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn page_near_the_beginning_needs_no_count() {
+    fn page_near_beginning_needs_no_count() {
         let near = |listing: Listing| ListWalk::near_beginning(&listing).is_some();
         assert!(near(Listing { page: 11, ..ALL }) && !near(Listing { page: 12, ..ALL }));
         assert!(near(Listing {

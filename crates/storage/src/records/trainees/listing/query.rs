@@ -1,4 +1,4 @@
-//! The trainees of a list, before its order and its pages.
+//! The filters of a list of trainees, without its order and its pages.
 
 use chrono::NaiveDate;
 use database::connection::Backend;
@@ -9,7 +9,7 @@ use domain::listing::{Listing, Status};
 use crate::records::trainees::visible;
 use crate::schema::trainees;
 
-/// Whose trainees a list shows, which, and on which day.
+/// A list of trainees of one provider. The start dates of trainees are compared with `today`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProviderListing<'a> {
     pub(super) provider: i64,
@@ -17,12 +17,11 @@ pub(super) struct ProviderListing<'a> {
     pub(super) today: NaiveDate,
 }
 
-/// The trainees of one provider, to be narrowed.
+/// A query for trainees that further filters can narrow.
 pub(super) type Trainees = trainees::BoxedQuery<'static, Backend>;
 
-/// The trainees that a list shows, for a walk along it in the order of their changes. Where it
-/// shows several states, the query names those that it leaves out: for them no index is a
-/// candidate.
+/// The trainees of a list, for a walk in the order of their changes. For a list of several states,
+/// the query excludes the other states, so that the planner does not choose an index by state.
 pub(super) fn walked(
     ProviderListing {
         provider,
@@ -36,7 +35,7 @@ pub(super) fn walked(
     )
 }
 
-/// Those of them that are in the states which the list shows.
+/// Filters by the states of the list.
 pub(super) fn filter_states(trainees: Trainees, listing: &Listing) -> Trainees {
     match listing.status.map(Status::states) {
         None => trainees,
@@ -46,7 +45,7 @@ pub(super) fn filter_states(trainees: Trainees, listing: &Listing) -> Trainees {
                 .iter()
                 .copied()
                 .filter(|state| !states.contains(state));
-            // One by one: a list of values is planned again each time.
+            // One condition per state: a query with a list of values is planned each time.
             others.fold(trainees, |trainees, other| {
                 trainees.filter(trainees::state.ne(other.name()))
             })
@@ -54,7 +53,7 @@ pub(super) fn filter_states(trainees: Trainees, listing: &Listing) -> Trainees {
     }
 }
 
-/// All trainees of a list, or those that have changed since a timestamp.
+/// The visible trainees of a list's cycle, or those changed since the list's timestamp.
 pub(super) fn select_list(provider: i64, listing: &Listing) -> Trainees {
     let all = trainees::table
         .into_boxed()
@@ -63,6 +62,7 @@ pub(super) fn select_list(provider: i64, listing: &Listing) -> Trainees {
     changed_since(all, listing)
 }
 
+/// Filters by the time of the last change, if the list has a timestamp.
 pub(super) fn changed_since(trainees: Trainees, listing: &Listing) -> Trainees {
     match listing.since {
         Some(since) => trainees.filter(trainees::updated_at.ge(since.naive_utc())),
@@ -70,7 +70,7 @@ pub(super) fn changed_since(trainees: Trainees, listing: &Listing) -> Trainees {
     }
 }
 
-/// Those of them that have begun, or have not, where the list asks for it.
+/// Filters by whether training has started, if the status of the list requires it.
 pub(super) fn begun(trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees {
     match listing.status.and_then(Status::started) {
         Some(true) => trainees.filter(trainees::itt_start_date.le(today)),
@@ -79,7 +79,7 @@ pub(super) fn begun(trainees: Trainees, listing: &Listing, today: NaiveDate) -> 
     }
 }
 
-/// Those of them that the filters select, except the state.
+/// Filters by whether training has started and by whether there is a TRN, if the list requires it.
 pub(super) fn narrowed(trainees: Trainees, listing: &Listing, today: NaiveDate) -> Trainees {
     let trainees = begun(trainees, listing, today);
     match listing.has_trn {

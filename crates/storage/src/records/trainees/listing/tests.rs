@@ -1,5 +1,5 @@
-//! Lists against what sorting and counting all trainees would give, and how many queries a page
-//! takes.
+//! Tests of lists: pages compared with sorting and counting all trainees, and the number of queries
+//! for a page.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,11 +24,11 @@ use crate::store::{Store, StoreOptions};
 const UKPRN: &str = "10000001";
 const OTHER_UKPRN: &str = "10000002";
 const NOW: &str = "2026-11-02T12:00:00Z";
-/// So many that lists that are narrowed are made in both ways, and that a walk to the middle passes
-/// many days by.
+/// The number of trainees. Large enough that filtered lists use both plans, and that a walk to the
+/// middle skips many days.
 const TRAINEES: i64 = 8 * MAX_PER_PAGE;
 
-/// What a list goes by: state, planned first day, teacher reference number, last change and key.
+/// State, planned first day, teacher reference number, last change and key of a trainee.
 type Facts = (
     String,
     Option<NaiveDate>,
@@ -37,9 +37,8 @@ type Facts = (
     i64,
 );
 
-/// A register with a provider that has many trainees in one academic cycle, in all states, many of
-/// whom have changed at the same time; there are trainees of another provider and of other cycles
-/// between them.
+/// A register with many trainees of one provider and academic cycle, in all states. Groups of
+/// trainees have the same time of change. Trainees of another provider and cycle are in between.
 fn crowded() -> (Database, DatabaseConnection) {
     let database = Database::fresh();
     let store = Store::open(database.url(), StoreOptions::default()).unwrap();
@@ -54,7 +53,7 @@ fn crowded() -> (Database, DatabaseConnection) {
         .unwrap()
         .establish()
         .unwrap();
-    // Awarded trainees are rare, and deferred ones are at the far end of the order.
+    // Awarded trainees are rare, and deferred trainees are at one end of the order.
     connection
         .batch_execute(&format!(
             "INSERT INTO trainees (provider_id, trainee_id, revision, academic_cycle, last_name_folded,
@@ -80,7 +79,7 @@ fn crowded() -> (Database, DatabaseConnection) {
     (database, connection)
 }
 
-/// The page of a list.
+/// Reads a page of a list.
 fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
     let mut transaction = Transaction::new(
         connection,
@@ -96,7 +95,7 @@ fn page(connection: &mut DatabaseConnection, listing: &Listing) -> Page {
         .unwrap()
 }
 
-/// All trainees that anybody sees of the provider's list, in no particular order.
+/// All visible trainees of the provider and cycle, in no particular order.
 fn all(connection: &mut DatabaseConnection) -> Vec<Facts> {
     trainees::table
         .filter(
@@ -120,7 +119,7 @@ fn all(connection: &mut DatabaseConnection) -> Vec<Facts> {
         .unwrap()
 }
 
-/// The keys that a list shows, by its definition.
+/// The keys of the trainees that a list must show, in order.
 fn expected(all: &[Facts], listing: &Listing) -> Vec<i64> {
     let today = NOW.parse::<DateTime<Utc>>().unwrap().date_naive();
     let shown = |(state, start, trn, changed, _): &&Facts| {
@@ -153,10 +152,11 @@ fn expected(all: &[Facts], listing: &Listing) -> Vec<i64> {
 }
 
 #[test]
-fn every_page_is_what_counting_and_sorting_all_trainees_would_give() {
+fn every_page_equals_sorting_and_counting_all_trainees() {
     let (_database, mut connection) = crowded();
     let all = all(&mut connection);
-    let (mut few, mut many) = (0, 0);
+    let mut few = 0;
+    let mut many = 0;
     let since = [
         None,
         Some("2026-10-01T00:00:00Z"),
@@ -215,7 +215,7 @@ fn every_page_is_what_counting_and_sorting_all_trainees_would_give() {
 }
 
 #[test]
-fn a_page_takes_the_same_number_of_queries_however_many_trainees_are_on_it() {
+fn number_of_queries_does_not_depend_on_page_size() {
     let (_database, mut connection) = crowded();
     let queries = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&queries);
@@ -239,8 +239,8 @@ fn a_page_takes_the_same_number_of_queries_however_many_trainees_are_on_it() {
             assert!(!page(&mut connection, &listing).trainees.is_empty());
             queries.load(Ordering::Relaxed)
         });
-        // The provider, the snapshot and the count; the keys and the documents, which are one query
-        // on PostgreSQL.
+        // Queries for the provider, the snapshot and the count. Then one query on PostgreSQL for
+        // the documents, and two on SQLite, for the keys and the documents.
         assert_eq!(taken, [connection.either(4, 5); 3], "{status:?}");
     }
 }

@@ -1,5 +1,4 @@
-//! The registry's queue as an operator sees it: who waits for what, since when, and with which
-//! provider.
+//! The registry's queue for operators: waiting trainees with their providers and times.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -16,7 +15,7 @@ use crate::error::StorageError;
 use crate::schema::{providers, trainees};
 use crate::session::Session;
 
-/// What a trainee waits for.
+/// The result that a trainee waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Awaited {
     /// A teacher reference number.
@@ -30,7 +29,7 @@ pub enum Awaited {
 pub struct QueueEntry {
     /// Identifier of the record.
     pub trainee_id: String,
-    /// Since when the trainee waits.
+    /// The time when the trainee started to wait.
     pub since: DateTime<Utc>,
     /// The UKPRN of the provider.
     pub provider_ukprn: String,
@@ -40,7 +39,7 @@ pub struct QueueEntry {
 }
 
 impl QueueEntry {
-    /// Where the entry stands in the queue.
+    /// The position of the entry in the queue.
     #[must_use]
     pub fn position(&self) -> QueuePosition {
         QueuePosition {
@@ -50,14 +49,14 @@ impl QueueEntry {
     }
 }
 
-/// A place in the queue.
+/// A position in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueuePosition {
     since: DateTime<Utc>,
     key: i64,
 }
 
-/// A text is no place in the queue.
+/// The text is not a position in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a place in the queue")]
 pub struct UnreadableQueuePosition;
@@ -84,8 +83,8 @@ impl FromStr for QueuePosition {
 
 type Row = (String, Option<NaiveDateTime>, i64, i64);
 
-/// Loads a query for those who wait, of one provider or of all. The columns of what is awaited
-/// differ in their types, so this is no function.
+/// Loads a query for waiting trainees of one provider, or of all. A macro, because the types of the
+/// queries differ.
 macro_rules! load_queue {
     ($query:expr, $since:ident, $provider:expr, $connection:expr) => {{
         let query = $query.select((
@@ -95,8 +94,8 @@ macro_rules! load_queue {
             trainees::provider_id,
         ));
         match $provider {
-            // An expression, so that those of a provider are found by the index of those who wait,
-            // in its order.
+            // An expression instead of the column: the query then uses the index of waiting
+            // trainees, in its order, and not an index that starts with the provider.
             Some(provider) => query
                 .filter(sql::<BigInt>("provider_id + 0").eq(provider))
                 .load::<Row>($connection)?,
@@ -106,38 +105,45 @@ macro_rules! load_queue {
 }
 
 impl Session<'_> {
-    /// The trainees who wait, longest first, so many at most: those of an organisation, or of all,
-    /// behind a place in the queue.
+    /// Up to `limit` waiting trainees of one provider, or of all, longest first. Starts after the
+    /// position `after`, or with the first one.
     ///
     /// # Errors
     ///
-    /// [`Refusal::UnknownProvider`](crate::error::Refusal::UnknownProvider).
+    /// [`Refusal::UnknownProvider`](crate::error::Refusal::UnknownProvider) when no provider has
+    /// the UKPRN. Otherwise when the database does not answer.
     pub fn registry_queue(
         &mut self,
         awaited: Awaited,
         provider_ukprn: Option<&str>,
-        behind: Option<QueuePosition>,
-        most: i64,
+        after: Option<QueuePosition>,
+        limit: i64,
     ) -> Result<Vec<QueueEntry>, StorageError> {
         let provider: Option<i64> = match provider_ukprn {
             Some(ukprn) => Some(self.provider(ukprn)?.id),
             None => None,
         };
-        let place = behind.map_or_else(Default::default, |place| {
-            (place.since.naive_utc(), place.key)
+        let position = after.map_or_else(Default::default, |position| {
+            (position.since.naive_utc(), position.key)
         });
-        // Dates of changes may be a little ahead of the clock.
+        // Dates of changes may be slightly ahead of the clock.
         let until = self.now() + TimeDelta::days(1);
         let rows = match awaited {
             Awaited::Trn => {
-                let query = longest_waiting!(submitted_for_trn_at, without trn, until, place, most);
+                let query =
+                    longest_waiting!(submitted_for_trn_at, without trn, until, position, limit);
                 let query = query.filter(trainees::state.eq_any(states(Action::IssueTrn, false)));
                 load_queue!(query, submitted_for_trn_at, provider, self.connection)
             }
             Awaited::Award => {
-                let query = longest_waiting!(recommended_for_award_at, without awarded_at, until, place, most);
-                // The index holds nobody who was never recommended, and is used where the query
-                // says so.
+                let query = longest_waiting!(
+                    recommended_for_award_at,
+                    without awarded_at,
+                    until,
+                    position,
+                    limit
+                );
+                // The query uses the partial index only if it repeats the condition of the index.
                 let query = query.filter(trainees::recommended_for_award_at.is_not_null());
                 let query = query.filter(trainees::state.eq_any(states(Action::Award, true)));
                 load_queue!(query, recommended_for_award_at, provider, self.connection)
@@ -149,16 +155,18 @@ impl Session<'_> {
             .select((providers::id, (providers::ukprn, providers::name)))
             .load::<(i64, (String, String))>(self.connection)?;
         let names: HashMap<i64, (String, String)> = names.into_iter().collect();
-        let entry = |(trainee_id, since, key, provider_id): Row| {
-            let (provider_ukprn, provider_name) = names.get(&provider_id)?.clone();
-            Some(QueueEntry {
-                trainee_id,
-                since: since?.and_utc(),
-                provider_ukprn,
-                provider_name,
-                key,
+        Ok(rows
+            .into_iter()
+            .filter_map(|(trainee_id, since, key, provider_id)| {
+                let (provider_ukprn, provider_name) = names.get(&provider_id)?.clone();
+                Some(QueueEntry {
+                    trainee_id,
+                    since: since?.and_utc(),
+                    provider_ukprn,
+                    provider_name,
+                    key,
+                })
             })
-        };
-        Ok(rows.into_iter().filter_map(entry).collect())
+            .collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Who waits for the registry, and whose a number is.
+//! Tests of the queries of the registry: waiting trainees, holders of a TRN, withdrawals.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,8 +23,8 @@ fn register() -> Register {
     register
 }
 
-/// Adds a trainee to a provider, who was submitted, and in some states recommended, so many seconds
-/// ago.
+/// Adds a trainee to a provider. The trainee was submitted, and in some states also recommended and
+/// awarded, `seconds` ago.
 fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State, seconds: i64) {
     let write = move |session: &mut Session<'_>| {
         let now = session.now();
@@ -49,7 +49,7 @@ fn add(register: &Register, ukprn: &'static str, id: &'static str, state: State,
     register.write(write).unwrap();
 }
 
-/// Changes a trainee of whatever provider.
+/// Changes a trainee of any provider.
 fn change(register: &Register, id: &'static str, change: fn(&mut Trainee)) {
     let write = move |session: &mut Session<'_>| {
         let mut provider = session.open_trainee(id, Cause::new("test"))?.unwrap();
@@ -61,14 +61,14 @@ fn change(register: &Register, id: &'static str, change: fn(&mut Trainee)) {
     register.write(write).unwrap();
 }
 
-/// All who wait, in steps of two.
+/// The identifiers of all waiting trainees, read in pages of two.
 fn all(mut next: impl FnMut(Option<&Waiting>) -> Vec<Waiting>) -> Vec<String> {
     let mut found: Vec<Waiting> = Vec::new();
     loop {
-        let step = next(found.last());
-        let last = step.len() < 2;
-        found.extend(step);
-        if last {
+        let page = next(found.last());
+        let is_last = page.len() < 2;
+        found.extend(page);
+        if is_last {
             return found
                 .into_iter()
                 .map(|waiting| waiting.trainee_id)
@@ -78,25 +78,25 @@ fn all(mut next: impl FnMut(Option<&Waiting>) -> Vec<Waiting>) -> Vec<String> {
 }
 
 fn awaiting_trn(register: &Register) -> Vec<String> {
-    all(|behind| {
+    all(|after| {
         register
-            .read(|session| session.awaiting_trn(session.now() - TimeDelta::seconds(10), behind, 2))
+            .read(|session| session.awaiting_trn(session.now() - TimeDelta::seconds(10), after, 2))
             .unwrap()
     })
 }
 
 fn awaiting_award(register: &Register) -> Vec<String> {
-    all(|behind| {
+    all(|after| {
         register
             .read(|session| {
-                session.awaiting_award(session.now() - TimeDelta::seconds(10), behind, 2)
+                session.awaiting_award(session.now() - TimeDelta::seconds(10), after, 2)
             })
             .unwrap()
     })
 }
 
 #[test]
-fn those_who_wait_are_found_longest_first_with_whatever_provider_they_are() {
+fn waiting_trainees_of_all_providers_are_found_longest_first() {
     let register = register();
     add(&register, UKPRN, "new", State::SubmittedForTrn, 5);
     add(&register, OTHER, "second", State::Deferred, 20);
@@ -125,27 +125,28 @@ fn those_who_wait_are_found_longest_first_with_whatever_provider_they_are() {
 }
 
 #[test]
-fn the_queue_is_of_all_providers_or_of_one_and_goes_on_behind_a_place() {
+fn queue_lists_all_providers_or_one_from_a_position() {
     let register = register();
     add(&register, OTHER, "second", State::SubmittedForTrn, 20);
     add(&register, UKPRN, "first", State::SubmittedForTrn, 30);
     add(&register, UKPRN, "third", State::SubmittedForTrn, 20);
     add(&register, OTHER, "new", State::RecommendedForAward, 0);
     let queue = |awaited: Awaited, ukprn: Option<&'static str>| {
-        let (mut found, mut behind) = (Vec::new(), None);
+        let mut found = Vec::new();
+        let mut after = None;
         loop {
             let entries = register
-                .read(move |session| session.registry_queue(awaited, ukprn, behind, 1))
+                .read(move |session| session.registry_queue(awaited, ukprn, after, 1))
                 .unwrap();
             let Some(entry) = entries.into_iter().next() else {
                 return found;
             };
-            // As an address has it.
-            behind = Some(entry.position().to_string().parse().unwrap());
+            // Addresses of pages contain the position as text.
+            after = Some(entry.position().to_string().parse().unwrap());
             found.push((entry.trainee_id, entry.provider_ukprn));
         }
     };
-    let of = |ukprn: &str, ids: &[&str]| {
+    let entries = |ukprn: &str, ids: &[&str]| {
         ids.iter()
             .map(|id| ((*id).to_owned(), ukprn.to_owned()))
             .collect::<Vec<_>>()
@@ -157,105 +158,109 @@ fn the_queue_is_of_all_providers_or_of_one_and_goes_on_behind_a_place() {
     assert_eq!(ids, ["first", "second", "third", "new"]);
     assert_eq!(
         queue(Awaited::Trn, Some(UKPRN)),
-        of(UKPRN, &["first", "third"])
+        entries(UKPRN, &["first", "third"])
     );
-    assert_eq!(queue(Awaited::Award, None), of(OTHER, &["new"]));
+    assert_eq!(queue(Awaited::Award, None), entries(OTHER, &["new"]));
     assert_eq!(queue(Awaited::Award, Some(UKPRN)), []);
     assert!("1-x".parse::<QueuePosition>().is_err() && "nothing".parse::<QueuePosition>().is_err());
 }
 
+/// Runs a job on SQLite and returns the SQL of its first query of trainees.
+fn record_trainee_query(
+    register: &Register,
+    job: fn(&mut Session<'_>) -> Result<(), StorageError>,
+) -> String {
+    let queries = Arc::new(Mutex::new(Vec::new()));
+    let recorded = Arc::clone(&queries);
+    register
+        .read(move |session| {
+            let recorded = Arc::clone(&recorded);
+            sqlite(session).set_instrumentation(move |event: InstrumentationEvent<'_>| {
+                if let InstrumentationEvent::StartQuery { query, .. } = event {
+                    recorded.lock().unwrap().push(query.to_string());
+                }
+            });
+            job(session)?;
+            sqlite(session).set_instrumentation(|_: InstrumentationEvent<'_>| {});
+            Ok(())
+        })
+        .unwrap();
+    let queries = queries.lock().unwrap();
+    let sql = queries.iter().find(|sql| sql.contains("trainees")).unwrap();
+    sql.split(" -- binds").next().unwrap().to_owned()
+}
+
+fn sqlite<'a>(session: &'a mut Session<'_>) -> &'a mut SqliteConnection {
+    let DatabaseConnection::Sqlite(inner) = &mut *session.connection else {
+        panic!("another database was opened")
+    };
+    inner
+}
+
 #[test]
-fn those_who_wait_are_found_by_their_index_and_a_number_by_its_own() {
-    // The plan depends on no row.
+fn queries_of_the_registry_use_their_indexes() {
+    // The plans of SQLite do not depend on the rows.
     let register = Register::on_sqlite();
     register.add_provider();
-    let queries = |ask: fn(&mut Session<'_>) -> Result<(), StorageError>| {
-        let sql = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::clone(&sql);
-        register
-            .read(move |session| {
-                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else {
-                    panic!("another database")
-                };
-                let heard = Arc::clone(&heard);
-                inner.set_instrumentation(move |event: InstrumentationEvent<'_>| {
-                    if let InstrumentationEvent::StartQuery { query, .. } = event {
-                        heard.lock().unwrap().push(query.to_string());
-                    }
-                });
-                ask(session)?;
-                let DatabaseConnection::Sqlite(inner) = &mut *session.connection else {
-                    panic!("another database")
-                };
-                inner.set_instrumentation(|_: InstrumentationEvent<'_>| {});
-                Ok(())
-            })
-            .unwrap();
-        let sql = sql
-            .lock()
-            .unwrap()
-            .iter()
-            .find(|sql| sql.contains("trainees"))
-            .unwrap()
-            .clone();
-        sql.split(" -- binds").next().unwrap().to_owned()
-    };
     #[derive(QueryableByName)]
     struct Step {
         #[diesel(sql_type = diesel::sql_types::Text)]
         detail: String,
     }
-    let mut connection = register.second_connection();
-    for (sql, index) in [
+    type Job = fn(&mut Session<'_>) -> Result<(), StorageError>;
+    let jobs: [(Job, &str); 7] = [
         (
-            queries(|session| session.awaiting_trn(session.now(), None, 2).map(drop)),
+            |session| session.awaiting_trn(session.now(), None, 2).map(drop),
             "trainees_awaiting_trn",
         ),
         (
-            queries(|session| session.awaiting_award(session.now(), None, 2).map(drop)),
+            |session| session.awaiting_award(session.now(), None, 2).map(drop),
             "trainees_awaiting_award",
         ),
         (
-            queries(|session| {
+            |session| {
                 session
                     .registry_queue(Awaited::Trn, None, None, 2)
                     .map(drop)
-            }),
+            },
             "trainees_awaiting_trn",
         ),
         (
-            queries(|session| {
+            |session| {
                 session
                     .registry_queue(Awaited::Award, None, None, 2)
                     .map(drop)
-            }),
+            },
             "trainees_awaiting_award",
         ),
         (
-            queries(|session| {
+            |session| {
                 session
                     .registry_queue(Awaited::Trn, Some(UKPRN), None, 2)
                     .map(drop)
-            }),
+            },
             "trainees_awaiting_trn",
         ),
         (
-            queries(|session| {
+            |session| {
                 session
                     .registry_queue(Awaited::Award, Some(UKPRN), None, 2)
                     .map(drop)
-            }),
+            },
             "trainees_awaiting_award",
         ),
         (
-            queries(|session| {
+            |session| {
                 session
                     .holders_of(&"1234567".parse().unwrap(), "")
                     .map(drop)
-            }),
+            },
             "trainees_by_trn",
         ),
-    ] {
+    ];
+    let mut connection = register.second_connection();
+    for (job, index) in jobs {
+        let sql = record_trainee_query(&register, job);
         let plan: Vec<Step> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {sql}"))
             .load(&mut connection)
             .unwrap();
@@ -272,7 +277,7 @@ fn those_who_wait_are_found_by_their_index_and_a_number_by_its_own() {
 }
 
 #[test]
-fn a_number_is_found_on_all_records_but_the_discarded_ones() {
+fn holders_of_trn_are_found_except_discarded_records() {
     let register = register();
     for (ukprn, id) in [
         (UKPRN, "one"),
@@ -305,7 +310,7 @@ fn a_number_is_found_on_all_records_but_the_discarded_ones() {
 }
 
 #[test]
-fn drawn_numbers_are_well_formed_and_differ() {
+fn drawn_trns_are_well_formed_and_differ() {
     let register = register();
     let draw = |session: &mut Session<'_>| {
         session
@@ -324,7 +329,7 @@ fn drawn_numbers_are_well_formed_and_differ() {
 }
 
 #[test]
-fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
+fn undone_withdrawal_is_kept_until_next_withdrawal() {
     let register = register();
     add(&register, UKPRN, "one", State::Deferred, 20);
     let last = || {
@@ -376,7 +381,7 @@ fn an_undone_withdrawal_is_kept_as_such_and_the_next_one_counts() {
 }
 
 #[test]
-fn a_trainee_is_opened_by_the_identifier_alone() {
+fn trainee_is_opened_by_identifier_without_provider() {
     let register = register();
     add(&register, OTHER, "two", State::Draft, 20);
     let ukprn = |id: &'static str| {

@@ -1,4 +1,4 @@
-//! The counts that the database keeps, against a count of the rows.
+//! Tests that the stored counts equal counts of the rows.
 
 use std::thread;
 
@@ -10,7 +10,7 @@ use test_support::{Database, Kind, has_postgres};
 
 use crate::store::{Store, StoreOptions};
 
-/// Counts that differ from a count of the rows, either way.
+/// Selects the number of stored counts that differ from a count of the rows.
 const DIFFERING_SQL: &str = "
     WITH kept AS (
         SELECT provider_id, academic_cycle, state, has_trn, itt_start_date, sum(trainees) AS trainees
@@ -21,7 +21,7 @@ const DIFFERING_SQL: &str = "
     SELECT (SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM counted) AS more)
          + (SELECT count(*) FROM (SELECT * FROM counted EXCEPT SELECT * FROM kept) AS fewer) AS number";
 
-/// As [`DIFFERING_SQL`], by the day of the last change.
+/// Like [`DIFFERING_SQL`], for the counts by the day of the last change.
 const DIFFERING_BY_DAY_SQL: &str = "
     WITH kept AS (
         SELECT provider_id, academic_cycle, changed_on, state, has_trn, sum(trainees) AS trainees
@@ -78,12 +78,12 @@ fn connect(database: &Database) -> DatabaseConnection {
         .unwrap()
 }
 
-/// Numbers without any order to be seen, the same again for the same beginning.
+/// A generator of pseudo-random numbers with a seed.
 struct Numbers(u64);
 
 impl Numbers {
     fn below(&mut self, bound: u64) -> u64 {
-        // The multiplier and the increment are Knuth's.
+        // Knuth's MMIX linear congruential generator.
         self.0 = self
             .0
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -126,7 +126,7 @@ impl Numbers {
         self.one_of(&["NULL", "NULL", "'2026-10-01 00:00:00'"])
     }
 
-    /// A write of any kind, some of them of many rows.
+    /// A random write, possibly of many rows. An inserted trainee gets the identifier `named`.
     fn write(&mut self, named: &str) -> String {
         let some = format!("id % {} = {}", 1 + self.below(9), self.below(3));
         match self.below(10) {
@@ -141,7 +141,7 @@ impl Numbers {
                 self.state(),
                 self.discarded(),
             ),
-            // As the program changes a trainee: its position follows, by a trigger.
+            // The program changes trainees in this way. A trigger sets the position.
             4 => format!("UPDATE trainees SET state = {}, record = '{{}}' WHERE {some}", self.state()),
             5 => format!("UPDATE trainees SET trn = {}, itt_start_date = {} WHERE {some}", self.trn(), self.start()),
             6 => format!("UPDATE trainees SET discarded_at = {} WHERE {some}", self.discarded()),
@@ -181,7 +181,7 @@ fn counts_are_right_after_writes_of_all_kinds() {
 }
 
 #[test]
-fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
+fn concurrent_writers_do_not_wait_and_keep_counts_right() {
     if !has_postgres() {
         return;
     }
@@ -195,8 +195,7 @@ fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
         )
     };
     connection.batch_execute(&insert("first")).unwrap();
-    // Three transactions that are open together change the same count; one that waited would wait
-    // for good.
+    // Three open transactions change the same count. Waiting for each other would never end.
     let mut open: Vec<DatabaseConnection> = (0..3).map(|_| connect(&database)).collect();
     for (number, writer) in open.iter_mut().enumerate() {
         writer
@@ -220,7 +219,7 @@ fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
         ),
         3
     );
-    // In any order, as often as it comes.
+    // Many transactions in random order.
     thread::scope(|scope| {
         for writer in 0..6 {
             let database = &database;
@@ -228,10 +227,11 @@ fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
                 let mut connection = connect(database);
                 let mut numbers = Numbers(writer);
                 for step in 0..60 {
-                    // Each writer has trainees of its own, so that none waits for another's row.
+                    // Each writer has its own trainees, so writers do not wait for each other.
                     let named = format!("{writer}-{step}");
                     let insert = insert(&named);
-                    let (state, other) = (numbers.state(), numbers.state());
+                    let state = numbers.state();
+                    let other = numbers.state();
                     connection
                         .batch_execute(&format!(
                             "BEGIN; {insert}; UPDATE trainees SET state = {state} WHERE trainee_id = '{named}';
@@ -248,7 +248,7 @@ fn writers_side_by_side_neither_wait_for_a_count_nor_spoil_it() {
 }
 
 #[test]
-fn an_emptied_register_has_no_trainees_to_count() {
+fn truncating_trainees_resets_counts() {
     if !has_postgres() {
         return;
     }

@@ -1,7 +1,7 @@
-//! Reads the records of a page.
+//! Loads the records of a page.
 //!
-//! On SQLite the keys of a page are found first, and the records by them: both are calls. On
-//! PostgreSQL one statement does both, since each is a round trip.
+//! On SQLite one query finds the keys of the page and a second one loads the records. On PostgreSQL
+//! one statement does both, to save a round trip.
 
 use std::collections::HashMap;
 
@@ -20,9 +20,10 @@ use crate::records::trainees::TraineeDocument;
 use crate::records::trainees::documents::{self, RecordText};
 use crate::schema::trainees;
 
-/// The trainees that a walk finds on PostgreSQL, in the order of the list. Directly, the records
-/// are read along the walk, also of those that it passes by; otherwise the walk stays inside its
-/// index, and the records are read by the keys that it finds.
+/// Loads the trainees of a walk on PostgreSQL, in the order of the list.
+///
+/// If `directly` is true, the walk reads the row of each trainee, including skipped ones. If false,
+/// the walk stays inside its index, and the statement then reads the rows by their keys.
 pub(super) fn load_walk(
     connection: &mut DatabaseConnection,
     provider: i64,
@@ -51,7 +52,7 @@ pub(super) fn load_walk(
     Ok(found.into_iter().map(listed).collect())
 }
 
-/// What is read of a trainee on PostgreSQL.
+/// Time of the last change, key, position and document of a trainee on PostgreSQL.
 type Row = (Option<NaiveDateTime>, i64, i64, String);
 
 fn listed((updated_at, key, changed_in, record): Row) -> Listed {
@@ -65,9 +66,10 @@ fn listed((updated_at, key, changed_in, record): Row) -> Listed {
     }
 }
 
-/// Whether the key of a trainee is one of those that a query finds, which runs first and once. As
-/// an array they are few for PostgreSQL, however many rows it expects of the query, so that it
-/// looks each of them up.
+/// SQL condition: the key of a trainee is among the keys that a query returns.
+///
+/// The query runs first and once. PostgreSQL assumes that an array has few elements, independent of
+/// its estimate for the query, and therefore looks up each key.
 struct KeyIn {
     keys: trainees::BoxedQuery<'static, Backend, BigInt>,
 }
@@ -96,7 +98,7 @@ impl QueryFragment<Backend> for KeyIn {
     }
 }
 
-/// The trainees that a query finds, in its order, each read along the way.
+/// Loads the trainees of a query in its order. On PostgreSQL the query reads the rows directly.
 pub(super) fn load_query(
     connection: &mut DatabaseConnection,
     provider: i64,
@@ -116,27 +118,29 @@ pub(super) fn load_query(
     Ok(found.into_iter().map(listed).collect())
 }
 
-/// The provider's trainees with these keys, in this order. On SQLite only the last one has the date
-/// of its last change.
+/// Loads the provider's trainees with these keys, in the order of the keys. On SQLite only the last
+/// trainee has the time of its last change.
 pub(super) fn load_by_keys(
     connection: &mut DatabaseConnection,
     provider: i64,
     keys: &[i64],
 ) -> Result<Vec<Listed>, StorageError> {
     let rows = documents::load_by_keys(connection, provider, keys)?;
-    let listed = |(key, updated_at, changed_in, record)| Listed {
-        updated_at,
-        changed_in,
-        document: TraineeDocument { key, record },
-    };
-    let mut listed: Vec<Listed> = rows.into_iter().map(listed).collect();
-    if !listed.iter().map(|one| &one.document.key).eq(keys) {
-        let places: HashMap<i64, usize> = keys
+    let mut listed: Vec<Listed> = rows
+        .into_iter()
+        .map(|(key, updated_at, changed_in, record)| Listed {
+            updated_at,
+            changed_in,
+            document: TraineeDocument { key, record },
+        })
+        .collect();
+    if !listed.iter().map(|found| &found.document.key).eq(keys) {
+        let positions: HashMap<i64, usize> = keys
             .iter()
             .enumerate()
-            .map(|(place, key)| (*key, place))
+            .map(|(position, key)| (*key, position))
             .collect();
-        listed.sort_unstable_by_key(|one| places.get(&one.document.key).copied());
+        listed.sort_unstable_by_key(|found| positions.get(&found.document.key).copied());
     }
     Ok(listed)
 }
