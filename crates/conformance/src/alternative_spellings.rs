@@ -1,4 +1,4 @@
-//! Other ways of writing the same value in JSON: a date as a date-time, a year as a number or a
+//! Alternative JSON spellings of the same value: a date as a date-time, a year as a number or a
 //! full date, digits as a number.
 
 use adapter_kit::version::ApiVersion;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::paths;
 
-/// Rewrites some values of a request for a trainee.
+/// Replaces randomly selected values of a request for a trainee by other spellings.
 pub(super) fn vary(object: &mut Map<String, Value>, version: &ApiVersion, random: &Random) {
     vary_object::<Trainee>(object, version, random);
     for_each_nested!(vary_nested(object, version, random));

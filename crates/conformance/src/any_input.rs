@@ -1,4 +1,4 @@
-//! Any bytes that a client sends as a body get a valid answer.
+//! Checks that every request body gets a valid answer, also a body of arbitrary bytes.
 
 use std::fmt;
 
@@ -26,19 +26,19 @@ mod request;
 
 const CHECK: &str = "no_input_panics";
 
-/// The seed of the records that are tried with any bytes, and how many of them the first byte can
-/// choose.
+/// The seed of the sample for arbitrary bodies.
 const ANY_BYTES_SEED: u64 = 1;
+/// The number of records in this sample. The first byte of the input can select each of them.
 const ANY_BYTES_RECORDS: usize = 14;
-/// Spoilt bodies that are tried for each that a client could have meant.
+/// Number of mutated bodies for each valid body.
 const MUTATED: usize = 2;
 
-/// Bodies of requests for the records of the sample, and the same bodies with bytes spoilt, keep
-/// what [`Bodies::check`] says.
+/// Runs [`Bodies::check`] on valid request bodies for the records of the sample and on mutations
+/// of these bodies.
 ///
 /// # Errors
 ///
-/// The first case that fails.
+/// Returns the first case that fails.
 pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     let random = sample.random();
     for served in versions.iter() {
@@ -47,15 +47,15 @@ pub fn no_input_panics(versions: &Versions, sample: &Sample) -> Result<(), Check
         for seed in &seeds {
             bodies.check(seed)?;
             for _ in 0..MUTATED {
-                bodies.check(&mutated(seed, random.pick(&seeds), &random))?;
+                bodies.check(&mutate(seed, random.pick(&seeds), &random))?;
             }
         }
     }
     Ok(())
 }
 
-/// The body with some bytes replaced, doubled or left out, or with the end of another one.
-fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
+/// Returns the body with some bytes removed, repeated or replaced, or with the end of another body.
+fn mutate(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
     let mut mutated = body.to_vec();
     let at = random.below(mutated.len().max(1));
     let until = (at + random.below(40)).min(mutated.len());
@@ -68,8 +68,8 @@ fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
         2 => {
             let byte =
                 *random.one_of([&b'"', &b'{', &b'}', &b'[', &b',', &b'0', &b'\\', &0, &0xff]);
-            if let Some(place) = mutated.get_mut(at) {
-                *place = byte;
+            if let Some(target) = mutated.get_mut(at) {
+                *target = byte;
             }
         }
         _ => {
@@ -80,14 +80,14 @@ fn mutated(body: &[u8], other: Option<&Vec<u8>>, random: &Random) -> Vec<u8> {
     mutated
 }
 
-/// A request.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
     Create,
     Update,
-    /// Adds a nested record of the kind with this position.
+    /// Adds a nested record; the number is the position of its kind.
     Add(usize),
-    /// Changes one.
+    /// Changes a nested record; the number is the position of its kind.
     Change(usize),
     Withdraw,
     Defer,
@@ -95,7 +95,7 @@ enum Request {
 }
 
 impl Request {
-    /// All of them, in order.
+    /// Returns all requests, in order.
     fn all() -> Vec<Self> {
         let kinds = for_each_nested!(one()).len();
         let nested = (0..kinds).flat_map(|kind| [Self::Add(kind), Self::Change(kind)]);
@@ -109,8 +109,8 @@ impl Request {
 
 fn one<R: NestedRecord>() {}
 
-/// Every body that a version can be sent, as bytes of which the first chooses the request, how
-/// strictly it is read and the record that it is about.
+/// Runs the check on inputs for one version. The first byte of an input selects the request, the
+/// handling of unknown names and the record; the other bytes are the request body.
 pub struct Bodies<'a> {
     case: Case<'a>,
     versions: &'a Versions,
@@ -128,16 +128,16 @@ impl fmt::Debug for Bodies<'_> {
 }
 
 impl<'a> Bodies<'a> {
-    /// Records about which any bytes are tried, on that day: as many as the first byte can choose.
+    /// Creates the sample for arbitrary bodies, for requests on this day.
     ///
     /// # Errors
     ///
-    /// As [`Sample::new`].
+    /// Fails like [`Sample::new`].
     pub fn sample(today: NaiveDate) -> Result<Sample, Vec<Problem>> {
         Sample::new(ANY_BYTES_SEED, ANY_BYTES_RECORDS, today)
     }
 
-    /// Bodies for one of the versions, about the records of the sample.
+    /// Creates the check for one of the versions and the records of the sample.
     #[must_use]
     pub fn new(versions: &'a Versions, served: &'a Served, sample: &'a Sample) -> Self {
         let case = Case::new(CHECK, served, sample);
@@ -149,16 +149,16 @@ impl<'a> Bodies<'a> {
         }
     }
 
-    /// The names that mean something in this version or in another.
+    /// Returns the names of this version and of the other versions.
     pub fn names(&self) -> impl Iterator<Item = &'static str> {
         self.names.all()
     }
 
-    /// Bodies that a client could mean: each request for each record that can be chosen.
+    /// Returns valid inputs: each request for each record that can be selected.
     ///
     /// # Errors
     ///
-    /// When a record cannot be written.
+    /// Fails if a record cannot be serialised.
     pub fn seeds(&self) -> Result<Vec<Vec<u8>>, CheckFailure> {
         let mut seeds = Vec::new();
         for choice in 0..=u8::MAX {
@@ -199,10 +199,9 @@ impl<'a> Bodies<'a> {
 
     fn select_request(&self, choice: u8) -> Option<(Request, UnknownNames, &'a Trainee)> {
         let all = Request::all();
-        let (rest, request) = (
-            usize::from(choice) / all.len(),
-            usize::from(choice) % all.len(),
-        );
+        let choice = usize::from(choice);
+        let request = choice % all.len();
+        let rest = choice / all.len();
         let unknown = if rest.is_multiple_of(2) {
             UnknownNames::Warn
         } else {
@@ -216,15 +215,20 @@ impl<'a> Bodies<'a> {
         ))
     }
 
-    /// A body is read where it is JSON, and else refused without repeating it. A refusal reports
-    /// each problem once, at a place and in words of the version, and is not out of proportion to
-    /// the request. A record that is accepted is sound; every version can write it; it is sent back
-    /// without a change, and sent again it reads the same. An update changes nothing that its
-    /// version cannot see.
+    /// Checks one input:
+    ///
+    /// - A body that is JSON is read. Any other body is rejected without being repeated.
+    /// - A rejection reports each problem once, at a path and in words of the version. Its size is
+    ///   limited in proportion to the request.
+    /// - An accepted record violates no new invariant, and every version can write it.
+    /// - Sending an accepted record back changes nothing. Creating a new record from it gives the
+    ///   same
+    ///   record.
+    /// - An update changes only fields that the version can set.
     ///
     /// # Errors
     ///
-    /// The case that fails.
+    /// Returns the case that fails.
     pub fn check(&self, bytes: &[u8]) -> Result<(), CheckFailure> {
         let Some((choice, body)) = bytes.split_first() else {
             return Ok(());
@@ -232,76 +236,74 @@ impl<'a> Bodies<'a> {
         let Some((request, unknown, trainee)) = self.select_request(*choice) else {
             return Ok(());
         };
-        let asked = BodyCheck {
+        let body_check = BodyCheck {
             bodies: self,
             body,
             unknown,
         };
-        let (rules, context, now) = (
-            &self.case.version().rules,
-            self.case.context(),
-            self.case.sample.now(),
-        );
+        let rules = &self.case.version().rules;
+        let context = self.case.context();
+        let now = self.case.sample.now();
         let origin = CreationContext {
             now,
             ukprn: "",
             next_id: &|| None,
         };
         match request {
-            Request::Create => asked.run(
+            Request::Create => body_check.run(
                 NestedLists::Read,
                 |sent| commands::create(sent, rules, &context, &origin),
                 |created| {
-                    self.keeps(&Trainee::default(), &created)?;
-                    self.comes_again(&created, &|sent| {
+                    self.is_sound(&Trainee::default(), &created)?;
+                    self.recreates_same(&created, &|sent| {
                         commands::create(sent, rules, &context, &origin)
                     })
                 },
             ),
-            Request::Update => asked.run(
+            Request::Update => body_check.run(
                 NestedLists::Ignore,
                 |sent| commands::update(trainee, sent, rules, &context, now),
                 |updated| {
                     let body = || String::from_utf8_lossy(body).into_owned();
                     untouched_fields::only_seen(self.case, trainee, &updated, &self.seen, body)?;
-                    self.keeps(trainee, &updated)
+                    self.is_sound(trainee, &updated)
                 },
             ),
             Request::Add(kind) | Request::Change(kind) => {
                 let mut checks = for_each_nested!(nested_check()).into_iter();
                 checks
                     .nth(kind)
-                    .map_or(Ok(()), |check| check(self, &asked, request, trainee))
+                    .map_or(Ok(()), |check| check(self, &body_check, request, trainee))
             }
-            Request::Withdraw => asked.run(
+            Request::Withdraw => body_check.run(
                 NestedLists::Read,
                 |sent| {
                     commands::transition::<domain::Withdrawal>(trainee, sent, rules, &context, now)
                 },
-                |withdrawn| self.keeps(trainee, &withdrawn),
+                |withdrawn| self.is_sound(trainee, &withdrawn),
             ),
-            Request::Defer => asked.run(
+            Request::Defer => body_check.run(
                 NestedLists::Read,
                 |sent| {
                     commands::transition::<domain::Deferral>(trainee, sent, rules, &context, now)
                 },
-                |deferred| self.keeps(trainee, &deferred),
+                |deferred| self.is_sound(trainee, &deferred),
             ),
-            Request::Recommend => asked.run(
+            Request::Recommend => body_check.run(
                 NestedLists::Read,
                 |sent| {
                     commands::transition::<domain::Recommendation>(
                         trainee, sent, rules, &context, now,
                     )
                 },
-                |recommended| self.keeps(trainee, &recommended),
+                |recommended| self.is_sound(trainee, &recommended),
             ),
         }
     }
 
-    /// The record has no fault that it had not before, every version writes it, and it is sent back
-    /// without a change.
-    fn keeps(&self, before: &Trainee, after: &Trainee) -> Result<(), CheckFailure> {
+    /// Checks that the record violates no new invariant, that every version can write it, and that
+    /// sending it back changes nothing.
+    fn is_sound(&self, before: &Trainee, after: &Trainee) -> Result<(), CheckFailure> {
         let known = invariants::violations(before, Lists::embedded());
         if let Some(fault) = invariants::violations(after, Lists::embedded())
             .iter()
@@ -309,11 +311,11 @@ impl<'a> Bodies<'a> {
         {
             return self.case.fail(
                 Trainee::NAME,
-                format!("is accepted as it cannot be: {fault}"),
+                format!("is accepted and violates an invariant: {fault}"),
             );
         }
         for served in self.versions.iter() {
-            serialisation::written(
+            serialisation::check_written(
                 Case {
                     served,
                     ..self.case
@@ -321,35 +323,37 @@ impl<'a> Bodies<'a> {
                 after,
             )?;
         }
-        untouched_fields::sent_back(self.case, after)
+        untouched_fields::check_sent_back(self.case, after)
     }
 
-    /// A request for the record has the values of the record, and creates one that reads the same.
-    fn comes_again(
+    /// Checks that a request for the record has the values of the record, and creates a record that
+    /// every version shows the same.
+    fn recreates_same(
         &self,
         record: &Trainee,
         decide: &dyn Fn(ParsedRecord<Trainee>) -> Result<Decision<Trainee>, Vec<Problem>>,
     ) -> Result<(), CheckFailure> {
         let sent = round_trip::read_back(self.case, record)?;
-        round_trip::asks_for_trainee(self.case, &sent, record)?;
+        round_trip::requests_trainee(self.case, &sent, record)?;
         let again = match decide(sent) {
             Ok(again) => again.record,
             Err(problems) => {
                 return self.case.fail(
                     Trainee::NAME,
-                    format!("is refused as it is stored: {problems:?}"),
+                    format!("is refused although it is stored: {problems:?}"),
                 );
             }
         };
-        // Stored values may differ where they are shown as the same: null, and the code for it.
+        // Stored values may differ if they are shown alike: null, and the code for "no value".
         for served in self.versions.iter() {
             let [was, is] = [record, &again]
                 .map(|trainee| View::trainee(served.version, trainee, Lists::embedded()));
-            let (was, is) = (serde_json::to_string(&was), serde_json::to_string(&is));
+            let was = serde_json::to_string(&was);
+            let is = serde_json::to_string(&is);
             if was.as_ref().ok() != is.as_ref().ok() {
                 return self.case.fail(
                     Trainee::NAME,
-                    format!("was {was:?} and comes again as {is:?}"),
+                    format!("was {was:?} and is {is:?} when created again"),
                 );
             }
         }
@@ -357,7 +361,7 @@ impl<'a> Bodies<'a> {
     }
 }
 
-/// The request for the first nested record of a kind.
+/// Returns the request for the first nested record of a kind.
 fn first_body<R: WireNested>(
     bodies: &Bodies<'_>,
     trainee: &Trainee,
@@ -365,14 +369,16 @@ fn first_body<R: WireNested>(
     bodies.body(R::records(trainee).first())
 }
 
-/// Checks a body for a nested record.
+/// A check of a body for a nested record.
 type NestedCheck = fn(&Bodies<'_>, &BodyCheck<'_>, Request, &Trainee) -> Result<(), CheckFailure>;
 
-/// The check for a kind of nested record.
+/// Returns the check for a kind of nested record.
 fn nested_check<R: NestedCase>() -> NestedCheck {
-    |bodies, asked, request, trainee| {
+    |bodies, body_check, request, trainee| {
         let case = bodies.case;
-        let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
+        let rules = &case.version().rules;
+        let context = case.context();
+        let now = case.sample.now();
         let origin = CreationContext {
             now,
             ukprn: "",
@@ -380,7 +386,7 @@ fn nested_check<R: NestedCase>() -> NestedCheck {
         };
         let is_change = matches!(request, Request::Change(_));
         let stored = R::records(trainee).first().filter(|_| is_change);
-        asked.run::<R, _>(
+        body_check.run::<R, _>(
             NestedLists::Read,
             |sent| match stored {
                 Some(stored) => commands::update(stored, sent, rules, &context, now),
@@ -389,7 +395,7 @@ fn nested_check<R: NestedCase>() -> NestedCheck {
             |record| {
                 let mut after = trainee.clone();
                 *R::records_mut(&mut after) = vec![record];
-                bodies.keeps(trainee, &after)
+                bodies.is_sound(trainee, &after)
             },
         )
     }
@@ -404,10 +410,10 @@ mod tests {
     use crate::sample_version::{check_version, with_rules};
 
     #[test]
-    fn problem_that_is_reported_twice_is_found() {
+    fn problem_reported_twice_fails_the_check() {
         const TWICE: Rule<Trainee> = Rule {
             name: "twice",
-            description: "complains of the same twice",
+            description: "reports the same problem twice",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| {

@@ -1,4 +1,4 @@
-//! One version and one record, on which a check is tried, and what a check reports.
+//! The subject of a check (one version and one record), and the failure of a check.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 
 use crate::sample::Sample;
 
-/// A kind of nested record on which checks are tried.
+/// A kind of nested record that the checks cover.
 pub(crate) trait NestedCase: WireNested + ReadableRecord + Editable {}
 
 impl<R: WireNested + ReadableRecord + Editable> NestedCase for R {}
 
-/// A case that a check does not pass.
+/// A failed check, with the version and record that fail it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckFailure {
     /// The name of the check.
@@ -27,11 +27,11 @@ pub struct CheckFailure {
     pub version: Label,
     /// The seed of the sample.
     pub seed: u64,
-    /// The record's place in the sample; `None` when the version fails without one.
+    /// The position of the record in the sample; `None` if the failure concerns no record.
     pub record: Option<usize>,
     /// The field.
     pub field: String,
-    /// What is wrong with it.
+    /// The fault, as the predicate of a sentence about the field.
     pub fault: String,
 }
 
@@ -58,7 +58,7 @@ impl fmt::Display for CheckFailure {
 
 impl std::error::Error for CheckFailure {}
 
-/// One version and one record, on which a check is tried.
+/// One version and one record for a check.
 #[derive(Clone, Copy)]
 pub(crate) struct Case<'a> {
     pub(crate) check: &'static str,
@@ -81,7 +81,7 @@ impl<'a> Case<'a> {
         self.served.version
     }
 
-    /// The case with each of the records.
+    /// Returns the case for each of the records.
     pub(crate) fn each(self, records: &'a [Trainee]) -> impl Iterator<Item = (Self, &'a Trainee)> {
         records.iter().enumerate().map(move |(at, record)| {
             (
@@ -94,7 +94,7 @@ impl<'a> Case<'a> {
         })
     }
 
-    /// What the version's rules may know.
+    /// Returns the context for the rules of the version.
     pub(crate) fn context(self) -> Context<'a> {
         Context {
             today: self.sample.today,
@@ -104,7 +104,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The record as a request in the version's names.
+    /// Returns the data of a request for the record, in the version's names.
     pub(crate) fn request<R: WireRecord>(
         self,
         record: &R,
@@ -121,7 +121,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What a request that makes a record asks for, with that under `data`.
+    /// Reads `data` as a request that creates a record.
     pub(crate) fn read<R: ReadableRecord>(
         self,
         data: &impl Serialize,
@@ -130,7 +130,7 @@ impl<'a> Case<'a> {
         self.read_with(data, unknown, NestedLists::Read)
     }
 
-    /// What a request that changes a record asks for, with that under `data`.
+    /// Reads `data` as a request that changes a record.
     pub(crate) fn read_changes<R: ReadableRecord>(
         self,
         data: &impl Serialize,

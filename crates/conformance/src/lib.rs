@@ -1,26 +1,24 @@
-//! Conformance checks: what every version must pass of the API, shown on a sample of invented
-//! records.
+//! Conformance checks for API versions. They run on a sample of generated records.
 //!
-//! 1. [`every_record_serialises`]: every record can be written in every version, also on a route
-//!    that the version does not know, and what a version can set it shows under the same name.
-//! 2. [`round_trip_is_lossless`]: a record that is written as a request, read and decided on is the
-//!    record again, in its normal form.
-//! 3. [`updates_touch_only_what_was_sent`]: an update changes nothing that its version cannot see,
-//!    and a record that was read can be sent back whole.
-//! 4. [`updates_keep_records_valid`]: an accepted update leaves a record that keeps the invariants,
-//!    and is as valid as it was, whichever version made it.
-//! 5. [`errors_use_own_names`]: a problem names a field of its version, or a key that the client
-//!    sent.
-//! 6. [`translation_matches_target_version`]: what is translated into another version is what that
-//!    version writes itself, and the way back is lossless, except for the losses that were
-//!    declared.
-//! 7. [`can_be_seeded`]: a register can be filled under the version's own rules.
-//! 8. [`no_input_panics`]: any bytes get a valid answer; the other checks apply to whatever is
-//!    accepted.
+//! 1. [`every_record_serialises`]: every version can write every record, also a record on a route
+//!    that is unknown to the version. Each field has the same name in requests and in responses.
+//! 2. [`round_trip_is_lossless`]: writing a record as a request, reading it and creating a record
+//!    gives the normal form of the record.
+//! 3. [`updates_touch_only_what_was_sent`]: an update changes only fields that its version can set,
+//!    and a client can send back a complete record.
+//! 4. [`updates_keep_records_valid`]: an accepted update, through any version, keeps the invariants
+//!    and keeps the record as valid as before.
+//! 5. [`errors_use_own_names`]: problems name only fields of their version and keys from the
+//!    request.
+//! 6. [`translation_matches_target_version`]: a translated body equals the body that the target
+//!    version writes, and translating back is lossless, except for declared losses.
+//! 7. [`can_be_seeded`]: the rules of the version accept most generated records.
+//! 8. [`no_input_panics`]: every body gets a valid answer, and accepted records pass the other
+//!    checks.
 //!
-//! The checks know no version and no version's names. An adapter's tests run them for its own
-//! version ([`conformance_tests!`]); the server's tests run them over all versions together, where
-//! one version's names are foreign to the others.
+//! The checks depend on no particular version. The tests of an adapter run them for its own version
+//! ([`conformance_tests!`]). The tests of the server run them for all versions together, so that
+//! each version is also checked against the names of the others.
 
 mod alternative_spellings;
 mod any_input;
@@ -54,9 +52,10 @@ pub use valid_updates::updates_keep_records_valid;
 #[doc(hidden)]
 pub use adapter_kit::{Versions, date};
 
-/// Makes the tests of an adapter: every check, over generated records, for its version alone.
+/// Defines the tests of an adapter: one test for each check, on generated records, for its version
+/// alone.
 ///
-/// The version's crate needs nothing else in its `tests/conformance.rs`.
+/// The file `tests/conformance.rs` of the version's crate consists of this call.
 #[macro_export]
 macro_rules! conformance_tests {
     ($version:expr) => {

@@ -1,4 +1,4 @@
-//! Ways of spoiling a request: wrong values, and keys that do not belong there.
+//! Mutations of a request: invalid values, missing keys and unknown keys.
 
 use adapter_kit::versions::Served;
 use adapter_kit::wire::WireRecord;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::paths;
 
-/// Values that few fields accept.
+/// Returns values that are invalid in most fields.
 fn values() -> Vec<Value> {
     vec![
         Value::Null,
@@ -33,13 +33,13 @@ fn values() -> Vec<Value> {
     ]
 }
 
-/// The number of ways in which a request for a record can be spoilt.
+/// Returns the number of mutations of a request for a record.
 pub(super) fn count<R: WireRecord>(served: &Served) -> usize {
     R::inputs(served.version).entries.len() * (values().len() + 1)
         + unrecognised_keys::<R>(served).len()
 }
 
-/// Spoils the request in one of the ways.
+/// Applies the mutation with this number to the request.
 pub(super) fn mutate<R: WireRecord>(served: &Served, object: &mut Map<String, Value>, way: usize) {
     let unrecognised_keys = unrecognised_keys::<R>(served);
     if let Some((key, value)) = unrecognised_keys.get(way) {
@@ -57,20 +57,20 @@ pub(super) fn mutate<R: WireRecord>(served: &Served, object: &mut Map<String, Va
     }
 }
 
-/// Keys that are no names of the version, with a value.
+/// Returns keys that the version does not have, each with a value.
 fn unrecognised_keys<R: WireRecord>(served: &Served) -> Vec<(String, Value)> {
     let foreign = R::other_names(&served.other_names)
         .refused
         .iter()
         .map(|(name, _)| (*name).to_owned());
-    let slips = R::inputs(served.version)
+    let misspelt = R::inputs(served.version)
         .entries
         .iter()
         .map(|input| format!("{}s", input.name));
     let odd = ["", "no such name", "line\nbreak"].map(str::to_owned);
     let long = "k".repeat(300);
     foreign
-        .chain(slips)
+        .chain(misspelt)
         .chain(odd)
         .chain([long])
         .map(|key| (key, json!("?")))

@@ -1,17 +1,17 @@
-//! The normal form of a record: what a register stores of what a client sent, field by field.
+//! The normal form of a record: the values that a register stores for a request, field by field.
 //!
-//! It says in its own words what the reader and the adjustments of every version do, and is
-//! compared with what they did.
+//! This is a second, independent implementation of the reader and the adjustments that all
+//! versions share. The checks compare its results with those of the real code.
 
 use domain::records::organisations::{Organisations, URNS_WITHOUT_SCHOOL};
 use domain::{Degree, List, Lists, Placement, Trainee, commands};
 
-/// Nationality-like code of the United Kingdom, which the list of countries has only in parts.
+/// The code of the United Kingdom. The list of countries has only its parts.
 const UNITED_KINGDOM: &str = "GB";
-/// The bursary that is an initiative by itself.
+/// The funding method that excludes a training initiative.
 const VETERANS_BURSARY: &str = "C";
 
-/// The record as it is read: white space in five fields is put in order.
+/// Returns the record as it is read: with white space normalised in five fields.
 pub(super) fn as_read(sent: &Trainee) -> Trainee {
     let mut trainee = sent.clone();
     for text in [
@@ -29,10 +29,10 @@ pub(super) fn as_read(sent: &Trainee) -> Trainee {
     trainee
 }
 
-/// The record as it is stored.
+/// Returns the record as it is stored.
 pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &Lists) -> Trainee {
     let mut trainee = as_read(sent);
-    // A start as planned follows the plan.
+    // A start date that equals the planned one is not stored.
     if trainee.trainee_start_date == trainee.itt_start_date {
         trainee.trainee_start_date = None;
     }
@@ -67,7 +67,7 @@ pub(super) fn as_stored(sent: &Trainee, organisations: &Organisations, lists: &L
     trainee
 }
 
-/// A known school gives its name and postcode.
+/// Sets the name and postcode of a known school.
 fn normalise_placement(placement: &mut Placement, organisations: &Organisations) {
     if let Some(school) = placement
         .urn
@@ -79,8 +79,8 @@ fn normalise_placement(placement: &mut Placement, organisations: &Organisations)
     }
 }
 
-/// A degree has nothing of the other kind; two codes are recorded as others, and an institution
-/// that is not listed as none.
+/// Removes the fields of the other kind of degree, replaces two codes by the recorded ones, and
+/// removes an institution that is not in the list.
 fn normalise_degree(degree: &mut Degree, lists: &Lists) {
     let is_uk = degree.institution.is_some()
         || degree

@@ -1,4 +1,4 @@
-//! Messages have only names of their version.
+//! Checks that messages contain only names of their version.
 
 use adapter_kit::read::UnknownNames::{Reject, Warn};
 use adapter_kit::read::{ReadableRecord, UnknownNames};
@@ -21,12 +21,13 @@ pub(super) use messages::{MessageCheck, Names, SentStrings};
 
 const CHECK: &str = "errors_use_own_names";
 
-/// A problem names a field of the version or a key that the client sent, and its words have no name
-/// that only the dictionary or another version has; and neither does a warning.
+/// Checks the path and the message of every problem and warning. The path must be a field of the
+/// version or a key from the request. The message must not contain a name that only the dictionary
+/// or another version has.
 ///
 /// # Errors
 ///
-/// The first case that fails.
+/// Returns the first case that fails.
 pub fn errors_use_own_names(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let names = Names::new(served.version, versions);
@@ -37,13 +38,13 @@ pub fn errors_use_own_names(versions: &Versions, sample: &Sample) -> Result<(), 
                 names: &names,
                 trainee,
             }
-            .all()?;
+            .check_all()?;
         }
     }
     Ok(())
 }
 
-/// One record, to which spoilt requests are made.
+/// One record, the subject of mutated requests.
 struct Attempt<'a> {
     case: Case<'a>,
     names: &'a Names,
@@ -54,12 +55,10 @@ struct Attempt<'a> {
 pub(super) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 
 impl Attempt<'_> {
-    fn all(&self) -> Result<(), CheckFailure> {
-        let (rules, context, now) = (
-            &self.case.version().rules,
-            self.case.context(),
-            self.case.sample.now(),
-        );
+    fn check_all(&self) -> Result<(), CheckFailure> {
+        let rules = &self.case.version().rules;
+        let context = self.case.context();
+        let now = self.case.sample.now();
         let origin = CreationContext {
             now,
             ukprn: "",
@@ -69,17 +68,17 @@ impl Attempt<'_> {
         for way in self.share() {
             let mut object = whole.clone();
             mutation::mutate::<Trainee>(self.case.served, &mut object, way);
-            self.ask(&object, Reject, |sent| {
+            self.check_request(&object, Reject, |sent| {
                 outcome(commands::create(sent, rules, &context, &origin))
             })?;
-            self.ask(&object, Warn, |sent| {
+            self.check_request(&object, Warn, |sent| {
                 outcome(commands::update(self.trainee, sent, rules, &context, now))
             })?;
         }
-        for checked in for_each_nested!(nested(self, &whole, &context, &origin)) {
+        for checked in for_each_nested!(check_nested(self, &whole, &context, &origin)) {
             checked?;
         }
-        self.by_itself(&[Withdrawal::default()], |sent| {
+        self.check_alone(&[Withdrawal::default()], |sent| {
             outcome(commands::transition::<domain::Withdrawal>(
                 self.trainee,
                 sent,
@@ -88,7 +87,7 @@ impl Attempt<'_> {
                 now,
             ))
         })?;
-        self.by_itself(&[Deferral::default()], |sent| {
+        self.check_alone(&[Deferral::default()], |sent| {
             outcome(commands::transition::<domain::Deferral>(
                 self.trainee,
                 sent,
@@ -97,7 +96,7 @@ impl Attempt<'_> {
                 now,
             ))
         })?;
-        self.by_itself(&[Recommendation::default()], |sent| {
+        self.check_alone(&[Recommendation::default()], |sent| {
             outcome(commands::transition::<domain::Recommendation>(
                 self.trainee,
                 sent,
@@ -108,15 +107,16 @@ impl Attempt<'_> {
         })
     }
 
-    /// The ways of spoiling a trainee that fall to this record, so that each is tried.
+    /// Returns the mutations of a trainee to try with this record. All records together try each
+    /// one.
     fn share(&self) -> impl Iterator<Item = usize> + use<> {
         let at = self.case.record.unwrap_or_default();
         (at..mutation::count::<Trainee>(self.case.served))
             .step_by(self.case.sample.stored.len().max(1))
     }
 
-    /// Spoilt records by themselves.
-    fn by_itself<R: ReadableRecord>(
+    /// Checks mutated requests for these records alone.
+    fn check_alone<R: ReadableRecord>(
         &self,
         records: &[R],
         decide: impl Fn(ParsedRecord<R>) -> Outcome,
@@ -124,7 +124,7 @@ impl Attempt<'_> {
         for record in records {
             let mut object = self.case.request(record)?;
             self.mutate::<R>(&mut object);
-            self.ask(&object, Reject, &decide)?;
+            self.check_request(&object, Reject, &decide)?;
         }
         Ok(())
     }
@@ -134,8 +134,8 @@ impl Attempt<'_> {
         mutation::mutate::<R>(self.case.served, object, way);
     }
 
-    /// Makes the request, and checks the warnings or problems.
-    fn ask<R: ReadableRecord>(
+    /// Checks the warnings or problems of the request.
+    fn check_request<R: ReadableRecord>(
         &self,
         object: &Map<String, Value>,
         unknown: UnknownNames,
@@ -158,15 +158,16 @@ impl Attempt<'_> {
     }
 }
 
-/// A spoilt record in a nested list, and the same record twice; then spoilt records by themselves.
-fn nested<R: NestedCase>(
+/// Checks mutated nested records of a kind alone, then a trainee whose list has a mutated record
+/// and a duplicate.
+fn check_nested<R: NestedCase>(
     attempt: &Attempt<'_>,
     whole: &Map<String, Value>,
     context: &Context<'_>,
     origin: &CreationContext<'_>,
 ) -> Result<(), CheckFailure> {
     let rules = &attempt.case.version().rules;
-    attempt.by_itself(R::records(attempt.trainee), |sent| {
+    attempt.check_alone(R::records(attempt.trainee), |sent| {
         outcome(commands::add(sent, rules, context, origin))
     })?;
     let Some(list) = Trainee::inputs(attempt.case.version()).name_of(R::LIST) else {
@@ -184,7 +185,7 @@ fn nested<R: NestedCase>(
     }
     let mut object = whole.clone();
     object.insert(list.to_owned(), Value::Array(mutated));
-    attempt.ask(&object, Warn, |sent| {
+    attempt.check_request(&object, Warn, |sent| {
         outcome(commands::create(sent, rules, context, origin))
     })
 }
@@ -204,10 +205,10 @@ mod tests {
     use crate::sample_version::{check_version, with_rules};
 
     #[test]
-    fn message_with_a_name_that_the_version_does_not_have_is_found() {
+    fn message_with_foreign_name_fails_the_check() {
         const WORDY: Rule<Trainee> = Rule {
             name: "wordy",
-            description: "compares with a field that nobody here knows",
+            description: "compares with a field that the version does not have",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| {

@@ -1,8 +1,8 @@
-//! Values of a record by the path to them, such as `withdrawal.date`.
+//! Access to the values of a record by path, such as `withdrawal.date`.
 
 use serde_json::{Map, Value};
 
-/// The value at a path. A group that is null has null in each of its fields.
+/// Returns the value at a path. If a group is null, each of its fields is null.
 #[must_use]
 pub fn get<'a>(record: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
@@ -18,7 +18,7 @@ pub fn get<'a>(record: &'a Map<String, Value>, path: &str) -> Option<&'a Value> 
     }
 }
 
-/// The value at a path, to be changed.
+/// Returns a mutable reference to the value at a path.
 pub fn get_mut<'a>(record: &'a mut Map<String, Value>, path: &str) -> Option<&'a mut Value> {
     match path.split_once('.') {
         None => record.get_mut(path),
@@ -26,7 +26,7 @@ pub fn get_mut<'a>(record: &'a mut Map<String, Value>, path: &str) -> Option<&'a
     }
 }
 
-/// Puts a value at a path.
+/// Sets the value at a path. Creates the group if it is missing.
 pub fn put(record: &mut Map<String, Value>, path: &str, value: Value) {
     let Some((group, name)) = path.split_once('.') else {
         record.insert(path.to_owned(), value);
@@ -42,7 +42,7 @@ pub fn put(record: &mut Map<String, Value>, path: &str, value: Value) {
     }
 }
 
-/// Removes the value at a path.
+/// Removes and returns the value at a path.
 pub fn remove(record: &mut Map<String, Value>, path: &str) -> Option<Value> {
     match path.split_once('.') {
         None => record.shift_remove(path),
@@ -50,7 +50,7 @@ pub fn remove(record: &mut Map<String, Value>, path: &str) -> Option<Value> {
     }
 }
 
-/// The values of a record by the paths to them.
+/// Returns the values of a record, keyed by path.
 #[must_use]
 pub fn flattened(record: &Map<String, Value>) -> Map<String, Value> {
     let mut flat = Map::new();

@@ -1,4 +1,4 @@
-//! What is written is read again.
+//! Checks that reading a written record gives the record.
 
 use adapter_kit::names::path_in_message;
 use adapter_kit::read::{ReadableRecord, UnknownNames};
@@ -19,15 +19,14 @@ use crate::{alternative_spellings, normal_form};
 
 const CHECK: &str = "round_trip_is_lossless";
 
-/// A record that is written as a request in a version's names and read again asks for the values of
-/// the record, and where the version accepts it, it becomes the record in its normal form. Only an
-/// adjustment that the version makes beyond those of all versions may change a field besides, among
-/// those that it reads.
+/// Checks that each record survives the round trip. The record is written as a request in the
+/// version's names and read again. The result must request the values of the record. If the version
+/// accepts the request, it must create the normal form of the record. Only adjustments specific to
+/// the version may change more, limited to the fields that they declare.
 ///
 /// # Errors
 ///
-/// The first case that fails; also when a version accepts none of the records, so
-/// that nothing is shown.
+/// Returns the first case that fails. Fails also if a version accepts none of the records.
 pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::new(CHECK, served, sample);
@@ -35,14 +34,14 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
         let mut accepted = 0;
         for (case, trainee) in case.each(&sample.stored) {
             let sent = read_back(case, trainee)?;
-            asks_for_trainee(case, &sent, trainee)?;
-            accepted += usize::from(becomes(case, sent, trainee)?);
-            transitions(case, trainee)?;
+            requests_trainee(case, &sent, trainee)?;
+            accepted += usize::from(creates_normal_form(case, sent, trainee)?);
+            check_transitions(case, trainee)?;
         }
         for (case, trainee) in case.each(&sample.untidy) {
             let mut request = case.request(trainee)?;
             alternative_spellings::vary(&mut request, case.version(), &random);
-            // A strict request would be refused for a time of day.
+            // In strict mode a date with a time of day is rejected.
             let sent = case.read(&request, UnknownNames::Warn)?;
             if let Some(notice) = sent.notices.iter().find(|notice| notice.concerns_name()) {
                 return case.fail(
@@ -50,8 +49,8 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
                     format!("is written with an unknown name: {notice:?}"),
                 );
             }
-            asks_for_trainee(case, &sent, &normal_form::as_read(trainee))?;
-            accepted += usize::from(becomes(case, sent, trainee)?);
+            requests_trainee(case, &sent, &normal_form::as_read(trainee))?;
+            accepted += usize::from(creates_normal_form(case, sent, trainee)?);
         }
         if accepted == 0 {
             return case.fail(Trainee::NAME, "is never accepted");
@@ -60,7 +59,7 @@ pub fn round_trip_is_lossless(versions: &Versions, sample: &Sample) -> Result<()
     Ok(())
 }
 
-/// What a request for the record, once written, asks for.
+/// Writes a request for the record and reads it again.
 pub(super) fn read_back<R: ReadableRecord>(
     case: Case<'_>,
     record: &R,
@@ -68,19 +67,19 @@ pub(super) fn read_back<R: ReadableRecord>(
     case.read(&case.request(record)?, UnknownNames::Reject)
 }
 
-/// The request asks for the values of the trainee and of its nested records.
-pub(super) fn asks_for_trainee(
+/// Checks that the request has the values of the trainee and of its nested records.
+pub(super) fn requests_trainee(
     case: Case<'_>,
     sent: &ParsedRecord<Trainee>,
     trainee: &Trainee,
 ) -> Result<(), CheckFailure> {
-    asks_for(case, sent, trainee)?;
-    for_each_nested!(each_asks_for(case, &sent.nested, trainee))
+    requests_record(case, sent, trainee)?;
+    for_each_nested!(requests_nested(case, &sent.nested, trainee))
         .into_iter()
         .collect()
 }
 
-fn each_asks_for<R: WireNested>(
+fn requests_nested<R: WireNested>(
     case: Case<'_>,
     sent: &NestedRecords<Sent>,
     trainee: &Trainee,
@@ -88,7 +87,8 @@ fn each_asks_for<R: WireNested>(
     let Some(list) = Trainee::inputs(case.version()).name_of(R::LIST) else {
         return Ok(());
     };
-    let (sent, records) = (R::in_nested(sent), R::records(trainee));
+    let sent = R::in_nested(sent);
+    let records = R::records(trainee);
     if sent.len() != records.len() {
         return case.fail(
             list,
@@ -97,12 +97,12 @@ fn each_asks_for<R: WireNested>(
     }
     sent.iter()
         .zip(records)
-        .try_for_each(|(sent, record)| asks_for(case, sent, record))
+        .try_for_each(|(sent, record)| requests_record(case, sent, record))
 }
 
-/// The request asks for the values of the record in the fields that the version can set, and for
-/// nothing else.
-pub(super) fn asks_for<R: WireRecord>(
+/// Checks that the request has the values of the record in the fields that the version can set,
+/// and no other values.
+pub(super) fn requests_record<R: WireRecord>(
     case: Case<'_>,
     sent: &ParsedRecord<R>,
     record: &R,
@@ -124,7 +124,7 @@ pub(super) fn asks_for<R: WireRecord>(
             .is_some()
             .then_some(stored)
             .filter(|value| !value.is_absent());
-        // A null that is sent in place of a default is no value.
+        // A null that overrides a default is not a value.
         let has_default = inputs
             .find_by_field(*field)
             .is_some_and(|input| input.default.is_some());
@@ -135,25 +135,27 @@ pub(super) fn asks_for<R: WireRecord>(
                 !value.is_absent()
             }
         };
-        let asked = sent.changes.requested(*field).filter(is_value);
-        if asked != expected {
+        let requested = sent.changes.requested(*field).filter(is_value);
+        if requested != expected {
             let name = name.unwrap_or(field.info().name);
             return case.fail(
                 name,
-                format!("is written as {expected:?} and read as {asked:?}"),
+                format!("is written as {expected:?} and read as {requested:?}"),
             );
         }
     }
     Ok(())
 }
 
-/// Whether the version accepts the request; where it does, the result is the record's normal form.
-fn becomes(
+/// Returns whether the version accepts the request. Fails if the created record is not the normal
+/// form of the trainee.
+fn creates_normal_form(
     case: Case<'_>,
     sent: ParsedRecord<Trainee>,
     trainee: &Trainee,
 ) -> Result<bool, CheckFailure> {
-    let (version, context) = (case.version(), case.context());
+    let version = case.version();
+    let context = case.context();
     let origin = CreationContext {
         now: case.sample.now(),
         ukprn: "",
@@ -177,14 +179,15 @@ fn becomes(
     Ok(true)
 }
 
-/// The nested records of a kind are as expected.
+/// Checks the nested records of a kind against the expected ones.
 fn nested_agree<R: WireNested + Editable>(
     case: Case<'_>,
     record: &Trainee,
     expected: &Trainee,
 ) -> Result<(), CheckFailure> {
     let version = case.version();
-    let (stored, sent) = (R::records(record), R::records(expected));
+    let stored = R::records(record);
+    let sent = R::records(expected);
     if let Some(name) = Trainee::inputs(version).name_of(R::LIST)
         && stored.len() != sent.len()
     {
@@ -193,18 +196,16 @@ fn nested_agree<R: WireNested + Editable>(
             format!("becomes {} records instead of {}", stored.len(), sent.len()),
         );
     }
-    let rules = (
-        <R as Editable>::rules(&version.rules),
-        <R as Editable>::rules(&ADJUSTMENTS),
-    );
+    let rules = <R as Editable>::rules(&version.rules);
+    let common = <R as Editable>::rules(&ADJUSTMENTS);
     stored
         .iter()
         .zip(sent)
-        .try_for_each(|(record, expected)| agrees(case, record, expected, rules.0, rules.1))
+        .try_for_each(|(record, expected)| agrees(case, record, expected, rules, common))
 }
 
-/// The record is as expected in the fields that the version can set, except for what adjustments of
-/// the version's own do to the expected one.
+/// Checks the fields that the version can set against the expected record. Fields that are read by
+/// adjustments specific to the version are compared after these adjustments.
 fn agrees<R: WireRecord>(
     case: Case<'_>,
     record: &R,
@@ -230,10 +231,8 @@ fn agrees<R: WireRecord>(
         } else {
             expected
         };
-        let (is, should_be) = (
-            record.value(input.field, context.lists),
-            R::shown(expected, input.field, context.lists),
-        );
+        let is = record.value(input.field, context.lists);
+        let should_be = R::shown(expected, input.field, context.lists);
         if is != should_be && input.field.info().kind != Kind::Records {
             return case.fail(
                 input.name,
@@ -244,16 +243,16 @@ fn agrees<R: WireRecord>(
     Ok(())
 }
 
-/// The same for the requests that brought the trainee to its state.
-fn transitions(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+/// Checks the requests for the withdrawal, the deferral and the recommendation of the trainee.
+fn check_transitions(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     if let Some(withdrawal) = Withdrawal::from_trainee(trainee) {
-        asks_for(case, &read_back(case, &withdrawal)?, &withdrawal)?;
+        requests_record(case, &read_back(case, &withdrawal)?, &withdrawal)?;
     }
     if let Some(deferral) = Deferral::from_trainee(trainee) {
-        asks_for(case, &read_back(case, &deferral)?, &deferral)?;
+        requests_record(case, &read_back(case, &deferral)?, &deferral)?;
     }
     if let Some(recommendation) = Recommendation::from_trainee(trainee) {
-        asks_for(case, &read_back(case, &recommendation)?, &recommendation)?;
+        requests_record(case, &read_back(case, &recommendation)?, &recommendation)?;
     }
     Ok(())
 }
@@ -270,7 +269,7 @@ mod tests {
     use crate::sample_version::{SAMPLE_VERSION, check_version};
 
     #[test]
-    fn a_name_that_is_read_as_another_field_than_it_is_written_is_found() {
+    fn name_read_as_another_field_fails_the_check() {
         const ONE_WAY: Inputs<Trainee> =
             inputs! { Trainee, TraineeField: last_name, previous_last_name };
         const OTHER_WAY: &[InputName<TraineeField>] = &[

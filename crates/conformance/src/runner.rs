@@ -1,5 +1,5 @@
-//! Runs a check on any number of records, a few hundred at a time, so that they never stand in
-//! memory together.
+//! Runs a check on any number of records. The records are generated in samples of a few hundred to
+//! limit memory use.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,18 +12,18 @@ use domain::Problem;
 use crate::case::CheckFailure;
 use crate::sample::Sample;
 
-/// Records of either sort in one sample.
+/// Number of stored records in one sample, and of untidy ones.
 const SAMPLE: usize = 500;
 
 /// A conformance check.
 pub type Check = fn(&Versions, &Sample) -> Result<(), CheckFailure>;
 
-/// Why a check did not pass.
+/// The reason that a check did not pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckError {
-    /// It fails for a case.
+    /// The check failed for a case.
     CheckFailure(CheckFailure),
-    /// A record could not even be invented.
+    /// A record of the sample could not be generated.
     NoSample(Vec<Problem>),
 }
 
@@ -40,25 +40,26 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// The number of records in a string; the default without one.
+/// Parses the number of records; returns the default if there is no text.
 ///
 /// # Errors
 ///
-/// When the text is no number.
+/// Fails if the text is not a number.
 pub fn record_count(text: Option<String>, usual: usize) -> Result<usize, String> {
     text.map_or(Ok(usual), |text| {
         text.parse()
-            .map_err(|_| format!("{text} is no number of records"))
+            .map_err(|_| format!("{text} is not a number of records"))
     })
 }
 
-/// Runs a check on so many records of either sort, in samples of which each has a seed of its own:
-/// the first has this one, and the seed of a failed case gives its sample again. All processors
-/// take part.
+/// Runs a check on `records` stored and `records` untidy records, on all processors. The records
+/// are
+/// split into samples. The first sample has the seed `seed`; the seed increases by one for each
+/// sample. A failure reports the seed of its sample.
 ///
 /// # Errors
 ///
-/// A case that the check does not pass.
+/// Returns a case that fails, or the problems of a record that cannot be generated.
 pub fn check_samples(
     check: Check,
     versions: &Versions,
@@ -113,7 +114,7 @@ mod tests {
     use crate::sample_version::{SAMPLE_VERSION, TODAY};
 
     #[test]
-    fn every_record_is_tried_once_in_samples_of_different_seeds() {
+    fn records_are_checked_once_in_samples_of_different_seeds() {
         static TRIED: AtomicUsize = AtomicUsize::new(0);
         static SEEDS: AtomicU64 = AtomicU64::new(0);
         fn count(_: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_case_is_reported_with_the_seed_of_its_sample() {
+    fn failed_case_is_reported_with_seed_of_its_sample() {
         fn break_second(_: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
             let failure = |seed| CheckFailure {
                 check: "kept",

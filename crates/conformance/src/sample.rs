@@ -1,5 +1,4 @@
-//! Invented records, bound to no version: only what every version does to a record has been done to
-//! them.
+//! Generated records. Only the adjustments that all versions share have been applied to them.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use domain::records::organisations::{Organisations, School, TrainingPartner};
@@ -12,17 +11,17 @@ use fixtures::random::Random;
 
 pub(crate) mod seeding;
 
-/// UKPRN of the provider of every record.
+/// The UKPRN of the provider of all records.
 pub(super) const PROVIDER: &str = "10000571";
 
-/// Every code of every list, and the funding of the years in which it was widest.
+/// All codes of all lists, with funding exceptions for all years that have any.
 const ALL_CODES: AcceptedCodes = AcceptedCodes {
     accepted: &[],
     funding_exception_years: &[2025, 2026],
 };
 
-/// The adjustments that every version makes, whatever else it demands. What they do to a record is
-/// [`normal_form`](super::normal_form).
+/// The adjustments that all versions make. [`normal_form`](super::normal_form) describes their
+/// effect.
 pub(super) const ADJUSTMENTS: Rules = Rules {
     trainee: &[
         dates::START_AS_PLANNED,
@@ -38,27 +37,29 @@ pub(super) const ADJUSTMENTS: Rules = Rules {
     ..Rules::NONE
 };
 
-/// Invented records on which the checks are run.
+/// The generated records for the checks.
 #[derive(Debug)]
 pub struct Sample {
     /// The seed.
     pub(super) seed: u64,
-    /// The day on which everything happens.
+    /// The date of all requests.
     pub(super) today: NaiveDate,
-    /// Schools and training partners that are known.
+    /// The known schools and training partners.
     pub(super) organisations: Organisations,
-    /// Stored records, in all states and on all routes.
+    /// Stored records in all states and on all routes.
     pub(super) stored: Vec<Trainee>,
-    /// Records as careless clients send them.
+    /// Records with untidy input, such as superfluous white space.
     pub(super) untidy: Vec<Trainee>,
 }
 
 impl Sample {
-    /// So many records of either sort, the same for the same seed and day.
+    /// Generates `count` stored and `count` untidy records. The same seed and day give the same
+    /// records.
     ///
     /// # Errors
     ///
-    /// The problems of a record that cannot be stored; no sample record has any.
+    /// Returns the problems of a record that cannot be stored. This indicates a bug in the
+    /// generator.
     pub fn new(seed: u64, count: usize, today: NaiveDate) -> Result<Self, Vec<Problem>> {
         let organisations = organisations();
         let context = Context {
@@ -83,19 +84,19 @@ impl Sample {
         })
     }
 
-    /// Random choices for a check: the same for the same sample.
+    /// Returns a random generator with the seed of the sample.
     pub(super) fn random(&self) -> Random {
         Random::new(self.seed)
     }
 
-    /// The timestamp of all requests.
+    /// Returns the timestamp of all requests.
     pub(super) fn now(&self) -> DateTime<Utc> {
         self.today.and_time(NaiveTime::MIN).and_utc()
     }
 }
 
-/// Schools with and without a postcode, open and closed, and training partners with either number
-/// and with both.
+/// Returns schools with and without a postcode, open and closed, and training partners with a URN,
+/// with a UKPRN and with both.
 fn organisations() -> Organisations {
     let school = |id: i64, postcode: Option<&str>, open| School {
         id,

@@ -1,5 +1,4 @@
-//! A small valid version. Tests of the tools for versions start from it, and tests of the checks
-//! spoil it in one place.
+//! A small valid version, the starting point of tests. Tests of the checks break it in one place.
 
 #[cfg(test)]
 use adapter_kit::Versions;
@@ -22,7 +21,7 @@ use crate::sample::ADJUSTMENTS;
 #[cfg(test)]
 use crate::sample::Sample;
 
-/// A version that can see a few fields, and calls some of them otherwise.
+/// A version with few fields and with its own names for some of them.
 pub const SAMPLE_VERSION: ApiVersion = ApiVersion {
     label: Label::release(2001, 0),
     publication: Publication {
@@ -108,10 +107,10 @@ const DEGREE_RULES: &[Rule<Degree>] = &[
     degree::COUNTRY_REQUIRED,
 ];
 
-/// The day on which everything happens.
+/// The date of all requests in tests.
 pub const TODAY: chrono::NaiveDate = date(2026, 3, 25);
 
-/// What a check reports of a version that is served next to a valid one.
+/// Runs a check on a version that is served next to a valid version.
 #[cfg(test)]
 pub(crate) fn check_version(check: Check, version: ApiVersion) -> Result<(), CheckFailure> {
     let other = ApiVersion {
@@ -122,7 +121,7 @@ pub(crate) fn check_version(check: Check, version: ApiVersion) -> Result<(), Che
     check(&versions, &Sample::new(5, 80, TODAY).unwrap())
 }
 
-/// A valid version with other rules on trainees.
+/// Returns a valid version with other rules for trainees.
 #[cfg(test)]
 pub(crate) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
     ApiVersion {
@@ -134,7 +133,7 @@ pub(crate) const fn with_rules(rules: &'static [Rule<Trainee>]) -> ApiVersion {
     }
 }
 
-/// All checks, by which a version that differs in one thing is found in tests of each.
+/// All checks.
 #[cfg(test)]
 pub(crate) const CHECKS: [Check; 8] = [
     crate::every_record_serialises,

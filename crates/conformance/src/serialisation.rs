@@ -1,4 +1,4 @@
-//! Every record can be written in every version.
+//! Checks that every version can write every record.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -20,22 +20,22 @@ use crate::sample::Sample;
 
 const CHECK: &str = "every_record_serialises";
 
-/// Every record can be written in every version, with exactly the fields of the version's shape in
-/// its order; and a field that a request can set is shown under the same name, so that a client can
-/// send back what it read.
+/// Checks that every version writes every record with exactly the fields of its shape, in order.
+/// Checks also that each field has the same name in requests and in responses, so that a client can
+/// send back a response.
 ///
 /// # Errors
 ///
-/// The first case that fails.
+/// Returns the first case that fails.
 pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::new(CHECK, served, sample);
-        one_name_each(case)?;
-        words_are_total(case)?;
+        check_names_agree(case)?;
+        check_words(case)?;
         for (case, trainee) in case.each(&sample.stored).chain(case.each(&sample.untidy)) {
-            written(case, trainee)?;
-            written_in_list(case, trainee)?;
-            for written in for_each_nested!(written_alone(case, trainee)) {
+            check_written(case, trainee)?;
+            check_written_in_list(case, trainee)?;
+            for written in for_each_nested!(check_written_alone(case, trainee)) {
                 written?;
             }
         }
@@ -43,9 +43,8 @@ pub fn every_record_serialises(versions: &Versions, sample: &Sample) -> Result<(
     Ok(())
 }
 
-/// Each code of a list that is written in words has one, and no two codes have the same: what is
-/// read can be sent back.
-fn words_are_total(case: Case<'_>) -> Result<(), CheckFailure> {
+/// Checks that in each list written in words each code has a word, and that all words differ.
+fn check_words(case: Case<'_>) -> Result<(), CheckFailure> {
     for (list, words) in case.version().wire.words {
         let listed = BTreeSet::from_iter(Lists::embedded().codes(*list));
         let coded = BTreeSet::from_iter(words.iter().map(|(code, _)| *code));
@@ -53,7 +52,7 @@ fn words_are_total(case: Case<'_>) -> Result<(), CheckFailure> {
             let fault = if listed.contains(code) {
                 "has no word"
             } else {
-                "has a word and is not in the list"
+                "has a word but is not in the list"
             };
             return case.fail(list.name(), format!("{fault}: {code}"));
         }
@@ -65,8 +64,8 @@ fn words_are_total(case: Case<'_>) -> Result<(), CheckFailure> {
     Ok(())
 }
 
-/// Each field of a request has one name there, and the same name in a response.
-fn one_name_each(case: Case<'_>) -> Result<(), CheckFailure> {
+/// Checks that each field of a request has the same name in a response.
+fn check_names_agree(case: Case<'_>) -> Result<(), CheckFailure> {
     let ApiVersion { inputs, shapes, .. } = case.version();
     names_agree(case, &inputs.trainee, &shapes.trainee)?;
     for_each_nested!(nested_names_agree(case))
@@ -75,13 +74,17 @@ fn one_name_each(case: Case<'_>) -> Result<(), CheckFailure> {
 }
 
 fn nested_names_agree<R: WireNested>(case: Case<'_>) -> Result<(), CheckFailure> {
-    let (inputs, shapes) = (R::inputs(case.version()), R::shapes(case.version()));
+    let inputs = R::inputs(case.version());
+    let shapes = R::shapes(case.version());
     names_agree(case, inputs, &shapes.alone)?;
     names_agree(case, inputs, &shapes.in_trainee)
 }
 
-/// The nested records of a kind are written by themselves.
-fn written_alone<R: WireNested>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+/// Checks the nested records of a kind as separate responses.
+fn check_written_alone<R: WireNested>(
+    case: Case<'_>,
+    trainee: &Trainee,
+) -> Result<(), CheckFailure> {
     for record in R::records(trainee) {
         let view = View::new(case.version(), record, Lists::embedded());
         let shape = &R::shapes(case.version()).alone;
@@ -103,9 +106,9 @@ fn names_agree<R: Record>(
 ) -> Result<(), CheckFailure> {
     for input in inputs.entries {
         let Some(shown) = shape.name_of(input.field) else {
-            return case.fail(input.name, "can be set and is not shown");
+            return case.fail(input.name, "can be set but is not shown");
         };
-        // A nested list is called otherwise in a request.
+        // A nested list may have another name in a request.
         if shown != input.name && input.field.info().kind != Kind::Records {
             return case.fail(input.name, format!("is shown as {shown}"));
         }
@@ -113,14 +116,14 @@ fn names_agree<R: Record>(
     Ok(())
 }
 
-/// The trainee is written with exactly the fields of the shape, in its order.
-pub(super) fn written(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+/// Checks that the trainee is written with exactly the fields of the shape, in order.
+pub(super) fn check_written(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let view = View::trainee(case.version(), trainee, Lists::embedded());
     has_view_keys(case, trainee, &view, NestedVisibility::Shown)
 }
 
-/// So it is in a list, with nested records if the shape has them there.
-fn written_in_list(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+/// Checks the trainee as an entry of a list, with nested records if the version shows them there.
+fn check_written_in_list(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
     let version = case.version();
     let view = View::in_list(version, trainee, Lists::embedded(), FieldSet::new());
     has_view_keys(case, trainee, &view, version.shapes.nested_in_lists)
@@ -154,7 +157,8 @@ fn each_has_keys<R: WireNested>(
     trainee: &Trainee,
     json: &str,
 ) -> Result<(), CheckFailure> {
-    let (shape, records) = (&R::shapes(case.version()).in_trainee, R::records(trainee));
+    let shape = &R::shapes(case.version()).in_trainee;
+    let records = R::records(trainee);
     let written = parsed::<Vec<&RawValue>>(case, json)?;
     if written.len() != records.len() {
         return case.fail(
@@ -171,8 +175,8 @@ fn each_has_keys<R: WireNested>(
     })
 }
 
-/// The keys are those of the shape, in its order, except for unset ones that are shown only when
-/// set.
+/// Checks that the keys are the names of the shape, in order. Unset fields that are shown only when
+/// set must be absent.
 fn has_keys<R: Record>(
     case: Case<'_>,
     shape: &Shape<R>,
@@ -206,7 +210,8 @@ fn has_keys<R: Record>(
     }
 }
 
-/// The paths to the fields of a record that was written. A group that is null has all its fields.
+/// Returns the paths to the fields of a written record. A group that is null counts as having all
+/// its fields.
 fn paths_of<R: Record>(
     case: Case<'_>,
     shape: &Shape<R>,
@@ -228,7 +233,7 @@ fn paths_of<R: Record>(
         }
         let members = parsed::<Pairs<'_>>(case, value.get())?.0;
         if members.iter().all(|(_, value)| value.get() == "null") {
-            return case.fail(key, "is an object without values, and not null");
+            return case.fail(key, "is an object without values instead of null");
         }
         paths.extend(members.into_iter().map(|(name, _)| format!("{key}.{name}")));
     }
@@ -245,7 +250,7 @@ fn parsed<'a, T: Deserialize<'a>>(case: Case<'_>, json: &'a str) -> Result<T, Ch
         .or_else(|error| case.fail("a response", format!("cannot be parsed: {error}")))
 }
 
-/// The keys and values of an object, in order and with repetitions.
+/// The keys and values of an object, in order and including duplicate keys.
 pub(super) struct Pairs<'a>(pub(super) Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for Pairs<'de> {
@@ -285,7 +290,7 @@ mod tests {
     use crate::sample_version::{SAMPLE_VERSION, check_version};
 
     #[test]
-    fn words_that_are_not_total_or_not_different_are_found() {
+    fn missing_or_duplicate_words_fail_the_check() {
         const MISSING: &[(&str, &str)] = &[("10", "a"), ("11", "b"), ("12", "c"), ("96", "d")];
         const UNKNOWN: &[(&str, &str)] = &[
             ("10", "a"),
@@ -306,7 +311,7 @@ mod tests {
             (&[(List::Sex, MISSING)], "has no word: 99"),
             (
                 &[(List::Sex, UNKNOWN)],
-                "has a word and is not in the list: 1",
+                "has a word but is not in the list: 1",
             ),
             (&[(List::Sex, SAME)], "has one word for two codes"),
         ];
@@ -327,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_that_drops_a_field_is_found() {
+    fn shape_without_an_input_field_fails_the_check() {
         const SHORT: Shape<Trainee> = shape! { Trainee, TraineeField: trainee_id, given_names = first_names, email, placements, degrees };
         let failure = check_version(
             every_record_serialises,

@@ -1,4 +1,5 @@
-//! Translation there and back is the identity, except for the declared losses.
+//! Checks that translating a body to another version and back is lossless, except for the declared
+//! losses.
 
 use adapter_kit::ApiVersion;
 use adapter_kit::body_kind::{Direction, RecordKind};
@@ -25,34 +26,33 @@ const CHECK: &str = "translation_matches_target_version";
 /// A name that no version has.
 const UNKNOWN_KEY: &str = "no such name";
 
-/// How a body is translated.
+/// A function that translates a body.
 type TranslateNames = fn(&Value, &Served, &Served, &BodyKind) -> Translation;
 
-/// For every ordered pair of versions, a record that is written as one version writes it, as a
-/// request or as a reply, is translated
+/// Checks every ordered pair of versions with the requests and replies that the first version
+/// writes for each record:
 ///
-/// 1. into what the other version writes of the same record, except for what that version alone
-///    has: its own fields, its copies of fields, and fields that the first version cannot set or
-///    does not show. So nothing that has a place there is lost. A field without a value may be null
-///    or left out;
-/// 2. and back into what there was, in the same order, except for the values that were declared
-///    lost on the way there, with their paths, and for nulls without a place. On the way back
-///    nothing is lost.
+/// 1. The translation equals the body that the second version writes for the same record, except
+///    for names that only the second version has: its own fields, its copies of fields, and fields
+///    that the first version cannot set or does not show. A field without a value may be null or
+///    absent.
+/// 2. Translating back restores the first body, in the same order, except for the values that were
+///    declared lost, with their paths, and for nulls. Translating back loses nothing.
 ///
-/// A version translated into itself gives the body as it was, and declares nothing. A key that
-/// nobody knows stays.
+/// Translation into the same version changes nothing and declares no losses. An unknown key is
+/// kept.
 ///
 /// # Errors
 ///
-/// The first case that fails.
+/// Returns the first case that fails.
 pub fn translation_matches_target_version(
     versions: &Versions,
     sample: &Sample,
 ) -> Result<(), CheckFailure> {
-    translated_by(translate_names, versions, sample)
+    check_translations(translate_names, versions, sample)
 }
 
-fn translated_by(
+fn check_translations(
     translate_names: TranslateNames,
     versions: &Versions,
     sample: &Sample,
@@ -76,7 +76,7 @@ fn translated_by(
         .map(|trainee| (trainee, Some(&random)))
         .enumerate();
     for (at, (trainee, loosely)) in stored.chain(untidy) {
-        // Each version writes the record once, for all the pairs that it is in.
+        // Each version writes the record once for all of its pairs.
         let case = |served| Case {
             record: Some(at),
             ..Case::new(CHECK, served, sample)
@@ -103,23 +103,24 @@ fn translated_by(
     Ok(())
 }
 
-/// A record as a version writes it.
+/// A record as written by a version.
 struct Body {
     kind: RecordKind,
     direction: Direction,
     data: Value,
-    /// Whether its values are written in a way that is chosen anew for each version.
+    /// Whether the spelling of values is random, so that bodies of two versions cannot be compared.
     varied: bool,
 }
 
-/// Everything that a version writes of a trainee: the same bodies in the same order for every
-/// version.
+/// Returns all bodies that a version writes for a trainee. The number and order of bodies are the
+/// same in every version.
 fn bodies(
     case: Case<'_>,
     trainee: &Trainee,
     loosely: Option<&Random>,
 ) -> Result<Vec<Body>, CheckFailure> {
-    let (version, lists) = (case.version(), Lists::embedded());
+    let version = case.version();
+    let lists = Lists::embedded();
     let mut object = case.request(trainee)?;
     if let Some(random) = loosely {
         alternative_spellings::vary(&mut object, version, random);
@@ -170,7 +171,7 @@ fn bodies(
     Ok(bodies)
 }
 
-/// The replies that show a nested record of a kind.
+/// Returns the replies with one nested record of a kind.
 fn nested_replies<R: WireNested>(version: &ApiVersion, trainee: &Trainee) -> Vec<Body> {
     let views = R::records(trainee)
         .iter()
@@ -185,37 +186,37 @@ fn nested_replies<R: WireNested>(version: &ApiVersion, trainee: &Trainee) -> Vec
         .collect()
 }
 
-/// A case, and the version into which it is translated.
+/// A case with the target version of the translation.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     case: Case<'a>,
     to: &'a Served,
     translate_names: TranslateNames,
-    /// What only the other version writes.
+    /// The names that only the target version writes.
     added: &'a AddedNames,
 }
 
 impl Pair<'_> {
-    /// The check for a body, and for what the other version writes in its place.
+    /// Checks the translation of a body against `own`, the body of the target version.
     fn check(self, body: &Body, own: &Body) -> Result<(), CheckFailure> {
         let body_kind = BodyKind {
             record: Some(body.kind),
             direction: Some(body.direction),
             purpose: None,
         };
-        let there = self.there_and_back(&body.data, body_kind)?;
+        let translated = self.translate_both_ways(&body.data, body_kind)?;
         if body.varied {
             return Ok(());
         }
         self.agrees(
-            &there,
+            &translated,
             &own.data,
             self.added.names(body.kind, body.direction),
         )
     }
 
-    /// Translates a body and back, and gives what it was on the way.
-    fn there_and_back(self, body: &Value, body_kind: BodyKind) -> Result<Value, CheckFailure> {
+    /// Translates a body and translates the result back. Returns the translated body.
+    fn translate_both_ways(self, body: &Value, body_kind: BodyKind) -> Result<Value, CheckFailure> {
         let Self {
             case,
             to,
@@ -236,7 +237,7 @@ impl Pair<'_> {
         {
             return case.fail(
                 body_kind.record.map_or("a body", RecordKind::name),
-                "is not itself in its own version",
+                "is changed by translation into its own version",
             );
         }
         let mut explained = 0;
@@ -250,16 +251,14 @@ impl Pair<'_> {
         match there.lost.get(explained) {
             Some(_) => case.fail(
                 "a value",
-                format!(
-                    "is declared lost in {} and is still there",
-                    to.version.label
-                ),
+                format!("is declared lost in {} but is not lost", to.version.label),
             ),
             None => Ok(there.data),
         }
     }
 
-    /// The second is the first without what was lost, and without nulls.
+    /// Checks that `after` equals `before` without the declared losses. Nulls may be absent.
+    /// `explained` counts the losses found.
     fn same(
         self,
         at: &str,
@@ -284,13 +283,13 @@ impl Pair<'_> {
                     {
                         *explained += here.len();
                     } else if let Some(after) = after.get(key) {
-                        // Equal objects can have their keys in another order.
+                        // Equal objects may have their keys in another order.
                         if value.is_object() || value.is_array() || value != after {
                             self.same(&path, value, after, lost, explained)?;
                         }
                     } else if !has_no_value(value) {
                         let fault = format!(
-                            "is gone after the way to {} and back",
+                            "is lost by translation to {} and back",
                             self.to.version.label
                         );
                         return self.case.fail(path, fault);
@@ -300,7 +299,7 @@ impl Pair<'_> {
                     .iter()
                     .find(|(key, value)| !before.contains_key(*key) && !has_no_value(value))
                 {
-                    return self.case.fail(key, "comes from nowhere");
+                    return self.case.fail(key, "is added");
                 }
                 self.same_order(at, before, after)
             }
@@ -322,7 +321,7 @@ impl Pair<'_> {
                     })
             }
             (before, after) if before == after => Ok(()),
-            // A number is written as text where a version accepts nothing else, and the reverse.
+            // A version that accepts only text gets a number as text, and the reverse.
             (Value::Number(number), Value::String(text))
             | (Value::String(text), Value::Number(number))
                 if number.to_string() == *text
@@ -332,14 +331,14 @@ impl Pair<'_> {
             {
                 Ok(())
             }
-            (before, after) => self
-                .case
-                .fail(at, format!("was {before} and comes back as {after}")),
+            (before, after) => self.case.fail(
+                at,
+                format!("was {before} and is {after} after translation and back"),
+            ),
         }
     }
 
-    /// Keys keep their order, unless a version of the pair writes fields in groups or as parts of a
-    /// text.
+    /// Checks the order of keys. A version that writes groups or joined texts may change the order.
     fn same_order(
         self,
         at: &str,
@@ -364,15 +363,16 @@ impl Pair<'_> {
         }
     }
 
-    /// The translation is what the version writes itself, except for what only that version has.
+    /// Checks that the translation equals the body of the target version, except for the added
+    /// names.
     fn agrees(self, there: &Value, own: &Value, added: &[Name]) -> Result<(), CheckFailure> {
         let (Some(there), Some(own)) = (inner(there).as_object(), inner(own).as_object()) else {
-            return self.case.fail("data", "is no record");
+            return self.case.fail("data", "is not a record");
         };
         self.same_fields("", &flattened(there), &flattened(own), added)
     }
 
-    /// Whether a loss is that of a part of a text.
+    /// Whether the lost value is a part of a joined text.
     fn is_part(self, loss: &Loss, text: &Value) -> bool {
         let part = loss
             .value
@@ -408,10 +408,9 @@ impl Pair<'_> {
                             }
                             (own, there) if own == there => {}
                             (own, there) => {
-                                return self.case.fail(
-                                    key,
-                                    format!("has {there} in {label}, which writes {own}"),
-                                );
+                                return self
+                                    .case
+                                    .fail(key, format!("has {there} in {label} instead of {own}"));
                             }
                         }
                     }
@@ -419,10 +418,9 @@ impl Pair<'_> {
                 (own, there) if own == there => {}
                 (_, Value::Null) if is_listed(added, at, key) => {}
                 (own, there) => {
-                    return self.case.fail(
-                        key,
-                        format!("becomes {there} in {label}, which writes {own}"),
-                    );
+                    return self
+                        .case
+                        .fail(key, format!("becomes {there} in {label} instead of {own}"));
                 }
             }
         }
@@ -430,13 +428,13 @@ impl Pair<'_> {
             .iter()
             .find(|(key, value)| !value.is_null() && !own.contains_key(*key))
         {
-            Some((key, _)) => self.case.fail(key, format!("is not what {label} writes")),
+            Some((key, _)) => self.case.fail(key, format!("is not written by {label}")),
             None => Ok(()),
         }
     }
 }
 
-/// Whether the version accepts one JSON type alone in some input.
+/// Whether the version restricts some input to one JSON type.
 fn restricts_types(version: &ApiVersion) -> bool {
     fn restricts<R: WireRecord>(version: &ApiVersion) -> bool {
         R::inputs(version)
@@ -447,7 +445,7 @@ fn restricts_types(version: &ApiVersion) -> bool {
     for_each_record!(restricts(version)).contains(&true)
 }
 
-/// Whether the version writes fields in groups or as parts of a text.
+/// Whether the version writes fields in groups or as parts of a joined text.
 fn restructures(version: &ApiVersion) -> bool {
     fn has_groups<R: WireRecord>(version: &ApiVersion) -> bool {
         R::inputs(version).has_groups || R::shape(version).is_some_and(|shape| shape.has_groups)
@@ -455,7 +453,7 @@ fn restructures(version: &ApiVersion) -> bool {
     for_each_record!(has_groups(version)).contains(&true) || !separators(version).is_empty()
 }
 
-/// The separators of the texts that the version joins.
+/// Returns the separators of the joined texts of the version.
 fn separators(version: &ApiVersion) -> Vec<&'static str> {
     fn record_separators<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
         let shown = R::shape(version)
@@ -471,7 +469,7 @@ fn separators(version: &ApiVersion) -> Vec<&'static str> {
     for_each_record!(record_separators(version)).concat()
 }
 
-/// Whether a value is null, or an object with nothing but nulls and empty lists.
+/// Whether a value is null, or an object with only nulls and empty lists.
 fn has_no_value(value: &Value) -> bool {
     let is_absent =
         |member: &Value| member.is_null() || member.as_array().is_some_and(Vec::is_empty);
@@ -481,9 +479,9 @@ fn has_no_value(value: &Value) -> bool {
             .is_some_and(|members| members.values().all(is_absent))
 }
 
-/// Whether a name is gained, by itself or as that of a record in a nested list.
+/// Whether a name is among the added names of the record or of the nested list `at`.
 fn is_listed(added: &[Name], at: &str, key: &str) -> bool {
-    // A value that is an object has its own fields.
+    // The fields of a value that is an object are not listed.
     let name = |added: &Name| {
         added.name == key
             || key
@@ -499,7 +497,7 @@ fn data(record: impl Serialize) -> Value {
     serde_json::json!({ "data": record })
 }
 
-/// What stands in `data`.
+/// Returns the value of `data`.
 fn inner(body: &Value) -> &Value {
     body.get("data").unwrap_or(&Value::Null)
 }

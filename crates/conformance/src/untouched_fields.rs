@@ -1,4 +1,4 @@
-//! What a version cannot see, it does not change.
+//! Checks that an update changes only fields that its version can set.
 
 use adapter_kit::names::path_in_message;
 use adapter_kit::problems::message;
@@ -20,18 +20,18 @@ use crate::sample::Sample;
 
 const CHECK: &str = "updates_touch_only_what_was_sent";
 
-/// Updates that are tried on each record.
+/// Number of updates of each record.
 const UPDATES: usize = 6;
-/// The most fields of one of these updates.
+/// Maximum number of fields of one of these updates.
 const FIELDS: usize = 3;
 
-/// An update through a version changes no field that the version cannot set, except for those that
-/// an adjustment of the version reads and so declares. A record that was read in a version,
-/// whichever one wrote it, can be sent back there whole: it is accepted and changes nothing.
+/// Checks that an update changes only fields that the version can set and fields that an adjustment
+/// of the version declares. Checks also that a client can send back every record as it was read:
+/// the request is accepted and changes nothing.
 ///
 /// # Errors
 ///
-/// The first case that fails.
+/// Returns the first case that fails.
 pub fn updates_touch_only_what_was_sent(
     versions: &Versions,
     sample: &Sample,
@@ -41,7 +41,7 @@ pub fn updates_touch_only_what_was_sent(
         let seen = changeable(case);
         let random = sample.random();
         for (case, trainee) in case.each(&sample.stored) {
-            sent_back(case, trainee)?;
+            check_sent_back(case, trainee)?;
             let other = random.pick(&sample.stored).unwrap_or(trainee);
             let others = case.request(other)?;
             for _ in 0..UPDATES {
@@ -55,14 +55,14 @@ pub fn updates_touch_only_what_was_sent(
                         paths::get(&others, input.name).cloned().unwrap_or_default(),
                     );
                 }
-                changes_only(case, trainee, &body, &seen)?;
+                check_update(case, trainee, &body, &seen)?;
             }
         }
     }
     Ok(())
 }
 
-/// The fields that an update through the version may change.
+/// Returns the fields that an update through the version may change.
 pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
     let set = Trainee::inputs(case.version())
         .entries
@@ -80,15 +80,16 @@ pub(super) fn changeable(case: Case<'_>) -> FieldSet<TraineeField> {
         .collect()
 }
 
-fn changes_only(
+fn check_update(
     case: Case<'_>,
     trainee: &Trainee,
     body: &Map<String, Json>,
     seen: &FieldSet<TraineeField>,
 ) -> Result<(), CheckFailure> {
     let sent = case.read_changes(body, UnknownNames::Reject)?;
-    let (rules, context) = (&case.version().rules, case.context());
-    // What is refused changes nothing.
+    let rules = &case.version().rules;
+    let context = case.context();
+    // A refused update changes nothing.
     let Ok(decision) = commands::update(trainee, sent, rules, &context, case.sample.now()) else {
         return Ok(());
     };
@@ -97,7 +98,7 @@ fn changes_only(
     })
 }
 
-/// Nothing is changed but what can be seen.
+/// Checks that only fields in `seen` differ. `body` returns the request for the failure.
 pub(super) fn only_seen(
     case: Case<'_>,
     before: &Trainee,
@@ -112,7 +113,8 @@ pub(super) fn only_seen(
         .find(changed)
     {
         Some(field) => {
-            let (was, is) = (before.stored(*field), after.stored(*field));
+            let was = before.stored(*field);
+            let is = after.stored(*field);
             let body = body();
             case.fail(
                 field.info().name,
@@ -123,10 +125,13 @@ pub(super) fn only_seen(
     }
 }
 
-/// The record and each of its nested records are sent back as they are shown.
-pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
-    let (version, lists, now) = (case.version(), Lists::embedded(), case.sample.now());
-    let (rules, context) = (&version.rules, case.context());
+/// Checks that sending back the trainee and each of its nested records changes nothing.
+pub(super) fn check_sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
+    let version = case.version();
+    let lists = Lists::embedded();
+    let now = case.sample.now();
+    let rules = &version.rules;
+    let context = case.context();
     let sent = case.read_changes(
         &View::trainee(version, trainee, lists),
         UnknownNames::Reject,
@@ -137,13 +142,18 @@ pub(super) fn sent_back(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFa
         trainee,
         decision.map(|decision| (decision.record, decision.notices)),
     )?;
-    for_each_nested!(nested_sent_back(case, trainee))
+    for_each_nested!(check_nested_sent_back(case, trainee))
         .into_iter()
         .collect()
 }
 
-fn nested_sent_back<R: NestedCase>(case: Case<'_>, trainee: &Trainee) -> Result<(), CheckFailure> {
-    let (version, context, now) = (case.version(), case.context(), case.sample.now());
+fn check_nested_sent_back<R: NestedCase>(
+    case: Case<'_>,
+    trainee: &Trainee,
+) -> Result<(), CheckFailure> {
+    let version = case.version();
+    let context = case.context();
+    let now = case.sample.now();
     for record in R::records(trainee) {
         let sent = case.read_changes(
             &View::new(version, record, context.lists),
@@ -159,7 +169,7 @@ fn nested_sent_back<R: NestedCase>(case: Case<'_>, trainee: &Trainee) -> Result<
     Ok(())
 }
 
-/// What was sent back was accepted without a remark, and changed nothing.
+/// Checks that a request is accepted without notices and changes nothing.
 pub(super) fn unchanged<R: Record>(
     case: Case<'_>,
     record: &R,
@@ -182,14 +192,15 @@ pub(super) fn unchanged<R: Record>(
                 .first()
                 .map(|notice| path_in_message(version, &notice.at))
                 .unwrap_or_default();
-            case.fail(at, "is remarked upon when it is sent back")
+            case.fail(at, "has a notice when it is sent back")
         }
         Ok((after, _)) => match R::Field::ALL
             .iter()
             .find(|field| after.stored(**field) != record.stored(**field))
         {
             Some(field) => {
-                let (was, is) = (record.stored(*field), after.stored(*field));
+                let was = record.stored(*field);
+                let is = after.stored(*field);
                 case.fail(
                     field.info().name,
                     format!("was {was:?} and is {is:?} after it was sent back"),
@@ -212,10 +223,10 @@ mod tests {
     use crate::sample_version::{check_version, with_rules};
 
     #[test]
-    fn an_adjustment_of_a_field_that_the_version_cannot_see_is_found() {
+    fn adjustment_of_invisible_field_fails_the_check() {
         const FORGETFUL: Rule<Trainee> = Rule {
             name: "forgetful",
-            description: "forgets the nationality",
+            description: "removes the nationality",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Adjust(|candidate, _| candidate.record.nationality = None),

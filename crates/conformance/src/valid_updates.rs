@@ -1,8 +1,8 @@
-//! An accepted update leaves a valid record.
+//! Checks that an accepted update leaves a valid record.
 //!
-//! A rule that does not declare a field that it depends on is not run when that field changes, and
-//! lets a record through that it would refuse as a whole. So does a rule that binds in one version
-//! and takes for granted what another version does not demand.
+//! The check finds rules that do not declare all fields that they depend on. Such a rule does not
+//! run when an undeclared field changes, and so accepts a record that it would refuse when created.
+//! The check also finds rules that rely on a requirement of another version.
 
 use adapter_kit::names::path_in_message;
 use adapter_kit::problems::message;
@@ -29,20 +29,23 @@ use crate::untouched_fields::unchanged;
 
 const CHECK: &str = "updates_keep_records_valid";
 
-/// Updates that are tried on each record.
+/// Number of updates of each record.
 const UPDATES: usize = 6;
-/// The most fields of one of these updates.
+/// Maximum number of fields of one of these updates.
 const FIELDS: usize = 2;
 
-/// An update that a version accepts leaves a record in which storage finds no new fault. A record
-/// that some version accepts as a new one is accepted by some version afterwards too, as far as the
-/// version that updates it checks the same fields; where that is the version itself, it stores the
-/// new one as it is. A degree that is between the kinds can be sent back, and is whole after any
-/// change.
+/// Checks every accepted update:
+///
+/// - The updated record violates no new invariant.
+/// - If some version accepts the record before the update as a new record, some version accepts it
+///   after the update. Problems in fields that the updating version does not check are ignored.
+/// - If the updating version accepts the updated record as a new record, it stores it unchanged.
+/// - A degree with missing or contradictory fields of its kind can be sent back, and any change
+///   completes it.
 ///
 /// # Errors
 ///
-/// The first case that fails.
+/// Returns the first case that fails.
 pub fn updates_keep_records_valid(
     versions: &Versions,
     sample: &Sample,
@@ -53,11 +56,11 @@ pub fn updates_keep_records_valid(
         for (case, before) in case.each(&sample.stored) {
             let other = random.pick(&sample.stored).unwrap_or(before);
             for (after, body) in updated(case, &random, before, other)? {
-                keeps_invariants(case, before, &after, &body)?;
-                valid(case, versions, before, &after, &body)?;
+                check_invariants(case, before, &after, &body)?;
+                check_valid(case, versions, before, &after, &body)?;
             }
             for degree in before.degrees.iter().flat_map(between_kinds) {
-                completed(case, &random, &degree, other)?;
+                check_completed(case, &random, &degree, other)?;
             }
         }
     }
@@ -67,15 +70,17 @@ pub fn updates_keep_records_valid(
 /// A record after an update, with the body of the update.
 type Updated = (Trainee, Json);
 
-/// The record after updates of its fields and of those of its nested records, with values of
-/// another record.
+/// Returns the record after each of several updates with values of another record: of its own
+/// fields, and of its nested records.
 fn updated(
     case: Case<'_>,
     random: &Random,
     before: &Trainee,
     other: &Trainee,
 ) -> Result<Vec<Updated>, CheckFailure> {
-    let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
+    let rules = &case.version().rules;
+    let context = case.context();
+    let now = case.sample.now();
     let mut updated = Vec::new();
     for _ in 0..UPDATES {
         let body = body(case, random, rules.trainee, other)?;
@@ -90,14 +95,16 @@ fn updated(
     Ok(updated)
 }
 
-/// The record after updates of its nested records of a kind.
+/// Returns the record after updates of its nested records of a kind.
 fn nested_updated<R: NestedCase>(
     case: Case<'_>,
     random: &Random,
     before: &Trainee,
     other: &Trainee,
 ) -> Result<Vec<Updated>, CheckFailure> {
-    let (rules, context, now) = (&case.version().rules, case.context(), case.sample.now());
+    let rules = &case.version().rules;
+    let context = case.context();
+    let now = case.sample.now();
     let mut updated = Vec::new();
     for (at, record) in R::records(before).iter().enumerate() {
         let Some(other) = random.pick(R::records(other)) else {
@@ -114,7 +121,8 @@ fn nested_updated<R: NestedCase>(
     Ok(updated)
 }
 
-/// An update of a few fields that rules read, with the values of a record: null where it has none.
+/// Returns an update of a few fields that rules read, with the values of a record. Fields without a
+/// value are null.
 fn body<R: WireRecord>(
     case: Case<'_>,
     random: &Random,
@@ -134,14 +142,14 @@ fn body<R: WireRecord>(
         );
     }
     if let (true, Some(input)) = (body.is_empty(), inputs.entries.first()) {
-        // A body must ask for something.
+        // A body must not be empty.
         paths::put(&mut body, input.name, Json::Null);
     }
     Ok(Json::Object(body))
 }
 
-/// Storage finds no fault that it did not find before.
-fn keeps_invariants(
+/// Checks that the update violates no new invariant.
+fn check_invariants(
     case: Case<'_>,
     before: &Trainee,
     after: &Trainee,
@@ -161,36 +169,37 @@ fn keeps_invariants(
     }
 }
 
-/// A record that some version accepts as a new one is accepted by some version after the update
-/// too.
-fn valid(
+/// Checks that some version accepts the updated record as a new one, if some version accepts the
+/// record before the update.
+fn check_valid(
     case: Case<'_>,
     versions: &Versions,
     before: &Trainee,
     after: &Trainee,
     body: &Json,
 ) -> Result<(), CheckFailure> {
-    let creating = |record: &Trainee| -> Result<Vec<_>, CheckFailure> {
+    let create_in_each = |record: &Trainee| -> Result<Vec<_>, CheckFailure> {
         versions
             .iter()
-            .map(|served| created(Case { served, ..case }, record))
+            .map(|served| create(Case { served, ..case }, record))
             .collect()
     };
-    let anew = creating(before)?;
-    if anew.iter().all(Result::is_err) {
+    let created_before = create_in_each(before)?;
+    if created_before.iter().all(Result::is_err) {
         return Ok(());
     }
-    let (mut accepted, mut refused) = (false, None);
-    for ((served, anew), created) in versions.iter().zip(anew).zip(creating(after)?) {
+    let mut accepted = false;
+    let mut refused = None;
+    let created_after = create_in_each(after)?;
+    for ((served, old), new) in versions.iter().zip(created_before).zip(created_after) {
         let version = served.version;
-        match created {
-            // What another version puts in order, and what was not in order before, need not be in
-            // order here.
+        match new {
+            // A record that creating changes before the update may be changed after it too.
             Ok(created) => {
-                let was_in_order =
-                    anew.is_ok_and(|anew| difference(case, version, before, &anew).is_none());
-                if version.label == case.version().label && was_in_order {
-                    in_order(case, version, after, &created, body)?;
+                let was_normal =
+                    old.is_ok_and(|old| difference(case, version, before, &old).is_none());
+                if version.label == case.version().label && was_normal {
+                    check_normal(case, version, after, &created, body)?;
                 }
                 accepted = true;
             }
@@ -215,11 +224,8 @@ fn valid(
     }
 }
 
-/// What becomes of the record where it is sent as a new one.
-fn created(
-    case: Case<'_>,
-    record: &Trainee,
-) -> Result<Result<Trainee, Vec<Problem>>, CheckFailure> {
+/// Sends the record as a new one. Returns the created record or the problems.
+fn create(case: Case<'_>, record: &Trainee) -> Result<Result<Trainee, Vec<Problem>>, CheckFailure> {
     let sent = case.read(&case.request(record)?, UnknownNames::Reject)?;
     let origin = CreationContext {
         now: case.sample.now(),
@@ -230,31 +236,29 @@ fn created(
     Ok(decision.map(|decision| decision.record))
 }
 
-/// The version puts nothing in order in a new record that its update left out of order.
-fn in_order(
+/// Checks that creating the updated record as a new one changes none of its values.
+fn check_normal(
     case: Case<'_>,
     version: &ApiVersion,
     after: &Trainee,
-    anew: &Trainee,
+    created: &Trainee,
     body: &Json,
 ) -> Result<(), CheckFailure> {
-    match difference(case, version, after, anew) {
+    match difference(case, version, after, created) {
         Some(input) => {
             let lists = case.context().lists;
-            let (is, should_be) = (
-                after.value(input.field, lists),
-                anew.value(input.field, lists),
-            );
+            let is = after.value(input.field, lists);
+            let should_be = created.value(input.field, lists);
             case.fail(
                 input.name,
-                format!("is {is:?} and not {should_be:?} after an update with {body}"),
+                format!("is {is:?} instead of {should_be:?} after an update with {body}"),
             )
         }
         None => Ok(()),
     }
 }
 
-/// The first input of the version in which two records differ.
+/// Returns the first input of the version whose value differs between two records.
 fn difference(
     case: Case<'_>,
     version: &ApiVersion,
@@ -267,8 +271,9 @@ fn difference(
     inputs.find(|input| one.value(input.field, lists) != other.value(input.field, lists))
 }
 
-/// Whether a rule of the version can find a problem there. What it does not check at all may become
-/// wrong for another version.
+/// Whether a rule of the updating version can find this problem. Fields that no rule of this
+/// version
+/// reads may become invalid in another version.
 fn can_be_found(case: Case<'_>, problem: &Problem) -> bool {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else {
         return false;
@@ -292,7 +297,8 @@ fn reads<R: Record>(rules: &[Rule<R>], field: R::Field) -> bool {
         .any(|rule| rule.stage() == Stage::Check && rule.reads.contains(&field))
 }
 
-/// The degree with something missing of its kind, and with something of the other kind.
+/// Returns invalid variants of a degree: with missing fields of its kind, and with fields of the
+/// other kind.
 fn between_kinds(degree: &Degree) -> [Degree; 3] {
     let kind = degree
         .uk_degree
@@ -319,14 +325,16 @@ fn between_kinds(degree: &Degree) -> [Degree; 3] {
     ]
 }
 
-/// A degree between the kinds can be sent back as it is, and is whole after any change.
-fn completed(
+/// Checks that an invalid degree can be sent back unchanged, and that any change completes it.
+fn check_completed(
     case: Case<'_>,
     random: &Random,
     degree: &Degree,
     other: &Trainee,
 ) -> Result<(), CheckFailure> {
-    let (version, context, now) = (case.version(), case.context(), case.sample.now());
+    let version = case.version();
+    let context = case.context();
+    let now = case.sample.now();
     let sent = case.read_changes(
         &View::new(version, degree, context.lists),
         UnknownNames::Reject,
@@ -347,7 +355,7 @@ fn completed(
             let kind = decision.record.kind(context.lists);
             case.fail(
                 Degree::NAME,
-                format!("is not made whole as {kind:?} by an update with {body}"),
+                format!("is not complete as {kind:?} after an update with {body}"),
             )
         }
         Ok(_) | Err(_) => Ok(()),
@@ -363,7 +371,7 @@ mod tests {
     use crate::sample_version::{SAMPLE_VERSION, check_version, with_rules};
 
     #[test]
-    fn a_rule_that_does_not_declare_a_field_that_it_depends_on_is_found() {
+    fn rule_with_undeclared_field_fails_the_check() {
         const UNDECLARED: Rule<Trainee> = Rule {
             reads: &[TraineeField::itt_end_date],
             ..dates::END_AFTER_START
@@ -377,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_lets_a_foreign_degree_lose_its_country_is_found() {
+    fn missing_country_rule_for_foreign_degree_fails_the_check() {
         let rules: &[Rule<Degree>] = &[degree::KIND, degree::UK_DEGREE, degree::NON_UK_DEGREE];
         let failure = check_version(
             updates_keep_records_valid,
@@ -391,7 +399,7 @@ mod tests {
         );
         let fault = failure.unwrap_err().fault;
         assert!(
-            fault.contains("country is missing") || fault.contains("is not made whole"),
+            fault.contains("country is missing") || fault.contains("is not complete"),
             "{fault}"
         );
     }

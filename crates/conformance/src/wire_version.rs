@@ -1,4 +1,4 @@
-//! A version that writes what it has in every way in which versions can differ.
+//! A version that uses every wire form that versions can have.
 
 use adapter_kit::version::{AllInputs, ApiVersion, NestedShapes, Shapes};
 use adapter_kit::{Envelope, PageMember, ProblemForm, Shape, Wire, inputs, shape};
@@ -6,8 +6,8 @@ use domain::{Degree, DegreeField, List, Placement, PlacementField, Trainee, Trai
 
 use crate::sample_version::SAMPLE_VERSION;
 
-/// A version with words, groups, joined texts, types and defaults of inputs, another envelope and
-/// another form of errors.
+/// A version with words instead of codes, groups, joined texts, types and defaults of inputs, its
+/// own envelope and another form of errors.
 pub const WIRE_VERSION: ApiVersion = ApiVersion {
     shapes: Shapes {
         trainee: TRAINEE,
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
     use crate::sample_version::{CHECKS, check_version};
 
-    /// The warnings about the keys of a change of a trainee, and the fields that it changes.
+    /// Reads an update. Returns the warnings about its keys and the changed fields.
     fn read(data: &str) -> (Vec<Option<String>>, Vec<TraineeField>) {
         static VERSION: ApiVersion = WIRE_VERSION;
         let versions = Versions::new(&[&VERSION]);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_name_in_a_group_is_named_in_a_warning() {
+    fn unknown_name_in_group_is_reported_with_its_path() {
         let (warnings, changed) = read(r#"{"training":{"rout":"11","subject":"100403"}}"#);
         let expected = "unknown field training.rout (did you mean training.route?)";
         assert_eq!(warnings, [Some(expected.to_owned())]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn path_is_no_key() {
+    fn path_used_as_key_is_unknown() {
         let (warnings, changed) = read(r#"{"training.route":"11"}"#);
         assert_eq!(warnings.len(), 1);
         assert!(
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn group_is_null_while_its_lists_are_empty_and_its_other_fields_unset() {
+    fn group_without_values_is_null() {
         let mut trainee = Trainee::default();
         assert_eq!(shown(&trainee)["left"], Value::Null);
         trainee.withdrawal_reasons = Some(vec!["unacceptable_behaviour".to_owned()]);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn list_is_found_by_the_path_of_a_field() {
+    fn code_list_is_found_by_path() {
         for name in reference::names_in(&WIRE_VERSION) {
             assert!(
                 reference::list_named(&WIRE_VERSION, name).is_some(),
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn version_with_every_way_of_writing_passes_every_check() {
+    fn version_with_all_wire_forms_passes_every_check() {
         for check in CHECKS {
             check_version(check, WIRE_VERSION).unwrap();
         }

@@ -1,8 +1,8 @@
-//! `GET /docs/assets/<digest>/<name>`: the files that the pages load, which are parts of the
+//! `GET /docs/assets/<digest>/<name>`: the files that the pages load. They are embedded in the
 //! program.
 //!
-//! The style is that of [`http_kit::responses::style`]. The files of the explorer are compressed
-//! when the program is built.
+//! The style sheet is [`http_kit::responses::style`]. The files of the explorer are compressed at
+//! build time.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,8 +19,7 @@ use http_kit::paths;
 use http_kit::responses::shared_content::SharedContent;
 use http_kit::responses::style;
 
-/// The files of the explorer that its page loads, and that are the same for every version, with
-/// their media types.
+/// The files of the explorer that are the same for every version, with their media types.
 const EXPLORER: [(&str, &str); 6] = [
     ("favicon-16x16.png", "image/png"),
     ("favicon-32x32.png", "image/png"),
@@ -33,12 +32,13 @@ const CSS: &str = "text/css; charset=utf-8";
 /// The media type of scripts.
 pub(super) const JAVASCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// For good: a year, which is what caches take for it (RFC 9111, section 5.2.2.1; RFC 8246).
+/// For addresses with a digest: one year, the customary maximum (RFC 9111, section 5.2.2.1; RFC
+/// 8246).
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// At an address that does not change with the content.
-const FOR_AN_HOUR: &str = "public, max-age=3600";
-/// At the address of other content, such as that of a server of another release next to this one.
-const NOT_WITHOUT_ASKING: &str = "no-cache";
+/// For fixed addresses.
+const ONE_HOUR: &str = "public, max-age=3600";
+/// For an address with the digest of other content, for example from a server of another release.
+const REVALIDATE: &str = "no-cache";
 
 struct Asset {
     media_type: &'static str,
@@ -63,7 +63,8 @@ static ASSETS: LazyLock<BTreeMap<&'static str, Asset>> = LazyLock::new(|| {
     explorer.chain([(style::NAME, style)]).collect()
 });
 
-/// A file of the explorer by its name, with the configuration of a page where it has one in it.
+/// Returns the file of the explorer with this name; `None` if there is no such file. `config` is
+/// inserted into the files that contain a configuration.
 pub(super) fn part_of_explorer(name: &str, config: &Arc<Config<'static>>) -> Option<SharedContent> {
     let file = serve(name, Arc::clone(config)).ok()??;
     Some(match file.bytes {
@@ -73,7 +74,7 @@ pub(super) fn part_of_explorer(name: &str, config: &Arc<Config<'static>>) -> Opt
     })
 }
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource() -> Resource {
     read_only("/assets/{digest}/{name}", |request: HttpRequest| {
         std::future::ready(answer(&request))
@@ -86,18 +87,18 @@ fn answer(request: &HttpRequest) -> HttpResponse {
         Some(asset) if style::digest(&asset.content) == segment("digest") => {
             asset.response(request, IMMUTABLE)
         }
-        Some(asset) => asset.response(request, NOT_WITHOUT_ASKING),
+        Some(asset) => asset.response(request, REVALIDATE),
         None => ApiError::NotFound(Missing::Path)
             .response_without_version()
             .into(),
     }
 }
 
-/// The reply to a request for a file by its name alone; nothing where there is no such file.
+/// Serves a file by name alone; `None` if there is no such file.
 pub(super) fn by_name(name: &str, request: &HttpRequest) -> Option<HttpResponse> {
     ASSETS
         .get(name)
-        .map(|asset| asset.response(request, FOR_AN_HOUR))
+        .map(|asset| asset.response(request, ONE_HOUR))
 }
 
 impl Asset {
@@ -111,7 +112,7 @@ impl Asset {
     }
 }
 
-/// The names of all files with their addresses.
+/// Returns the names and addresses of all files.
 pub(super) fn addresses() -> impl Iterator<Item = (&'static str, String)> {
     ASSETS
         .iter()
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn address_differs_from_the_one_at_which_browsers_keep_an_empty_file() {
+    fn address_is_not_the_address_of_formerly_empty_files() {
         for (name, address) in addresses() {
             let digest = ASSETS[name].content.entity_tag().trim_matches('"');
             assert!(
@@ -134,13 +135,14 @@ mod tests {
     }
 
     #[test]
-    fn files_of_the_explorer_are_compressed_at_build_time_and_whole() {
+    fn explorer_files_are_complete_and_compressed() {
         for (name, _) in EXPLORER {
             let content = &ASSETS
                 .get(name)
                 .unwrap_or_else(|| panic!("{name} is not part of the explorer"))
                 .content;
-            let (plain, gzip) = (content.plain(), content.gzip().unwrap());
+            let plain = content.plain();
+            let gzip = content.gzip().unwrap();
             assert!(
                 !plain.is_empty() && gzip.starts_with(&[0x1f, 0x8b]),
                 "{name}"

@@ -1,5 +1,5 @@
-//! `GET /docs/differences?from=&to=`: where the form that asks for two versions leads to. It leads
-//! on to the difference itself, and knows nothing of it.
+//! `GET /docs/differences?from=&to=`: the target of the form with two versions. Redirects to the
+//! page with the difference.
 
 use actix_web::http::header::LOCATION;
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -10,7 +10,7 @@ use gateway::routes::read_only;
 use gateway::state::GatewayState;
 use http_kit::paths;
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let versions = state.versions;
     let answer =
@@ -29,7 +29,7 @@ fn redirect(query: &str, versions: &Versions) -> HttpResponse {
     }
 }
 
-/// The version that a query names, if it is served.
+/// Returns the version in a parameter of the query, if it is served.
 fn version_in(query: &str, name: &str, versions: &Versions) -> Option<Label> {
     let (_, value) = form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == name)?;
     let label = value.parse().ok()?;

@@ -1,7 +1,8 @@
-//! The difference between two versions that are served: `GET /docs/differences/FROM..TO`.
+//! `GET /docs/differences/FROM..TO`: the difference between two served versions.
 //!
-//! It is Markdown, unless the client asks for another form: JSON for programs, a page for people,
-//! with `?format=` or in `Accept`.
+//! The default format is Markdown. With `?format=` or `Accept` a client can also get JSON or an
+//! HTML
+//! page.
 
 use actix_web::http::header::{
     Accept, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, Header as _, HeaderValue,
@@ -20,10 +21,10 @@ use version_tools::Difference;
 
 use crate::version_notes::page_of;
 
-/// The media type of a difference that people read.
+/// The media type of Markdown.
 const MARKDOWN: &str = "text/markdown; charset=utf-8";
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let state = state.clone();
     read_only(
@@ -50,7 +51,9 @@ fn answer(
             .named(text)
             .map_err(|unknown| ApiError::NotFound(Missing::Version(unknown)))
     };
-    let (from, to, form) = (named(from)?, named(to)?, form(request));
+    let from = named(from)?;
+    let to = named(to)?;
+    let form = form(request);
     let address = format!(
         "{} {form:?}",
         paths::differences(from.version.label, to.version.label)
@@ -83,7 +86,7 @@ fn answer(
     Ok(response)
 }
 
-/// The form of an answer.
+/// The format of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Markdown,
@@ -91,7 +94,8 @@ enum Form {
     Page,
 }
 
-/// The form that the client asks for: by the query, else by the first known type that it accepts.
+/// Returns the format that the client requests: from the query, or else the first known media type
+/// in `Accept`.
 fn form(request: &HttpRequest) -> Form {
     let named = |name: &str| match name {
         "json" | "application/json" => Some(Form::Json),

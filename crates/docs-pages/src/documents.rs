@@ -1,6 +1,6 @@
 //! `GET /docs/<version>/<document>`: the contract, the guide, the fields, the problems, the rules,
-//! the code lists and the funding, in the words of a version. The texts are those of the folder of
-//! documents, or computed as those are.
+//! the code lists and the funding, with the names of a version. The texts are files from `docs/` or
+//! are generated.
 
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -26,23 +26,23 @@ pub(super) use text::{Document, rendered};
 struct DocumentPage {
     place: DocsLocation,
     title: String,
-    /// The other documents of the version, with this one.
+    /// The documents of the version, including this one.
     documents: Vec<Link>,
-    /// The same document in each version.
+    /// This document in each version.
     versions: Vec<Link>,
     sections: Vec<Section>,
-    /// Made of texts of ours and of the code lists, whose entries are escaped.
+    /// HTML from our own texts and from the code lists, whose entries are escaped.
     body: String,
 }
 
-/// An entry of a navigation.
+/// A link in a navigation.
 pub(super) struct Link {
     pub(super) words: String,
     pub(super) address: String,
     pub(super) is_here: bool,
 }
 
-/// The documents of a version.
+/// Returns the resources for the documents of a version.
 pub(super) fn resources(state: &GatewayState, label: Label) -> Vec<Resource> {
     let document = |document: Document| {
         let state = state.clone();
@@ -100,7 +100,7 @@ fn page(
         page.map(String::into_bytes)
             .map_err(ApiError::UnwritablePage)
     })?;
-    // A page with commands has the address by which its reader came here.
+    // Commands use the address in the reader's request.
     if !document.has_commands() {
         return Ok(shared_page(request, &content));
     }
@@ -135,7 +135,7 @@ fn filled_in(
         title,
         documents: navigation(label, Some((document, part.is_none()))),
         versions: versions.map(in_version).collect(),
-        // A short page has its headings in view.
+        // A short page needs no table of contents.
         sections: if sections.len() > 2 {
             sections
         } else {
@@ -145,8 +145,8 @@ fn filled_in(
     }
 }
 
-/// The documents of a version. `here` is the one that is shown, and whether its own entry would
-/// lead to itself.
+/// Returns links to the documents of a version. `here` is the shown document, and whether the page
+/// is the document itself and not a part of it.
 pub(super) fn navigation(label: Label, here: Option<(Document, bool)>) -> Vec<Link> {
     let link = |document: Document| Link {
         words: document.words().to_owned(),
@@ -156,7 +156,7 @@ pub(super) fn navigation(label: Label, here: Option<(Document, bool)>) -> Vec<Li
     Document::ALL.into_iter().map(link).collect()
 }
 
-/// The address of a document, or of a part of it.
+/// Returns the address of a document or of a part of it.
 pub(super) fn address(label: Label, document: Document, part: Option<&str>) -> String {
     let address = paths::document(label, document.name());
     part.map_or_else(|| address.clone(), |part| format!("{address}/{part}"))

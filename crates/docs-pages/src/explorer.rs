@@ -1,5 +1,6 @@
-//! `GET /docs/<version>/`: the contract of a version, to be looked through and tried out in a
-//! browser. All of it comes from here; no request goes to another host.
+//! `GET /docs/<version>/`: an interactive page with the OpenAPI document of a version. All files
+//! are
+//! served by this program; the page sends no request to another host.
 
 use std::sync::Arc;
 
@@ -21,25 +22,25 @@ use super::assets::{self, JAVASCRIPT};
 use crate::documents::{Link, navigation};
 use crate::page_location::html;
 
-/// The explorer sets styles by itself, and shows pictures that are part of them.
+/// The explorer sets inline styles, which contain `data:` images.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
                       font-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'";
-/// The page of the explorer.
+/// The name of the page.
 const PAGE: &str = "index.html";
-/// The script that says which document is shown.
+/// The script with the address of the OpenAPI document.
 const INITIALIZER: &str = "swagger-initializer.js";
 
-/// The page, which names its files as the explorer does.
+/// The page. The template names the files like the explorer does.
 #[derive(Template)]
 #[template(path = "pages/explorer.html")]
 struct Explorer {
     label: Label,
-    /// What can be read where no script runs.
+    /// Links for readers without scripts.
     documents: Vec<Link>,
     openapi: String,
 }
 
-/// The explorer of a version: its address, which leads to the page, and the files of the page.
+/// Returns the resources of a version: a redirect to the page, and the files of the page.
 pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
     let to = format!("{}/", paths::documentation(label));
     let lead = move || {
@@ -48,7 +49,7 @@ pub(super) fn resources(state: &GatewayState, label: Label) -> [Resource; 2] {
             .finish();
         std::future::ready(reply)
     };
-    // Nothing of the document is checked by a service elsewhere.
+    // Disables validation by an external service.
     let config = Config::new([OpenApiDocument::Complete.versioned_path(label)])
         .validator_url("none")
         .deep_linking(true)
@@ -78,7 +79,7 @@ fn answer(
     let (name, media_type) = match name {
         "" | PAGE => (PAGE, HTML),
         INITIALIZER => (INITIALIZER, JAVASCRIPT),
-        // Pages that a browser kept load the others by their names.
+        // Pages from a browser's cache load the other files by name.
         name => return assets::by_name(name, request).ok_or(ApiError::NotFound(Missing::Path)),
     };
     let address = format!("{}/{name}", paths::documentation(label));
@@ -108,7 +109,7 @@ fn answer(
     Ok(content.response(request, &headers))
 }
 
-/// The page that loads its files from the addresses at which browsers keep them.
+/// Replaces the names of files in the page by addresses with digests.
 fn with_addresses(page: String) -> String {
     assets::addresses().fold(page, |page, (name, address)| {
         let address = format!("\"{address}\"");

@@ -1,4 +1,4 @@
-//! `GET /docs`: the versions, how long they last, and where to read about them.
+//! `GET /docs`: the versions, with their dates and documents.
 
 use actix_web::{HttpRequest, HttpResponse, Resource};
 use adapter_kit::{ApiVersion, Label, Served, Status, Versions};
@@ -25,10 +25,10 @@ struct Index {
     /// Newest first.
     removed: Vec<Removed>,
     newest: Label,
-    /// The newest that is for use in production; where there is none, the newest.
+    /// The newest released version; if there is none, the newest version.
     usual: Label,
     guide: String,
-    /// Scheme and host by which the reader came here.
+    /// The scheme and host of the reader's request.
     origin: &'static str,
 }
 
@@ -57,10 +57,11 @@ struct Tag {
     text: &'static str,
 }
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let versions = state.versions;
-    let (contents, proxies) = (state.contents.clone(), state.proxies.clone());
+    let contents = state.contents.clone();
+    let proxies = state.proxies.clone();
     read_only("", move |request: HttpRequest| {
         let response = answer(&request, versions, &contents, &proxies);
         std::future::ready(
@@ -69,7 +70,7 @@ pub(super) fn resource(state: &GatewayState) -> Resource {
     })
 }
 
-/// Stands for the origin in the page that is made once for all readers. A browser finds it nowhere.
+/// A placeholder for the origin in the page, which is rendered once for all readers.
 const ORIGIN: &str = "https://origin.invalid";
 
 fn answer(
@@ -106,9 +107,9 @@ fn index(versions: &Versions, newest: Label) -> Index {
         removed: REMOVED
             .iter()
             .rev()
-            .map(|gone| Removed {
-                label: gone.label,
-                since: day(gone.since),
+            .map(|removed| Removed {
+                label: removed.label,
+                since: day(removed.since),
             })
             .collect(),
         newest,

@@ -1,28 +1,31 @@
-//! The public pages below `/docs`: documents, differences, migration and the explorer.
+//! The public pages below `/docs`: documents, differences between versions, migration and the
+//! explorer.
 //!
-//! The crate also answers questions about the API itself, such as a translation. Nothing here needs
-//! a token, shows a record or stores anything. This file knows the paths; what stands behind each
-//! is in a separate file.
+//! The crate also serves endpoints about the API itself, such as translation. No endpoint needs a
+//! token, shows a stored record or stores anything. This file lists the paths; each resource has
+//! its
+//! own module.
 //!
-//! The crate knows no provider, no stored record and no signed-in user.
+//! The crate does not depend on providers, stored records or signed-in users.
 //!
 //! # How to add a page
 //!
-//! 1. Add a template to `templates/pages/` that extends `layout.html`, and a file with its askama
-//!    struct, which has a `place`, and a function `resource` around `gateway::routes::read_only`. A
-//!    page that is the same for all readers is rendered once (`GatewayState::contents`,
-//!    `shared_page`); a page that shows what a reader sent is `Keep::Never`.
-//! 2. Name the module in this file and add the resource to `configure`, before those of the
-//!    versions: files of the explorer have any name.
-//! 3. Add a variant to `DocsLocation` in `page_location.rs`, a link to `layout.html` or another
-//!    page, and the path to `crates/http-kit/src/paths.rs` if other files name it. The tests
+//! 1. Add a template to `templates/pages/` that extends `layout.html`. Add a module with its askama
+//!    struct, which needs a field `place`, and with a function `resource` that calls
+//!    `gateway::routes::read_only`. Render a page that is the same for all readers once
+//!    (`GatewayState::contents`, `shared_page`). Use `Keep::Never` for a page that shows input of a
+//!    reader.
+//! 2. Declare the module in this file and add the resource to `configure`, before the resources of
+//!    the versions, because files of the explorer can have any name.
+//! 3. Add a variant to `DocsLocation` in `page_location.rs` and a link to `layout.html` or another
+//!    page. If other crates use the path, add it to `crates/http-kit/src/paths.rs`. The tests
 //!    `every_link_of_every_page_leads_somewhere` and
-//!    `every_page_next_to_the_api_has_its_style_and_files` follow links.
+//!    `every_page_next_to_the_api_has_its_style_and_files` follow all links.
 //! 4. Add the page to `pages` in `crates/server/tests/browser/documents.rs` and to
 //!    `every_page_keeps_to_itself` in `crates/black-box/tests/api/pages/documentation.rs`. No test
-//!    finds a missing one.
+//!    fails if a page is missing there.
 //!
-//! A document of each version is a variant of `Document` in `documents/text.rs` instead.
+//! To add a document of each version, add a variant to `Document` in `documents/text.rs` instead.
 
 use std::time::Duration;
 
@@ -52,15 +55,16 @@ mod search;
 mod translate;
 mod version_notes;
 
-/// Translations that run at once, and how many more wait: each may keep a processor busy.
+/// Number of concurrent translations, and number of translations that may wait. A translation can
+/// occupy a processor.
 const TRANSLATIONS: (usize, usize) = (2, 8);
-/// How long a translation waits for its turn.
+/// Maximum time that a translation waits for a permit.
 const MAX_TRANSLATION_WAIT: Duration = Duration::from_secs(2);
 
-/// The version of the program, which each page names.
+/// The version of the program, shown on each page.
 pub(crate) const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How many translations run at once, for `/docs/translate` and `/docs/migrate` together.
+/// Returns the limit of concurrent translations, shared by `/docs/translate` and `/docs/migrate`.
 #[must_use]
 pub fn translation_limit() -> ConcurrencyLimit {
     let (running, waiting) = TRANSLATIONS;
@@ -95,13 +99,13 @@ pub fn configure(
             ))
         }));
     let labels = state.versions.iter().map(|served| served.version.label);
-    // The files of an explorer have any name, so they come last.
-    let of_versions = labels.flat_map(|label| {
+    // These resources come last, because the files of an explorer can have any name.
+    let version_resources = labels.flat_map(|label| {
         documents::resources(state, label)
             .into_iter()
             .chain(explorer::resources(state, label))
     });
-    let scope = of_versions
+    let scope = version_resources
         .fold(scope, actix_web::Scope::service)
         .wrap(from_fn(not_found::as_page));
     let address_rate_limit = state.page_rate_limit.clone();
@@ -111,7 +115,7 @@ pub fn configure(
     config.service(home(paths::DOCS));
 }
 
-/// Configures the files alone that pages load, for a listener without the documents.
+/// Configures only the files that pages load, for a listener without documents.
 pub fn configure_files(config: &mut ServiceConfig) {
     let missing =
         || HttpResponse::from(ApiError::NotFound(Missing::Path).response_without_version());
@@ -119,7 +123,7 @@ pub fn configure_files(config: &mut ServiceConfig) {
     config.service(scope.default_service(web::to(move || std::future::ready(missing()))));
 }
 
-/// The style at an address that does not change with it.
+/// Serves the style sheet at a fixed address.
 async fn style(request: HttpRequest) -> HttpResponse {
     assets::by_name(NAME, &request).unwrap_or_else(|| {
         ApiError::NotFound(Missing::Path)

@@ -1,9 +1,11 @@
-//! Markdown as HTML: headings and rows that can be linked to, tables that scroll by themselves, and
-//! no HTML of the text.
+//! Renders Markdown as HTML. Headings and rows get anchors, wide tables scroll, and HTML in the
+//! text
+//! is dropped.
 //!
-//! A text may be shown in the words of one version. Parts that are about several versions stand
-//! between the comments `<!-- as written -->` and `<!-- end -->`, and keep their names. What else
-//! is read from a text goes into the index of the search.
+//! A text can be rendered with the names of one version. Passages about several versions are marked
+//! with the comments `<!-- as written -->` and `<!-- end -->` and keep their names. The renderer
+//! also
+//! collects the blocks for the search index.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -17,48 +19,47 @@ mod table;
 
 use table::Table;
 
-/// A text as a page shows it.
+/// A rendered text.
 #[derive(Debug)]
 pub(super) struct Rendered {
     /// The heading of the page, as plain text.
     pub(super) title: String,
-    /// The text.
+    /// The text as HTML.
     pub(super) html: String,
-    /// Its sections, in order.
+    /// The sections of the text, in order.
     pub(super) sections: Vec<Section>,
-    /// What can be found in it.
+    /// The blocks for the search index.
     pub(super) blocks: Vec<Block>,
 }
 
 /// A section of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Section {
-    /// Whether it is part of the section before.
+    /// Whether the section belongs to the section before.
     pub(super) is_inner: bool,
     pub(super) anchor: String,
     pub(super) title: String,
 }
 
-/// A heading, a paragraph, a row of a table or a piece of code, as plain text.
+/// A heading, a paragraph, a row of a table or a code block, as plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Block {
-    /// Where it is; empty at the beginning of the page.
+    /// The anchor of the block; empty at the beginning of the page.
     pub(super) anchor: String,
-    /// What it is about: the heading above it, or the first cell of a row that can be linked to.
+    /// The heading above the block, or the first cell of a row with an anchor.
     pub(super) title: String,
     pub(super) text: String,
 }
 
-/// Where the links of a text lead: the address for each that is written; nothing where the page
-/// links to nothing.
+/// Maps the target of a link in the text to an address; `None` if the page must not link to it.
 pub(super) type Links<'a> = &'a dyn Fn(&str) -> Option<String>;
 
-/// Identifiers that pages have themselves.
+/// Identifiers that the page templates use.
 const RESERVED: [&str; 3] = ["main", "search", "version"];
 
 /// Renders a text.
 pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>) -> Rendered {
-    // A term may be broken over two lines.
+    // A line break inside a term must not hide the term.
     let parser = Parser::new_ext(markdown, Options::ENABLE_TABLES).map(|event| {
         if event == Event::SoftBreak {
             Event::Text(CowStr::Borrowed(" "))
@@ -67,15 +68,15 @@ pub(super) fn render(markdown: &str, wording: Option<&Wording>, links: Links<'_>
         }
     });
     let events: Vec<Event<'_>> = TextMergeStream::new(parser).collect();
-    let mut renderer = Renderer::new(wording, links, anchors_of_headings(&events));
+    let mut renderer = Renderer::new(wording, links, heading_anchors(&events));
     for (at, event) in events.iter().enumerate() {
         renderer.pass(event, events.get(at + 1..).unwrap_or_default());
     }
     renderer.finish()
 }
 
-/// The identifiers of all headings, in order: each is there once.
-fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
+/// Returns a unique anchor for each heading, in order.
+fn heading_anchors(events: &[Event<'_>]) -> Vec<String> {
     let mut taken = BTreeSet::from(RESERVED.map(str::to_owned));
     let headings = events
         .iter()
@@ -98,7 +99,7 @@ fn anchors_of_headings(events: &[Event<'_>]) -> Vec<String> {
         .collect()
 }
 
-/// The plain text up to the end of an element.
+/// Returns the plain text up to the end of an element.
 fn text_until(events: &[Event<'_>], is_end: impl Fn(&TagEnd) -> bool) -> String {
     let inner = events
         .iter()
@@ -118,18 +119,18 @@ struct Renderer<'a> {
     wording: Option<&'a Wording>,
     links: Links<'a>,
     written: Vec<Event<'a>>,
-    /// The identifiers of the headings that come.
+    /// The anchors of the following headings.
     headings: std::vec::IntoIter<String>,
     taken: BTreeSet<String>,
     is_as_written: bool,
-    /// Whether the section is about what the version does not have.
-    is_of_others: bool,
+    /// Whether the section is about an endpoint that the version does not have.
+    is_about_others: bool,
     is_code_block: bool,
-    /// Whether each link that is open leads anywhere.
+    /// Whether each open link is shown as a link.
     open_links: Vec<bool>,
     table: Option<Table>,
     tables: usize,
-    /// The heading that is being read.
+    /// The level of the current heading.
     heading: Option<HeadingLevel>,
     title: String,
     section: Section,
@@ -157,7 +158,7 @@ impl<'a> Renderer<'a> {
             headings: headings.into_iter(),
             taken,
             is_as_written: false,
-            is_of_others: false,
+            is_about_others: false,
             is_code_block: false,
             open_links: Vec::new(),
             table: None,
@@ -186,10 +187,10 @@ impl<'a> Renderer<'a> {
         self.written.push(Event::Html(html.into()));
     }
 
-    /// The words of the version, unless the place is about others.
+    /// Returns the wording of the version, unless the current passage is about other versions.
     fn words(&self) -> Option<&'a Wording> {
         let is_as_written = self.is_as_written
-            || self.is_of_others
+            || self.is_about_others
             || self.table.as_ref().is_some_and(Table::is_as_written);
         self.wording.filter(|_| !is_as_written)
     }
@@ -224,7 +225,7 @@ impl<'a> Renderer<'a> {
                     ));
                 }
             }
-            // No HTML of the text is passed on.
+            // HTML in the text is dropped.
             Event::Html(comment) | Event::InlineHtml(comment) => match comment.trim() {
                 "<!-- as written -->" => self.is_as_written = true,
                 "<!-- end -->" => self.is_as_written = false,
@@ -247,14 +248,15 @@ impl<'a> Renderer<'a> {
             Tag::Heading { level, .. } => {
                 self.flush();
                 self.heading = Some(*level);
-                // That of the page is its beginning.
+                // The first heading has no anchor; it is the beginning of the page.
                 let id = self
                     .headings
                     .next()
                     .map(CowStr::from)
                     .filter(|_| *level != HeadingLevel::H1);
                 self.section.anchor = id.as_deref().unwrap_or_default().to_owned();
-                let (classes, attrs) = (Vec::new(), Vec::new());
+                let classes = Vec::new();
+                let attrs = Vec::new();
                 self.written.push(Event::Start(Tag::Heading {
                     level: *level,
                     id,
@@ -270,13 +272,11 @@ impl<'a> Renderer<'a> {
                 let address = (self.links)(dest_url);
                 self.open_links.push(address.is_some());
                 if let Some(address) = address {
-                    let (dest_url, title, id) =
-                        (address.into(), CowStr::Borrowed(""), CowStr::Borrowed(""));
                     self.written.push(Event::Start(Tag::Link {
                         link_type: *link_type,
-                        dest_url,
-                        title,
-                        id,
+                        dest_url: address.into(),
+                        title: CowStr::Borrowed(""),
+                        id: CowStr::Borrowed(""),
                     }));
                 }
             }
@@ -289,7 +289,8 @@ impl<'a> Renderer<'a> {
                 self.flush();
                 self.tables += 1;
                 self.table = Some(Table::default());
-                let (number, about) = (self.tables, escaped(&self.section.title));
+                let number = self.tables;
+                let about = escaped(&self.section.title);
                 self.write(format!(
                     "<div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-labelledby=\"table-{number}\"><table>\
                      <caption id=\"table-{number}\"><span class=\"hidden\">{about}, table {number}</span></caption>"
@@ -299,11 +300,11 @@ impl<'a> Renderer<'a> {
             Tag::TableRow => self.start_row(following),
             Tag::TableCell => {
                 let text = text_until(following, |end| matches!(end, TagEnd::TableCell));
-                let is_of_others = self
+                let is_about_others = self
                     .wording
                     .is_some_and(|wording| wording.is_about_others(&text));
                 if let Some(table) = &mut self.table {
-                    let start = table.start_cell(text.trim().is_empty(), is_of_others);
+                    let start = table.start_cell(text.trim().is_empty(), is_about_others);
                     self.write(start);
                 }
             }
@@ -332,7 +333,7 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// A row that begins with a code, a name or a status can be linked to.
+    /// Starts a row. A row that begins with a code, a name or a status code gets an anchor.
     fn start_row(&mut self, following: &[Event<'_>]) {
         self.flush();
         let named = following
@@ -442,7 +443,7 @@ impl<'a> Renderer<'a> {
         let note = self
             .wording
             .and_then(|wording| wording.missing_endpoint(&self.section.title));
-        self.is_of_others = note.is_some();
+        self.is_about_others = note.is_some();
         if let Some(note) = note {
             let mut html = String::new();
             pulldown_cmark::html::push_html(&mut html, Parser::new(&note));
@@ -463,7 +464,7 @@ impl<'a> Renderer<'a> {
         });
     }
 
-    /// What was read since the last block becomes a block.
+    /// Adds the text since the last block as a block.
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text).trim().to_owned();
         if !text.is_empty() {
@@ -477,7 +478,7 @@ impl<'a> Renderer<'a> {
     }
 }
 
-/// Text as HTML.
+/// Escapes a text for HTML.
 fn escaped(text: &str) -> String {
     let mut html = String::new();
     pulldown_cmark::html::push_html(&mut html, [Event::Text(text.to_owned().into())].into_iter());

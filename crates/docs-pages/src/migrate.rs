@@ -1,5 +1,5 @@
-//! `/docs/migrate`: a body of one version next to the same in another, for people. A GET shows a
-//! form with an example, and a POST what came of it. Nothing of a body is logged or kept.
+//! `/docs/migrate`: a page that translates a body from one version to another. A GET shows a form
+//! with an example, and a POST shows the result. Bodies are neither logged nor stored.
 
 use actix_web::http::header::HeaderName;
 use actix_web::http::{Method as HttpMethod, StatusCode};
@@ -32,7 +32,7 @@ use endpoints::Change;
 use form::{Choice, Form, FormField, MAX_FORM_BYTES, TranslationRequest};
 use marked::Marked;
 
-/// The most rows of one table or list of findings.
+/// Maximum number of rows in a table or list of findings.
 const MAX_ROWS: usize = 200;
 
 #[derive(Template)]
@@ -43,12 +43,12 @@ struct Migrate {
     from: Vec<Choice>,
     to: Vec<Choice>,
     kinds: Vec<Choice>,
-    /// The version that the body is said to be of, when it is no longer served.
+    /// The selected source version, if it is no longer served.
     removed: Option<Label>,
     served: Vec<String>,
     endpoints: Option<Endpoints>,
     outcome: Option<Outcome>,
-    /// The version whose example is in the form.
+    /// The version of the example in the form.
     example_of: Option<Label>,
 }
 
@@ -58,7 +58,7 @@ struct Endpoints {
     changes: Vec<Change>,
 }
 
-/// What came of a translation.
+/// The result of a translation.
 struct Outcome {
     from: Label,
     to: Label,
@@ -72,7 +72,7 @@ struct Outcome {
     notices: Rows<Noticed>,
 }
 
-/// The first rows of findings, and how many there are.
+/// The first rows of findings, and the total number.
 struct Rows<T> {
     rows: Vec<T>,
     count: usize,
@@ -102,10 +102,12 @@ struct Noticed {
     message: String,
 }
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource(state: &GatewayState, translations: &ConcurrencyLimit) -> Resource {
-    let (state, translations) = (state.clone(), translations.clone());
-    let (versions, lists) = (state.versions, state.lists);
+    let state = state.clone();
+    let translations = translations.clone();
+    let versions = state.versions;
+    let lists = state.lists;
     let show = move |request: HttpRequest| {
         let form = Form::read(request.query_string().as_bytes());
         std::future::ready(page(
@@ -133,7 +135,7 @@ async fn answer(
     payload: Payload,
 ) -> HttpResponse {
     let versions = state.versions;
-    // Counted first, so that forms beyond the limit take no memory.
+    // Counted before the form is received, so that requests beyond the limit use no memory.
     if let Err(failure) = state.address_rate_limit.count(&request) {
         return refusal(ApiError::from_address_quota(failure), versions);
     }
@@ -155,7 +157,7 @@ async fn answer(
         lists: state.lists,
     };
     let work = move || {
-        // The permit goes with the work, which goes on when nobody waits for it any more.
+        // The work holds the permit, because it continues after the client has disconnected.
         let _held = &permit;
         let mut form = Form::read(&encoded);
         if form.asks_for_example() {
@@ -182,28 +184,28 @@ async fn answer(
         };
         (status, html(&Migrate::new(form, versions, outcome)))
     };
-    // A large body keeps a processor busy, and others wait at this one.
+    // A large body can occupy a processor, so the work must not run on this thread.
     match web::block(work).await {
         Ok((status, html)) => page(status, Keep::Never, html),
         Err(_) => ApiError::Interrupted.response_without_version().into(),
     }
 }
 
-/// The form, with the reason why the one that was sent was not read.
+/// Returns the page with an empty form and the reason that the sent form was not processed.
 fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
     let why = if let ApiError::TooManyRequests { used_up, .. } = &failure {
         let retry_after = used_up.retry_after;
         format!(
-            "There were too many requests from your address: send the form again in {retry_after} s"
+            "There were too many requests from your address. Send the form again in {retry_after} s"
         )
     } else if let ApiError::Body(BodyError::TooLarge { .. }) = &failure {
         form::too_large()
     } else if let ApiError::Body(BodyError::Encoded) = &failure {
-        "The form was sent with a Content-Encoding: send it without".to_owned()
+        "The form has a Content-Encoding. Send it without encoding".to_owned()
     } else if let ApiError::TooManyTranslations = &failure {
-        "Too many bodies are being rewritten at once: send the form again".to_owned()
+        "The server is busy. Send the form again".to_owned()
     } else {
-        "The form could not be received whole: send it again".to_owned()
+        "The form was not received completely. Send it again".to_owned()
     };
     let reply = failure.response_without_version();
     let form = Form::refused(FormField::Body, why);
@@ -212,7 +214,7 @@ fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
         Keep::Never,
         html(&Migrate::new(form, versions, None)),
     );
-    // When to send it again, and what is left.
+    // Headers about retries and remaining requests.
     for (name, value) in &reply.headers {
         if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), value.parse()) {
             response.headers_mut().append(name, value);
@@ -222,7 +224,7 @@ fn refusal(failure: ApiError, versions: &'static Versions) -> HttpResponse {
 }
 
 impl Migrate {
-    /// The form with the example of what is chosen in it as its body.
+    /// Returns the page with an example of the selected version and kind as its body.
     fn with_example(mut form: Form, versions: &'static Versions, lists: &Lists) -> Self {
         let chosen = form
             .label(FormField::From)
@@ -247,29 +249,30 @@ impl Migrate {
 
     fn new(form: Form, versions: &'static Versions, outcome: Option<Outcome>) -> Self {
         let labels = || versions.iter().map(|served| served.version.label);
-        let (oldest, newest) = (labels().next(), labels().next_back());
-        let said = |field| form.label(field).and_then(|label| versions.find(label));
-        let endpoints = said(FormField::From)
-            .zip(said(FormField::To))
+        let oldest = labels().next();
+        let newest = labels().next_back();
+        let selected = |field| form.label(field).and_then(|label| versions.find(label));
+        let endpoints = selected(FormField::From)
+            .zip(selected(FormField::To))
             .map(|(from, to)| Endpoints {
                 from: from.version.label,
                 to: to.version.label,
                 changes: endpoints::changes(from.version, to.version),
             });
-        let gone = form
+        let removed = form
             .label(FormField::From)
-            .filter(|label| REMOVED.iter().any(|removed| removed.label == *label));
+            .filter(|label| REMOVED.iter().any(|known| known.label == *label));
         Self {
             place: DocsLocation::Migrate,
             from: form.versions(FormField::From, versions, oldest),
             to: form.versions(FormField::To, versions, newest),
             kinds: form.kinds(
-                said(FormField::From)
+                selected(FormField::From)
                     .or(versions.iter().next())
                     .map(|served| served.version),
             ),
             example_of: None,
-            removed: gone,
+            removed,
             served: labels().map(|label| label.to_string()).collect(),
             endpoints,
             outcome,
@@ -336,13 +339,13 @@ impl<T> Rows<T> {
     }
 }
 
-/// What a body was taken for, in words.
+/// Describes the detected kind of a body.
 fn taken_for(body_kind: &BodyKind) -> Option<String> {
     let record = body_kind.record?.name();
     let what = match (body_kind.direction?, body_kind.purpose) {
-        (Direction::Reply, _) => "a reply with the fields of a",
-        (Direction::Request, Some(Purpose::Create)) => "a request for a new",
-        (Direction::Request, Some(Purpose::Update)) => "a request that changes a",
+        (Direction::Reply, _) => "a response with a",
+        (Direction::Request, Some(Purpose::Create)) => "a request that creates a",
+        (Direction::Request, Some(Purpose::Update)) => "a request that updates a",
         (Direction::Request, None) => "a request for a",
     };
     Some(format!("{what} {record}"))

@@ -1,4 +1,4 @@
-//! What a browser is shown where there is no page: programs get the error that they get everywhere.
+//! The page for status 404. Clients that do not accept HTML get the usual error.
 
 use actix_web::Error;
 use actix_web::body::{BoxBody, EitherBody, MessageBody};
@@ -18,11 +18,11 @@ struct NotFound {
     place: DocsLocation,
 }
 
-/// Answers a client that accepts HTML with a page where nothing was found.
+/// Replaces a response with status 404 by a page if the client accepts HTML.
 ///
 /// # Errors
 ///
-/// Those of the service behind.
+/// Returns the errors of the inner service.
 pub(super) async fn as_page<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
@@ -51,8 +51,9 @@ pub(super) async fn as_page<B: MessageBody>(
     Ok(response.into_response(missing).map_into_right_body())
 }
 
-/// Whether the client names HTML among what it accepts, as browsers do; "anything" is what programs
-/// accept.
+/// Whether the client lists HTML in `Accept`, as browsers do. `*/*` does not count, because
+/// programs
+/// send it.
 fn accepts_html(request: &ServiceRequest) -> bool {
     let accepted = Accept::parse(request)
         .map(|accept| accept.ranked())

@@ -1,27 +1,27 @@
-//! Where a reader is among the pages, and how a page is written.
+//! The current page in the navigation, and rendering of templates.
 
 use adapter_kit::Label;
 use askama::Template;
 
-/// Where a reader is, for the navigation.
+/// The current page, for the navigation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DocsLocation {
     /// The list of versions.
     Index,
-    /// The page that rewrites a body.
+    /// The page that translates a body.
     Migrate,
-    /// What is written about versions.
+    /// Release notes, a migration guide or a difference.
     Written,
     /// A document of a version.
     Document(Label),
     /// The search in the documents of a version.
     Search(Label),
-    /// No page.
+    /// The page for status 404.
     Missing,
 }
 
 impl DocsLocation {
-    /// The version whose documents are read.
+    /// Returns the version whose documents are shown.
     pub(super) fn version(self) -> Option<Label> {
         match self {
             Self::Document(label) | Self::Search(label) => Some(label),
@@ -29,13 +29,13 @@ impl DocsLocation {
         }
     }
 
-    /// Whether the page itself is a search.
+    /// Whether the page is the search.
     pub(super) fn is_search(self) -> bool {
         matches!(self, Self::Search(_))
     }
 }
 
-/// The text of a page.
+/// Renders a page.
 pub(super) fn html(template: &impl Template) -> Result<String, askama::Error> {
     template.render()
 }

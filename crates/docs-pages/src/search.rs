@@ -1,5 +1,5 @@
-//! `GET /docs/search?q=&version=`: finds a phrase in the documents of a version. Answered from an
-//! index in memory; a query is neither stored nor logged.
+//! `GET /docs/search?q=&version=`: searches the documents of a version. Uses an index in memory. A
+//! query is neither stored nor logged.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -21,9 +21,9 @@ mod index;
 
 use index::{Excerpt, Index};
 
-/// The most characters of a query; what comes after them counts for nothing.
+/// Maximum number of characters of a query; further characters are ignored.
 const MAX_QUERY_CHARS: usize = 100;
-/// The most results of one query.
+/// Maximum number of results of a query.
 const MAX_RESULTS: usize = 50;
 
 #[derive(Template)]
@@ -36,11 +36,11 @@ struct Search {
     /// The versions to choose from, newest first.
     versions: Vec<(Label, bool)>,
     results: Vec<Found>,
-    /// How many there are, which may be more.
+    /// The total number of results, including those that are not shown.
     count: usize,
 }
 
-/// A place that was found.
+/// A search result.
 struct Found {
     address: String,
     document: String,
@@ -48,10 +48,10 @@ struct Found {
     excerpt: Excerpt,
 }
 
-/// The index of each version, made when it is first searched.
+/// The index of each version, created on the first search.
 type Indexes = Arc<BTreeMap<Label, OnceLock<Index>>>;
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let state = state.clone();
     let indexes: Indexes = Arc::new(
@@ -84,7 +84,7 @@ async fn answer(state: GatewayState, indexes: Indexes, request: HttpRequest) -> 
             .into();
     };
     let query = value("q").trim().to_owned();
-    // Reading all documents keeps a processor busy, and others wait at this one.
+    // Creating and searching an index can occupy a processor, so it must not run on this thread.
     match web::block(move || html(&search(&state, &indexes, served, query))).await {
         Ok(html) => page(StatusCode::OK, Keep::Never, html),
         Err(_) => ApiError::Interrupted.response_without_version().into(),

@@ -1,7 +1,7 @@
-//! `POST /docs/translate`: a payload of one version as another one spells it, and what becomes of
-//! it there.
+//! `POST /docs/translate`: translates a body of one version into another version, and reports the
+//! losses and problems there.
 //!
-//! Nothing of a body is logged or kept.
+//! Bodies are neither logged nor stored.
 
 use std::str::FromStr;
 
@@ -22,14 +22,16 @@ use gateway::routes::closed;
 use gateway::state::GatewayState;
 use http_kit::limits::concurrency_limit::ConcurrencyLimit;
 
-/// The largest body, in bytes.
+/// Maximum size of a body, in bytes.
 const MAX_BODY_BYTES: usize = 262_144;
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource(state: &GatewayState, translations: &ConcurrencyLimit) -> Resource {
-    let (state, translations) = (state.clone(), translations.clone());
+    let state = state.clone();
+    let translations = translations.clone();
     let handler = move |request: HttpRequest, payload: Payload| {
-        let (state, translations) = (state.clone(), translations.clone());
+        let state = state.clone();
+        let translations = translations.clone();
         async move {
             let reply = answer(state, translations, request, payload).await;
             HttpResponse::from(reply.unwrap_or_else(ApiError::response_without_version))
@@ -63,7 +65,7 @@ async fn answer(
         .ok_or(ApiError::TooManyTranslations)?;
     let today = state.store.now().date_naive();
     let work = move || {
-        // The permit goes with the work, which goes on when nobody waits for it any more.
+        // The work holds the permit, because it continues after the client has disconnected.
         let _held = &permit;
         let sent = read::parse_json(&body).map_err(ApiError::Malformed)?;
         let TranslationRequest {
@@ -84,11 +86,11 @@ async fn answer(
         );
         Ok(ApiResponse::json(StatusCode::OK, &translation)?)
     };
-    // A large body keeps a processor busy, and others wait at this one.
+    // A large body can occupy a processor, so the work must not run on this thread.
     web::block(work).await.unwrap_or(Err(ApiError::Interrupted))
 }
 
-/// What is to be translated, and how.
+/// A translation request.
 struct TranslationRequest<'a> {
     from: &'static Served,
     to: &'static Served,
@@ -97,14 +99,15 @@ struct TranslationRequest<'a> {
 }
 
 impl<'a> TranslationRequest<'a> {
-    /// Reads `{"from": ..., "to": ..., "data": ...}`. All that is wrong is named.
+    /// Reads `{"from": ..., "to": ..., "data": ...}`. Reports all problems of the request.
     fn read(sent: &'a Value, versions: &'static Versions) -> Result<Self, ApiError> {
         let mut reading = Reading {
             sent,
             versions,
             wrong: Vec::new(),
         };
-        let (from, to) = (reading.version("from"), reading.version("to"));
+        let from = reading.version("from");
+        let to = reading.version("to");
         let data = reading.data();
         let body_kind = BodyKind {
             record: reading.word::<RecordKind>("record"),
@@ -144,7 +147,7 @@ impl<'a> Reading<'a> {
         None
     }
 
-    /// The value of a key; null counts as absent.
+    /// Returns the value of a key; `None` if it is absent or null.
     fn value(&self, key: &str) -> Option<&'a Value> {
         self.sent.get(key).filter(|value| !value.is_null())
     }

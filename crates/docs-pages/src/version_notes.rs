@@ -1,5 +1,5 @@
-//! `GET /docs/versions/<name>`: what is written about a version, as a page. The text is that of the
-//! generated documents.
+//! `GET /docs/versions/<name>`: release notes and migration guides of versions, from the generated
+//! documents.
 
 use actix_web::web::Path;
 use actix_web::{HttpRequest, HttpResponse, Resource};
@@ -19,11 +19,11 @@ use crate::page_location::{DocsLocation, html};
 struct Written {
     place: DocsLocation,
     title: String,
-    /// Made of a text of ours, which holds nothing that a client sent.
+    /// HTML from our own text, without any input from clients.
     body: String,
 }
 
-/// The resource.
+/// Returns the resource.
 pub(super) fn resource(state: &GatewayState) -> Resource {
     let state = state.clone();
     read_only(
@@ -42,7 +42,7 @@ fn answer(
     request: &HttpRequest,
     name: &str,
 ) -> Result<HttpResponse, ApiError> {
-    // The texts refer to one another as files.
+    // The texts link to each other as files.
     let name = name.strip_suffix(".md").unwrap_or(name);
     let content = state.contents.get(&paths::written(name), || {
         let text = files::about_version(name, state.versions, state.lists);
@@ -51,13 +51,13 @@ fn answer(
     Ok(shared_page(request, &content))
 }
 
-/// A text in Markdown as a page. Its line about where it comes from is for those who read the file.
+/// Renders a Markdown text as a page, without the line that names its generator.
 pub(super) fn page_of(markdown: &str) -> Result<Vec<u8>, ApiError> {
     let markdown = markdown.replacen(version_tools::documents::GENERATED, "", 1);
     let Rendered {
         title, html: body, ..
     } = render(&markdown, None, &|address| {
-        // The texts refer to one another as files.
+        // The texts link to each other as files.
         Some(
             address
                 .strip_suffix(".md")

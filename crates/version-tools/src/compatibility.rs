@@ -1,9 +1,11 @@
-//! Whether a version still keeps its contract: the committed one against the present one.
+//! Checks whether a version still keeps its contract: compares the committed contract with the
+//! current one.
 //!
-//! A contract is two documents: the OpenAPI document, and what that one does not say ([`shape`]).
-//! Both are compared as data, so that a contract can be compared of which no code is left. A change
-//! is breaking when a request cannot stay as it is, or a reply does not have what it had (contract,
-//! section 9.1).
+//! A contract consists of the OpenAPI document and the [`shape`], which contains what OpenAPI
+//! cannot
+//! express. Both are compared as data, so that the comparison needs no code of the old version. A
+//! change is breaking if a client must change a request, or if a reply lacks something that it had
+//! (contract, section 9.1).
 
 use std::fmt;
 
@@ -24,16 +26,16 @@ pub mod shape;
 pub struct Contract {
     /// The OpenAPI document.
     pub openapi: Value,
-    /// What the OpenAPI document does not say.
+    /// The parts of the contract that OpenAPI cannot express.
     pub shape: Value,
 }
 
 impl Contract {
-    /// The present contract of a version.
+    /// Returns the current contract of a version.
     ///
     /// # Errors
     ///
-    /// When a document cannot be written, which does not happen.
+    /// Fails if a document cannot be serialised, which indicates a bug.
     pub fn new(served: &Served, lists: &Lists) -> Result<Self, serde_json::Error> {
         let openapi =
             serde_json::to_value(crate::openapi::document(served, lists, Profile::Complete))?;
@@ -43,7 +45,7 @@ impl Contract {
         })
     }
 
-    /// What changed from this contract to a later one.
+    /// Returns the changes from this contract to a later one.
     #[must_use]
     pub fn changes_to(&self, now: &Self) -> Vec<Change> {
         let mut changes = Changes::default();
@@ -58,7 +60,7 @@ impl Contract {
 struct Changes(Vec<Change>);
 
 impl Changes {
-    /// Adds a change at a place in the contract, of a field, a path or a code there.
+    /// Adds a change of a field, a path or a code (`subject`) at a place in the contract.
     fn add(
         &mut self,
         breaks: bool,
@@ -80,7 +82,7 @@ impl Changes {
             summary,
             String::new(),
         );
-        // Many replies have the same schema.
+        // Many replies share a schema; the change is added once.
         if !self.0.contains(&change) {
             self.0.push(change);
         }
@@ -94,8 +96,9 @@ impl Changes {
         self.add(false, place, subject, what);
     }
 
-    /// Adds what was removed, which breaks clients, and what was added, which does not; gives what
-    /// both have, in the order of the first.
+    /// Adds a breaking change for each removed entry and an additive change for each new entry.
+    /// Returns
+    /// the common entries, in the order of `before`.
     fn matched<'a>(
         &mut self,
         place: &str,
@@ -119,7 +122,7 @@ impl Changes {
     }
 }
 
-/// The names and values of an object in a document; none where there is no object.
+/// Returns the entries of an object; none if there is no object.
 fn entries(object: Option<&Value>) -> Vec<(String, &Value)> {
     let entries = object
         .and_then(Value::as_object)
@@ -131,11 +134,11 @@ fn entries(object: Option<&Value>) -> Vec<(String, &Value)> {
 /// Whether a version with a committed contract is still served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is served, with these changes.
+    /// The version is served, with these changes.
     Served(Vec<Change>),
-    /// It is no longer served, and listed as removed.
+    /// The version is listed as removed.
     Removed,
-    /// It is neither served nor listed as removed.
+    /// The version is neither served nor listed as removed.
     Lost,
 }
 
@@ -143,7 +146,7 @@ pub enum Outcome {
 ///
 /// # Errors
 ///
-/// When a document cannot be written, which does not happen.
+/// Fails if a document cannot be serialised, which indicates a bug.
 pub fn outcome(
     label: Label,
     committed: &Contract,

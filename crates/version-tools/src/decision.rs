@@ -1,4 +1,4 @@
-//! What the domain decides on a request of any version, by the type of its record.
+//! Decisions of the domain about requests, by type of record.
 
 use adapter_kit::body_kind::Purpose;
 use adapter_kit::read::ReadableRecord;
@@ -9,7 +9,7 @@ use domain::{
     Withdrawal, commands, nested_kinds,
 };
 
-/// The record that a request is for.
+/// The target of a request.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     /// Whether the request creates or changes the record; `None` for a transition.
@@ -18,16 +18,16 @@ pub(crate) struct Target<'a> {
     pub(crate) trainee: Option<&'a Trainee>,
     /// The identifier of the nested record that the request changes.
     pub(crate) nested_id: &'a str,
-    /// When the request arrived.
+    /// The time of the request.
     pub(crate) now: Timestamp,
 }
 
-/// What the client of an accepted request is warned about, or why the request is refused.
+/// The notices of an accepted request, or the problems of a refused one.
 pub(crate) type Outcome = Result<Vec<Notice>, Vec<Problem>>;
 
-/// A record on which the domain decides.
+/// A record that the domain can decide about.
 pub(crate) trait DecidedRecord: ReadableRecord {
-    /// Decides on a request; `None` where its record does not exist.
+    /// Decides on a request. Returns `None` if its record does not exist.
     fn decide(
         sent: ParsedRecord<Self>,
         target: Target<'_>,

@@ -1,12 +1,12 @@
-//! What a rule demands, as part of a sentence, and how two demands compare. Knows only descriptions
-//! of rules.
+//! The demands of rules as sentences, and comparison of demands. Works on descriptions of rules
+//! only.
 
-/// Words by which a demand goes on after the name of its field.
+/// First words of a demand that continue a sentence after the name of the field.
 const PREDICATES: [&str; 5] = ["is", "was", "has", "must", "differs"];
-/// How a demand continues that is weaker than the one before it.
+/// Words that begin an exception to a demand.
 const EXCEPTIONS: [&str; 2] = [", except ", " unless "];
 
-/// The demand with the name of the field that it is about.
+/// Returns the demand with its field as the subject.
 pub(crate) fn with_subject(field: &str, description: &str) -> String {
     let continues = description
         .split(' ')
@@ -19,7 +19,8 @@ pub(crate) fn with_subject(field: &str, description: &str) -> String {
     }
 }
 
-/// Whether a demand is the one before it with an exception, so that nobody is refused who was not.
+/// Whether `after` is `before` with an exception. Such a demand accepts every request that was
+/// accepted before.
 pub(crate) fn only_adds_exception(before: &str, after: &str) -> bool {
     let exception = after.strip_prefix(before);
     exception.is_some_and(|rest| EXCEPTIONS.iter().any(|word| rest.starts_with(word)))

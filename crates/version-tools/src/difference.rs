@@ -1,10 +1,10 @@
-//! What changes for a client that moves from one version to another, and what to do about it, as
-//! data.
+//! The changes that a client meets when it moves to another version, with advice, as data.
 //!
-//! It is computed from the values of the two versions and the dictionary, in either direction and
-//! between any two. It knows no particular version, and nothing of what lies between the two. Two
-//! rules count as the same when they have the same name, demand the same and read the same fields,
-//! whatever the versions call these; what a rule does inside cannot be compared.
+//! Differences are computed from the values of any two versions and the dictionary, in either
+//! direction. Versions between the two are not considered. Two rules are the same if they have the
+//! same name, the same description and read the same fields, regardless of the names of these
+//! fields.
+//! The code of rules cannot be compared.
 
 use std::fmt;
 
@@ -33,34 +33,34 @@ pub use read_only_names::ReadOnlyNamesChange;
 pub use rules::{RuleChange, RuleChangeKind, RuleStage, RuleSummary};
 pub use wire::{WireChange, WirePart};
 
-/// What is different in a version, for a client of another one.
+/// The difference between two versions, for a client of the first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Difference {
     /// The version that the client was written for.
     pub from: Label,
-    /// The version that it moves to.
+    /// The version that the client moves to.
     pub to: Label,
-    /// What changes, in the order of the effects.
+    /// The changes, sorted by effect.
     pub changes: Vec<Change>,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// Its effect on a client that stays as it is.
+    /// The effect on an unchanged client.
     pub effect: Effect,
-    /// Whether it breaks such a client.
+    /// Whether the change breaks an unchanged client.
     pub breaking: bool,
-    /// What it is about: a record, an endpoint, or a place in a contract.
+    /// The subject: a record, an endpoint, or a place in a contract.
     pub of: String,
-    /// What changes, in Markdown.
+    /// A description of the change, in Markdown.
     pub summary: String,
-    /// What to do about it, in Markdown.
+    /// Advice for the client, in Markdown.
     pub advice: String,
-    /// The same JSON before and after, where that says more than words.
+    /// JSON before and after the change, if an example helps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<Example>,
-    /// What changed, as data.
+    /// The change, as data.
     #[serde(flatten)]
     pub detail: ChangeDetail,
 }
@@ -68,27 +68,27 @@ pub struct Change {
 /// JSON before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Example {
-    /// As the version had it that the client was written for.
+    /// The JSON in the version that the client was written for.
     pub before: String,
-    /// As the version has it that it moves to.
+    /// The JSON in the version that the client moves to.
     pub after: String,
 }
 
-/// The effect of a change on a client that stays as it is; the most breaking first.
+/// The effect of a change on an unchanged client, most severe first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// A request that was accepted is refused.
+    /// A formerly accepted request is refused.
     Refused,
-    /// A request is accepted, and something else is recorded.
+    /// A request is accepted, but different values are recorded.
     #[serde(rename = "recorded_otherwise")]
     RecordedDifferently,
-    /// A response is to be read differently.
+    /// A response must be read differently.
     #[serde(rename = "read_otherwise")]
     ReadDifferently,
     /// Nothing changes for the client yet.
     WorthKnowing,
-    /// The client can do something that it could not do before.
+    /// The client has a new possibility.
     NewlyPossible,
 }
 
@@ -102,7 +102,7 @@ impl Effect {
         Self::NewlyPossible,
     ];
 
-    /// Whether it breaks a client that stays as it is.
+    /// Whether the effect breaks an unchanged client.
     #[must_use]
     pub const fn is_breaking(self) -> bool {
         match self {
@@ -112,13 +112,13 @@ impl Effect {
     }
 }
 
-/// What changed.
+/// The kind of a change, with its data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "about", rename_all = "snake_case")]
 pub enum ChangeDetail {
     /// A field of a request or of a response.
     Field(FieldChange),
-    /// Read-only names that the other version does not know.
+    /// Read-only names that are unknown in the other version.
     ReadOnlyNames(ReadOnlyNamesChange),
     /// An endpoint.
     Endpoint(EndpointChange),
@@ -126,18 +126,18 @@ pub enum ChangeDetail {
     Rule(RuleChange),
     /// The codes of a list that a request can have.
     Codes(CodesChange),
-    /// The academic years in which some subjects are funded without student finance.
+    /// The academic years with funding for some subjects without student finance.
     ExceptionYears(YearsChange),
     /// A term in messages.
     #[serde(rename = "word")]
     Vocabulary(VocabularyChange),
     /// The form of the problems in nested items.
     NestedErrors(NestedErrorsChange),
-    /// The nested records in lists of trainees.
+    /// Nested records in lists of trainees.
     NestedInLists(NestedInListsChange),
-    /// A way of writing something.
+    /// A wire form.
     Wire(WireChange),
-    /// A committed contract.
+    /// A part of a committed contract.
     Contract {
         /// The name of a field, a path or a code.
         subject: String,
@@ -163,7 +163,7 @@ impl Change {
         }
     }
 
-    /// The change with JSON before and after it.
+    /// Adds an example to the change.
     pub(crate) fn with_example(self, before: &Value, after: &Value) -> Self {
         Self {
             example: Some(Example {
@@ -174,8 +174,9 @@ impl Change {
         }
     }
 
-    /// What a change log names: a field, a path or a code of a contract, or what the change is
-    /// about.
+    /// Returns the subject for the change log: the field, path or code of a contract, or the
+    /// subject of
+    /// the change.
     #[must_use]
     pub fn subject(&self) -> &str {
         if let ChangeDetail::Contract { subject } = &self.detail {
@@ -193,7 +194,7 @@ impl fmt::Display for Change {
 }
 
 impl Difference {
-    /// What is different in one version, for a client of the other.
+    /// Computes the difference between two versions for a client of the first.
     #[must_use]
     pub fn between(from: &Served, to: &Served, lists: &Lists) -> Self {
         let mut changes = fields::changes(from, to);
@@ -212,25 +213,25 @@ impl Difference {
         }
     }
 
-    /// Whether a client of one can use the other as it is, and finds nothing new.
+    /// Whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The changes that break a client that stays as it is.
+    /// Returns the changes that break an unchanged client.
     pub fn breaking(&self) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(|change| change.breaking)
     }
 
-    /// The changes with this effect.
+    /// Returns the changes with this effect.
     pub fn with_effect(&self, effect: Effect) -> impl Iterator<Item = &Change> {
         self.changes
             .iter()
             .filter(move |change| change.effect == effect)
     }
 
-    /// The changes of fields.
+    /// Returns the changes of fields.
     pub fn fields(&self) -> impl Iterator<Item = &FieldChange> {
         self.details(|detail| {
             if let ChangeDetail::Field(field) = detail {
@@ -241,7 +242,7 @@ impl Difference {
         })
     }
 
-    /// The changes of endpoints.
+    /// Returns the changes of endpoints.
     pub fn endpoints(&self) -> impl Iterator<Item = &EndpointChange> {
         self.details(|detail| {
             if let ChangeDetail::Endpoint(endpoint) = detail {
@@ -252,7 +253,7 @@ impl Difference {
         })
     }
 
-    /// The changes of rules and gates.
+    /// Returns the changes of rules and gates.
     pub fn rules(&self) -> impl Iterator<Item = &RuleChange> {
         self.details(|detail| {
             if let ChangeDetail::Rule(rule) = detail {
@@ -263,7 +264,7 @@ impl Difference {
         })
     }
 
-    /// The changes of accepted codes.
+    /// Returns the changes of accepted codes.
     pub fn codes(&self) -> impl Iterator<Item = &CodesChange> {
         self.details(|detail| {
             if let ChangeDetail::Codes(codes) = detail {
@@ -276,23 +277,23 @@ impl Difference {
 
     fn details<'a, T: 'a>(
         &'a self,
-        of: fn(&'a ChangeDetail) -> Option<&'a T>,
+        select: fn(&'a ChangeDetail) -> Option<&'a T>,
     ) -> impl Iterator<Item = &'a T> {
         self.changes
             .iter()
-            .filter_map(move |change| of(&change.detail))
+            .filter_map(move |change| select(&change.detail))
     }
 }
 
 #[cfg(test)]
 mod tests;
 
-/// An object with a value at the path of a field.
+/// Returns an object with a value at the path of a field.
 fn at_path(path: &str, value: Value) -> Value {
     at_paths([(path, value)])
 }
 
-/// An object with values at the paths of fields, those of a group in one object.
+/// Returns an object with values at the paths of fields. Fields of a group are in one object.
 fn at_paths<'a>(values: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let mut object = Map::new();
     for (path, value) in values {

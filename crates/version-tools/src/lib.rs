@@ -1,28 +1,28 @@
-//! What is computed about versions: differences, compatibility, translation, OpenAPI, generated
-//! documents, shadow checks.
+//! Tools that compute documents and checks from the values of API versions.
 //!
-//! - [`difference`]: what changes for a client of one version in another, and what to do about it;
-//! - [`compatibility`]: whether a version still keeps the contract that was committed for it;
-//! - [`translate`](mod@translate): a body of one version in the names of another;
-//! - [`shadow`]: whether a write of one version would be accepted in another;
-//! - [`only_use`]: what only one version uses of what versions share;
+//! - [`difference`]: the changes that a client meets when it moves to another version, with advice;
+//! - [`compatibility`]: whether a version still keeps its committed contract;
+//! - [`translate`](mod@translate): translation of a body into the names of another version;
+//! - [`shadow`]: whether another version would accept a write;
+//! - [`only_use`]: the shared parts that only one version uses;
 //! - [`openapi`]: the OpenAPI document of a version;
-//! - [`documents`]: the documents that are generated from the versions.
+//! - [`documents`]: documents generated from the versions.
 //!
-//! Everything follows from the values of the versions. No request for a record passes through here.
-//! The crate knows no particular version, no HTTP and no database.
+//! Everything is computed from the values of the versions, outside the path of requests for
+//! records.
+//! The crate does not depend on a particular version, on HTTP or on a database.
 //!
 //! # How to add a kind of difference or a generated document
 //!
 //! A kind of difference:
 //!
-//! 1. Add a file to `difference/` with the change as a struct and a function `changes(from, to)`.
-//!    Each change has an effect, a summary and an advice.
+//! 1. Add a file to `difference/` with a struct for the change and a function `changes(from, to)`.
+//!    Each change has an effect, a summary and advice.
 //! 2. Add a variant to `ChangeDetail` and a call to `Difference::between` in `difference.rs`. The
-//!    compiler asks for the variant in `crates/usage/src/readiness/calculation.rs` and in
+//!    compiler then requires the variant in `crates/usage/src/readiness/calculation.rs` and in
 //!    `crates/black-box/tests/api/versions/differences.rs`.
-//! 3. If the OpenAPI document does not show the difference, add it to `compatibility/shape.rs`. Add
-//!    what only one version may use to `only_use.rs`.
+//! 3. If the OpenAPI document does not show the difference, add it to `compatibility/shape.rs`. If
+//!    only one version may use the new part, add it to `only_use.rs`.
 //! 4. Test both directions in `difference/tests.rs`. Run `make docs` (test
 //!    `the_committed_documents_say_what_the_code_says`).
 //!

@@ -1,5 +1,4 @@
-//! The parts that versions share and only one of them uses. Nothing uses them once that version is
-//! removed.
+//! Finds shared parts that only one version uses. They can be removed together with that version.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +8,10 @@ use adapter_kit::wire::{WireNested, WireRecord, for_each_record};
 use adapter_kit::{Envelope, Wire};
 use domain::{List, Lists, RecordField as _, for_each_nested};
 
-/// Returns what `version` uses and none of `others` does, in lines such as `rule study_mode`:
-/// endpoints, rules and gates, kinds of nested records, fields of the dictionary, codes of the
-/// lists, and the forms and terms of replies. Rules and fields of the version's own crate are
-/// included where they have a name of their own.
+/// Returns the parts that `version` uses and none of `others` uses, in lines such as
+/// `rule study_mode`. Parts are endpoints, rules and gates, kinds of nested records, fields of the
+/// dictionary, codes of the lists, and the forms and terms of replies. Rules and fields from the
+/// version's own crate are included if they have their own names.
 #[must_use]
 pub fn only_used_by(version: &ApiVersion, others: &[&ApiVersion], lists: &Lists) -> Vec<String> {
     let kept: BTreeSet<String> = others
@@ -26,7 +25,7 @@ pub fn only_used_by(version: &ApiVersion, others: &[&ApiVersion], lists: &Lists)
         .collect()
 }
 
-/// Everything that a version uses.
+/// Returns everything that a version uses.
 fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
     let mut parts: Vec<String> = version
         .endpoints
@@ -72,18 +71,19 @@ fn parts(version: &ApiVersion, lists: &Lists) -> Vec<String> {
     parts
 }
 
-/// The kind of nested record, where the version shows it.
+/// Returns the kind of nested record if the version shows it.
 fn nested<R: WireNested>(version: &ApiVersion) -> Option<String> {
     (!R::shapes(version).is_empty()).then(|| format!("nested record {}", R::NAME))
 }
 
-/// The ways of writing fields that a version uses: groups, joined texts, and types and defaults of
-/// inputs.
+/// Returns the wire forms of fields that a version uses: groups, joined texts, and types and
+/// defaults
+/// of inputs.
 fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
     let shown = R::shape(version)
         .into_iter()
         .flat_map(|shape| shape.entries);
-    let of_shown = shown.flat_map(|entry| {
+    let shown_forms = shown.flat_map(|entry| {
         let read_only = entry.read_only.then_some("read-only fields");
         [
             entry.group.map(|_| "fields in a group"),
@@ -91,7 +91,7 @@ fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
             read_only,
         ]
     });
-    let of_inputs = R::inputs(version).entries.iter().flat_map(|input| {
+    let input_forms = R::inputs(version).entries.iter().flat_map(|input| {
         [
             group_of(input.name).map(|_| "inputs in a group"),
             input.part.map(|_| "inputs joined into a text"),
@@ -99,10 +99,10 @@ fn forms<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
             input.default.map(|_| "inputs with a default"),
         ]
     });
-    of_shown.chain(of_inputs).flatten().collect()
+    shown_forms.chain(input_forms).flatten().collect()
 }
 
-/// The parts of a form that are not those of the common form.
+/// Returns the parts of the wire form that differ from the common form.
 fn wire_forms(wire: &Wire) -> Vec<String> {
     let mut forms: Vec<String> = wire
         .words
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_version_uses_too_is_not_listed() {
+    fn parts_used_by_another_version_are_not_listed() {
         assert_eq!(only(&SAMPLE_VERSION, &[&SAMPLE_VERSION]), NONE);
         let smaller = ApiVersion {
             endpoints: Endpoints {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_of_writing_that_only_one_version_uses_is_listed() {
+    fn wire_forms_of_only_one_version_are_listed() {
         let forms: Vec<String> = only(&WIRE_VERSION, &[&SAMPLE_VERSION])
             .into_iter()
             .filter(|part| part.starts_with("form ") || part.starts_with("words "))
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn nested_record_that_only_one_version_shows_is_listed() {
+    fn nested_record_of_only_one_version_is_listed() {
         let shapes = Shapes {
             degree: Shapes::NONE.degree,
             ..SAMPLE_VERSION.shapes
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_part_that_only_one_version_uses_is_listed() {
+    fn other_parts_of_only_one_version_are_listed() {
         const RULES: &[Rule<Trainee>] = &[personal::NOT_TOO_OLD];
         const WHY: Inputs<Deferral> = inputs! { Deferral, DeferralField: why = defer_reason };
         const DATE: Inputs<Deferral> = inputs! { Deferral, DeferralField: defer_date };

@@ -1,9 +1,11 @@
-//! The OpenAPI document of a version, computed from its value, the dictionary and the code lists.
+//! Builds the OpenAPI document of a version.
 //!
-//! Everything that the document says of a field (its type, length, codes, whether it is ever null)
-//! comes from the dictionary; its name, and whether it is there at all, from the version's shapes
-//! and inputs; what a request must have, from the rules that bind the version. So the document is
-//! what the server does. It knows no HTTP library, and nothing of how the server is run.
+//! The dictionary defines the type, length, codes and nullability of each field. The shapes and
+//! inputs
+//! of the version define the names and the selection of fields. The rules of the version define the
+//! required fields. The document therefore matches the behaviour of the server. This module does
+//! not
+//! depend on an HTTP library or on the configuration of the server.
 
 use adapter_kit::endpoint::Tag;
 use adapter_kit::version::{ApiVersion, Status};
@@ -32,27 +34,27 @@ mod version_3_0;
 
 pub use version_3_0::in_version_3_0;
 
-/// Who is asked about the API.
+/// The contact for questions about the API.
 const CONTACT: &str = "The operator of the register";
-/// The licence of the document, as that of the program.
+/// The licence of the document and of the program.
 const LICENCE: &str = "MIT";
 const ABOUT_CLIENTS: &str = "This document is for programs that generate clients. It describes the same server as `openapi.json`, \
-    with one form of each value, and leaves out what such a client does not send: numbers and blank text in place of a code, \
-    problems by field, and dry runs, whose replies have null in place of identifiers.";
+    with one form of each value, and omits what such a client does not send: numbers and blank text instead of a code, \
+    problems by field, and dry runs, whose replies have null instead of identifiers.";
 /// The name of the security scheme.
 const TOKEN: &str = "token";
 
-/// Which of the two documents of a version is written.
+/// The two kinds of OpenAPI documents of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Profile {
-    /// All that the server accepts and answers.
+    /// Everything that the server accepts and returns.
     Complete,
-    /// What a generated client sends and reads: one form of each value, with the codes by the name
-    /// of their list. Such a client sends no dry runs and asks for no problems by field.
+    /// Everything that a generated client sends and reads: one form of each value, and codes as
+    /// enumerations named after their lists. Dry runs and problems by field are omitted.
     Client,
 }
 
-/// What a document is computed from.
+/// The inputs for a document.
 #[derive(Clone, Copy)]
 struct Context<'a> {
     version: &'a ApiVersion,
@@ -60,7 +62,7 @@ struct Context<'a> {
     profile: Profile,
 }
 
-/// The OpenAPI 3.1 document of a version. Code lists are those that the register uses.
+/// Returns the OpenAPI 3.1 document of a version. `lists` are the code lists of the register.
 #[must_use]
 pub fn document(served: &Served, lists: &Lists, profile: Profile) -> OpenApi {
     let version = served.version;

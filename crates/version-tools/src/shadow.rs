@@ -1,11 +1,13 @@
-//! Whether a write that one version accepted would be accepted in another, and why not.
+//! Checks whether another version would accept a write that one version accepted.
 //!
-//! The body is translated into the other version, read there, and decided on with its rules: on the
-//! record as it was before the write. On the record after it, an update would change nothing, so
-//! that no rule would run, and a withdrawal would find a trainee who has left.
+//! The body is translated into the other version, read, and decided on with its rules. The decision
+//! uses the record before the write: on the record after it, an update would change nothing, so
+//! that
+//! no rule would run, and a withdrawal would find a withdrawn trainee.
 //!
-//! Findings have fields and codes of the program alone, and nothing that a client chose. That an
-//! endpoint has another name in the other version is no finding: the endpoint's row says it.
+//! Findings contain only fields and codes of the program, never text from the client. Another name
+//! of
+//! an endpoint is not a finding.
 
 use std::collections::BTreeSet;
 
@@ -22,51 +24,51 @@ use domain::{Action, Context, Field, Lists, Path, Problem, ProblemKind, Trainee,
 use crate::decision::{DecidedRecord, Target};
 use crate::translate::{BodyKind, LossReason, translate_names};
 
-/// The code of a value for which the other version has no field.
+/// The code of a value without a field in the other version.
 pub const NOT_SET: &str = "not_set";
 
 /// The code of a field that has another name in the other version.
 pub const RENAMED: &str = "renamed";
 
-/// A write that was accepted, with the stored records that it was decided on.
+/// An accepted write, with the stored records that the decision used.
 #[derive(Clone, Copy)]
 pub struct AcceptedWrite<'a> {
     /// The endpoint.
     pub endpoint: Endpoint,
     /// The trainee before the write, unless the write created it.
     pub trainee: Option<&'a Trainee>,
-    /// The identifier of the placement or the degree, where the write was for one.
+    /// The identifier of the placement or degree; empty if the write was for a trainee.
     pub part_id: &'a str,
     /// The schools and training partners that the write names.
     pub organisations: &'a Organisations,
-    /// When it was decided on.
+    /// The time of the write.
     pub now: Timestamp,
     /// The code lists.
     pub lists: &'a Lists,
 }
 
-/// A reason for which the other version would refuse a write, or lose a value of it; or a name that
-/// is another one there.
+/// A problem of the write in the other version, a lost value, or a renamed field.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Finding {
-    /// The field in the other version's names; after the name of the list where it is a field of a
-    /// nested record. A field that the other version cannot set, or calls otherwise, has the name
-    /// by which it was sent.
+    /// The field in the other version's names. A field of a nested record follows the name of its
+    /// list.
+    /// A lost or renamed field has the name from the request.
     pub field: String,
     /// The code of the problem, [`NOT_SET`] or [`RENAMED`].
     pub code: &'static str,
 }
 
 impl Finding {
-    /// Whether the other version would not accept the write for it, once its names are used.
+    /// Whether the other version would refuse the write or lose a value even with its own names.
     #[must_use]
     pub fn is_obstacle(&self) -> bool {
         self.code != RENAMED
     }
 }
 
-/// The findings of the write in the other version, each once; no obstacle among them when it would
-/// be accepted there. `None` when the endpoint is not checked, or the record does not exist.
+/// Returns the distinct findings of the write in the other version; without obstacles if that
+/// version
+/// would accept it. Returns `None` if the endpoint is not checked or the record does not exist.
 #[must_use]
 pub fn check(
     body: &[u8],
@@ -145,8 +147,9 @@ fn check_body<R: DecidedRecord>(
     let problems = R::decide(sent, target, &to.version.rules, &context)?
         .err()
         .unwrap_or_default();
-    // Other keys than those that a request of the first version sets had no effect there, and what
-    // is in a list that is ignored has no effect in either version.
+    // Keys that no request of the first version sets had no effect there. Entries of an ignored
+    // list
+    // have no effect in either version.
     let lost = translation
         .lost
         .into_iter()
@@ -171,7 +174,8 @@ fn check_body<R: DecidedRecord>(
     )
 }
 
-/// A path such as `degrees_attributes[1].subject` as `degrees_attributes.subject`.
+/// Removes positions from a path: `degrees_attributes[1].subject` becomes
+/// `degrees_attributes.subject`.
 fn without_positions(path: &str) -> String {
     let parts = path
         .split('.')
@@ -186,7 +190,7 @@ fn findings(problems: &[Problem], version: &ApiVersion) -> impl Iterator<Item = 
     })
 }
 
-/// The field that a problem is about. A key that a client chose is never reported.
+/// Returns the field of a problem. A key chosen by the client is never returned.
 fn field(version: &ApiVersion, problem: &Problem) -> String {
     const WHOLE: &str = "data";
     match &problem.at {
@@ -206,12 +210,12 @@ fn field(version: &ApiVersion, problem: &Problem) -> String {
     }
 }
 
-/// A field of a nested record.
+/// Returns a field of a nested record with the name of its list.
 fn nested_field(version: &ApiVersion, list: Field, name: &str) -> String {
     format!("{}.{name}", names::list(version, list))
 }
 
-/// The field that a name of another version is for.
+/// Returns the field that a name of another version stands for.
 fn field_of_other_name(version: &ApiVersion, kind: &ProblemKind) -> Option<&'static str> {
     if let ProblemKind::OtherVersionsName { field } = kind {
         Some(names::field(version, *field))

@@ -1,12 +1,13 @@
-//! Translates a body of one version into another, and says what that version would answer to it.
+//! Translates a body of one version into another, and evaluates the result with that version's
+//! rules.
 //!
-//! Everything is computed from the two versions: the field of a key in the one, the name of that
-//! field in the other, and the rules of the other that the body would break. Values stay as they
-//! are. Nothing is looked up: a school or training partner with a well-formed number counts as
+//! The translation maps each key to its field and then to the name of that field in the other
+//! version. Values are unchanged. The evaluation reports rules of the other version that the body
+//! breaks. It uses no stored data: a school or training partner with a well-formed number counts as
 //! known.
 //!
-//! Works on JSON trees, outside the path of requests for records. Of a repeated key the last one
-//! counts.
+//! This module works on JSON trees, outside the path of requests for records. The last value of a
+//! repeated key counts.
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::for_record_kind;
@@ -28,18 +29,18 @@ pub use findings::{Finding, Loss, LossReason, Rename, Translation};
 use findings::join;
 use names::{RecordPosition, translate_keys};
 
-/// The kind of a body, as far as the caller knows it; the rest is guessed from its keys.
+/// The kind of a body, as far as the caller knows it. The rest is guessed from the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct BodyKind {
-    /// Its record.
+    /// The kind of record.
     pub record: Option<RecordKind>,
-    /// Whether it is a request or a reply.
+    /// Request or reply.
     pub direction: Option<Direction>,
     /// The purpose of a request. Transitions and replies have none.
     pub purpose: Option<Purpose>,
 }
 
-/// What a translation uses apart from the two versions.
+/// Data for the evaluation of a translation.
 #[derive(Debug, Clone, Copy)]
 pub struct TranslationContext<'a> {
     /// The date in UTC.
@@ -51,19 +52,21 @@ pub struct TranslationContext<'a> {
 /// Translates a body into another version.
 ///
 /// The body is that of a request or of a reply, with or without `data` around it, or an array of
-/// bodies. A reply can have a list in `data`, also one whose entries hold a record each: changes,
-/// and results of a batch. Of the reply of an error, only the records are translated.
+/// bodies. `data` in a reply can be a list of records or of objects that contain a record: changes,
+/// and results of a batch. In the reply of an error, only records are translated.
 ///
-/// The problems are what the other version would answer to the translated body:
+/// The problems are those that the other version would report for the translated body:
 ///
-/// - to a request that creates a record or is a transition, all problems of its rules; the state of
-///   the trainee is taken to allow the transition;
-/// - to an update, the problems that the fields in the body have by themselves. What depends on
-///   other fields is a notice: a problem that another field can prevent, and every rule of the
-///   other version alone that reads a field in the body. Of a rule of both versions nothing is
-///   reported when the missing field is all that is wrong;
-/// - to a reply whose fields are sent back, the values that no request could have. The rules are
-///   not run, because the record obeyed them when it was written.
+/// - For a request that creates a record, and for a transition: all problems of its rules. The
+///   state
+///   of the trainee is assumed to allow the transition.
+/// - For an update: the problems of the fields in the body alone. Problems that depend on other
+///   fields are notices. They cover problems that another field can prevent, and rules that only
+/// the
+///   other version has and that read a field in the body. If the only fault is a missing field, a
+///   rule of both versions is not reported.
+/// - For a reply that the client sends back: values that no request may have. The rules are not
+///   applied, because the record satisfied them when it was written.
 #[must_use]
 pub fn translate(
     body: &Value,
@@ -75,24 +78,25 @@ pub fn translate(
     Translator::new(from, to, *kind, Some(context)).run(body)
 }
 
-/// Translates the names in a body, without what the other version would answer.
+/// Translates the names in a body without evaluating the result.
 #[must_use]
 pub fn translate_names(body: &Value, from: &Served, to: &Served, kind: &BodyKind) -> Translation {
     Translator::new(from, to, *kind, None).run(body)
 }
 
-/// Where the record is in an entry of the changes, and in a result of a batch. No record has such a
-/// field.
+/// The keys of the record in an entry of the changes and in a result of a batch. No record has
+/// fields
+/// with these names.
 const HOLDERS: [&str; 2] = ["trainee", "data"];
 
-/// One translation.
+/// The state of a translation.
 struct Translator<'a> {
     from: &'a Served,
     to: &'a Served,
     kind: BodyKind,
-    /// `None` when the answer of the other version is not requested.
+    /// `None` if the result is not evaluated.
     context: Option<TranslationContext<'a>>,
-    /// Unknown names so far.
+    /// Number of unknown names found so far.
     unknown: usize,
     out: Translation,
 }
@@ -131,7 +135,7 @@ impl<'a> Translator<'a> {
         self.out
     }
 
-    /// The body of one request or reply.
+    /// Translates the body of one request or reply.
     fn body(&mut self, body: &Value, at: &str) -> Value {
         let Value::Object(object) = body else {
             self.evaluate(body, None, at);
@@ -159,7 +163,7 @@ impl<'a> Translator<'a> {
         Value::Object(whole)
     }
 
-    /// An entry of a list in a reply: a record, or an object that holds one.
+    /// Translates an entry of a list in a reply: a record, or an object that contains one.
     fn entry(&mut self, entry: &Value, at: &str) -> Value {
         let Some(object) = entry.as_object() else {
             return entry.clone();
@@ -177,11 +181,15 @@ impl<'a> Translator<'a> {
         Value::Object(whole)
     }
 
-    /// One record, and what would be answered to it. `usual` is its direction where the caller
-    /// gives none.
-    fn record(&mut self, record: &Map<String, Value>, usual: Option<Direction>, at: &str) -> Value {
+    /// Translates and evaluates one record. `default_direction` applies if the caller gives none.
+    fn record(
+        &mut self,
+        record: &Map<String, Value>,
+        default_direction: Option<Direction>,
+        at: &str,
+    ) -> Value {
         let given = BodyKind {
-            direction: self.kind.direction.or(usual),
+            direction: self.kind.direction.or(default_direction),
             ..self.kind
         };
         let (kind, direction) = guess::record(record, self.from, self.to, given);
@@ -204,7 +212,7 @@ impl<'a> Translator<'a> {
         translated
     }
 
-    /// Adds what would be answered to a record, if that is requested.
+    /// Adds the problems and notices of a record, if evaluation is requested.
     fn evaluate(&mut self, record: &Value, kind: Option<(RecordKind, Direction)>, at: &str) {
         let Some(context) = self.context else { return };
         let default = (
@@ -212,7 +220,8 @@ impl<'a> Translator<'a> {
             Direction::Request,
         );
         let (kind, direction) = kind.unwrap_or(default);
-        let (from, purpose) = (self.from.version, self.kind.purpose);
+        let from = self.from.version;
+        let purpose = self.kind.purpose;
         let evaluation = for_record_kind!(
             kind,
             evaluate::evaluate(record, direction, purpose, from, self.to, context)

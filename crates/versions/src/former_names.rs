@@ -1,6 +1,6 @@
-//! Names that released versions have for fields in requests where another version has another name.
-//! Written by `make snapshots`; the lines of a version stay when it is removed, so that a client
-//! that still sends its names is given the right ones.
+//! Field names in requests of released versions that differ from the names of other versions.
+//! `make snapshots` writes this file. The names of a removed version are kept, so that a client
+//! that still sends them gets the current names in the error message.
 
 use adapter_kit::{FormerName, Label};
 use domain::{TraineeField, WithdrawalField};

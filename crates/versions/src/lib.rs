@@ -1,20 +1,20 @@
-//! The list of the versions that are served, and of those that were.
+//! The lists of served and removed versions.
 //!
-//! This list is the only place outside the adapters that names a version. The crate does not know
-//! what a version contains, except the names of fields that outlive it (`former_names.rs`).
+//! Outside the adapters, only this crate names versions. Of a version it has the label and the
+//! field names in `former_names.rs`.
 //!
 //! # How to add a version
 //!
-//! 1. Run `make new-version VERSION=... FROM=...`. The command copies a version: it writes the
-//!    crate, its line in [`SERVED`] and in the manifests, its documents and its snapshots.
-//! 2. Run `cargo test --package CRATE --test decided`, which lists what is left to decide, and edit
-//!    the new crate (`docs/adding-a-version.md`).
+//! 1. Run `make new-version VERSION=... FROM=...`. The command copies a version: the crate, its
+//!    entries in [`SERVED`] and in the manifests, its documents and its snapshots.
+//! 2. Run `cargo test --package CRATE --test decided`, which lists the remaining decisions, and
+//!    edit the new crate (`docs/adding-a-version.md`).
 //! 3. Run `make snapshots`, which writes the contract (test
 //!    `the_committed_contracts_are_what_is_served`), `snapshots/versions.snap` (test
 //!    `the_list_of_versions_is_the_committed_one`) and `former_names.rs` (test
 //!    `the_committed_names_of_released_versions_are_those_of_the_versions`).
-//! 4. To remove a version, run `make remove-version VERSION=...`. A version that has appeared
-//!    leaves a line in [`REMOVED`].
+//! 4. To remove a version, run `make remove-version VERSION=...`. A version that was published
+//!    leaves an entry in [`REMOVED`].
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ mod former_names;
 
 pub use former_names::FORMER_NAMES;
 
-/// The versions that can be served, oldest first.
+/// The versions of this program, oldest first.
 #[rustfmt::skip]
 pub const SERVED: &[&ApiVersion] = &[
     &api_v2025_0::V2025_0,
@@ -33,7 +33,7 @@ pub const SERVED: &[&ApiVersion] = &[
     &api_v2026_1::V2026_1,
 ];
 
-/// Versions that were served once, oldest first.
+/// The removed versions, oldest first.
 pub const REMOVED: &[Removed] = &[
     Removed {
         label: Label {
@@ -63,28 +63,26 @@ pub const REMOVED: &[Removed] = &[
 
 static ALL: LazyLock<Versions> = LazyLock::new(|| Versions::among(SERVED, SERVED, FORMER_NAMES));
 
-/// The versions that can be served, side by side.
+/// Returns all versions of this program.
 #[must_use]
 pub fn all() -> &'static Versions {
     &ALL
 }
 
-/// The versions with these labels, or all of them when there are none.
+/// Returns the versions with these labels, or all versions if there are no labels.
 ///
 /// # Errors
 ///
-/// The first text that is no label of a version that can be served.
+/// Returns the first text that is not the label of a version of this program.
 pub fn select(labels: &[String]) -> Result<&'static Versions, UnknownVersion> {
     if labels.is_empty() {
         return Ok(all());
     }
-    let named = |text: &String| all().named(text).map(|served| served.version);
     let list = labels
         .iter()
-        .map(named)
+        .map(|label| all().named(label).map(|served| served.version))
         .collect::<Result<Vec<_>, UnknownVersion>>()?;
-    // Made once, at start, and used as long as the program runs. Those that are not chosen keep
-    // their names.
+    // Created once at start and never freed. Versions that are not selected keep their names known.
     Ok(Box::leak(Box::new(Versions::among(
         &list,
         SERVED,
@@ -97,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_version_is_listed_once_in_order_and_none_of_them_is_removed() {
+    fn versions_are_unique_sorted_and_not_removed() {
         let labels: Vec<Label> = SERVED.iter().map(|version| version.label).collect();
         assert!(labels.is_sorted_by(|one, next| one < next), "{labels:?}");
         assert!(
@@ -108,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_are_chosen_by_their_labels() {
+    fn versions_are_selected_by_label() {
         let newest = all().newest().unwrap().version.label.to_string();
         assert_eq!(select(&[newest]).unwrap().iter().count(), 1);
         assert_eq!(

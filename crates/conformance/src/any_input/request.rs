@@ -1,4 +1,4 @@
-//! One body: how it is read, and what is said about it.
+//! Checks the answer to one request body.
 
 use std::collections::BTreeSet;
 
@@ -12,13 +12,15 @@ use crate::any_input::Bodies;
 use crate::case::CheckFailure;
 use crate::own_names::{MessageCheck, SentStrings};
 
-/// The longest text about a body that is no JSON, in bytes: it says where, and repeats nothing.
+/// The longest message about a body that is not JSON, in bytes. Such a message gives the position
+/// of the error only.
 const LONGEST_MALFORMED: usize = 120;
-/// A refusal is no longer than this, in bytes, and so many bytes for each byte of the request.
+/// The longest response with problems, in bytes, for an empty request.
 const REFUSAL_BYTES: usize = 131_072;
+/// Additional bytes that such a response may have for each byte of the request.
 const REFUSAL_PER_BYTE: usize = 64;
 
-/// A body and how it is read.
+/// A request body and the handling of unknown names in it.
 pub(super) struct BodyCheck<'a> {
     pub(super) bodies: &'a Bodies<'a>,
     pub(super) body: &'a [u8],
@@ -26,7 +28,8 @@ pub(super) struct BodyCheck<'a> {
 }
 
 impl BodyCheck<'_> {
-    /// Reads the body, has it decided about, and looks at what is said and what is accepted.
+    /// Reads the body, calls `decide` with the result, and checks the problems and notices. Calls
+    /// `accepted` with the record if the request is accepted.
     pub(super) fn run<R: ReadableRecord, D>(
         &self,
         nested: NestedLists,
@@ -41,11 +44,11 @@ impl BodyCheck<'_> {
         };
         let sent = match reader.read::<R>(self.body) {
             Ok(sent) => sent,
-            Err(malformed) => return self.malformed(&malformed.to_string()),
+            Err(malformed) => return self.check_malformed(&malformed.to_string()),
         };
         let is_empty = self.body.is_empty() || self.body == "\u{feff}".as_bytes();
         if !is_empty && parse_json(self.body).is_err() {
-            return case.fail("a body", "is read, and is no JSON");
+            return case.fail("a body", "is read but is not JSON");
         }
         let sent_strings = SentStrings::from_json(&String::from_utf8_lossy(self.body));
         let messages = MessageCheck {
@@ -54,7 +57,7 @@ impl BodyCheck<'_> {
             sent_strings: &sent_strings,
         };
         match decide(sent) {
-            Err(problems) => self.refused(&problems, &messages),
+            Err(problems) => self.check_refused(&problems, &messages),
             Ok(decision) => {
                 let mut outcome = BTreeSet::new();
                 for notice in &decision.notices {
@@ -65,7 +68,7 @@ impl BodyCheck<'_> {
                     let text = warning(case.version(), notice).unwrap_or_default();
                     if !text.bytes().all(|byte| (b' '..0x7f).contains(&byte)) {
                         return case
-                            .fail("a notice", format!("cannot stand in a header: {text:?}"));
+                            .fail("a notice", format!("is not valid in a header: {text:?}"));
                     }
                 }
                 accepted(decision.record)
@@ -73,28 +76,29 @@ impl BodyCheck<'_> {
         }
     }
 
-    fn malformed(&self, outcome: &str) -> Result<(), CheckFailure> {
+    fn check_malformed(&self, outcome: &str) -> Result<(), CheckFailure> {
         if parse_json(self.body).is_ok() && !outcome.contains("nested deeper") {
             return self
                 .bodies
                 .case
-                .fail("a body", format!("is JSON, and refused: {outcome}"));
+                .fail("a body", format!("is JSON but refused: {outcome}"));
         }
         match outcome.len() {
             0..=LONGEST_MALFORMED => Ok(()),
-            _ => self
-                .bodies
-                .case
-                .fail("a body", format!("is refused at length: {outcome}")),
+            _ => self.bodies.case.fail(
+                "a body",
+                format!("is refused with too long a message: {outcome}"),
+            ),
         }
     }
 
-    fn refused(
+    fn check_refused(
         &self,
         problems: &[Problem],
         messages: &MessageCheck<'_>,
     ) -> Result<(), CheckFailure> {
-        let (case, lists) = (self.bodies.case, Lists::embedded());
+        let case = self.bodies.case;
+        let lists = Lists::embedded();
         let mut outcome = BTreeSet::new();
         for problem in problems {
             messages.check_problem(problem)?;
@@ -110,10 +114,11 @@ impl BodyCheck<'_> {
             match written {
                 Ok(written) if !problems.is_empty() && written.len() <= longest => {}
                 Ok(written) => {
-                    let (problems, bytes) = (problems.len(), written.len());
+                    let problems = problems.len();
+                    let bytes = written.len();
                     return case.fail(
                         "a refusal",
-                        format!("tells {problems} problems in {bytes} bytes"),
+                        format!("reports {problems} problems in {bytes} bytes"),
                     );
                 }
                 Err(error) => return case.fail("a refusal", format!("cannot be written: {error}")),

@@ -1,4 +1,4 @@
-//! Checks messages to clients: they name only what the version has, or what the client sent.
+//! Checks that messages to clients contain only names of the version and texts from the request.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::case::{Case, CheckFailure};
 use crate::serialisation::Pairs;
 
-/// Checks what a client receives after a request.
+/// Checks the messages in the answer to a request.
 pub(crate) struct MessageCheck<'a> {
     pub(crate) case: Case<'a>,
     pub(crate) names: &'a Names,
@@ -22,7 +22,7 @@ pub(crate) struct MessageCheck<'a> {
 }
 
 impl MessageCheck<'_> {
-    /// A problem has an existing path, and a message with the version's own names.
+    /// Checks the path and the message of a problem.
     pub(crate) fn check_problem(&self, problem: &Problem) -> Result<(), CheckFailure> {
         self.check_path(&problem.at)?;
         self.check_message(
@@ -31,7 +31,7 @@ impl MessageCheck<'_> {
         )
     }
 
-    /// As for a problem.
+    /// Checks the path and the message of a notice.
     pub(crate) fn check_notice(&self, notice: &Notice) -> Result<(), CheckFailure> {
         self.check_path(&notice.at)?;
         let text = warning(self.case.version(), notice).unwrap_or_default();
@@ -39,14 +39,14 @@ impl MessageCheck<'_> {
         self.check_message(&notice.at, &text.replace(&place, ""))
     }
 
-    /// The place is one of the version's, or of the client's.
+    /// Checks that the path names a field of the version or a key from the request.
     fn check_path(&self, path: &Path) -> Result<(), CheckFailure> {
         if let Path::Key(key) | Path::NestedKey { key, .. } = path {
-            // A key in a group is named by the path to it.
+            // A key in a group is reported with its path.
             let keys = &self.sent_strings.keys;
             return match keys.contains(key) || key.split('.').all(|step| keys.contains(step)) {
                 true => Ok(()),
-                false => self.case.fail(key.as_str(), "is named, and was not sent"),
+                false => self.case.fail(key.as_str(), "is named but was not sent"),
             };
         }
         let place = path_in_message(self.case.version(), path);
@@ -57,13 +57,14 @@ impl MessageCheck<'_> {
         {
             Some(word) => self
                 .case
-                .fail(word, "is named, and is no name of this version"),
+                .fail(word, "is named but is not a name of this version"),
             None => Ok(()),
         }
     }
 
-    /// The words have no name that the version does not have, unless they repeat it from a value
-    /// that was sent.
+    /// Checks that the message has no name from outside the version, except in text repeated from
+    /// the
+    /// request.
     fn check_message(&self, path: &Path, words: &str) -> Result<(), CheckFailure> {
         // The path to a field in a group is one name.
         let paths = words.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '.');
@@ -82,7 +83,7 @@ impl MessageCheck<'_> {
                 let place = path_in_message(self.case.version(), path);
                 self.case.fail(
                     word,
-                    format!("is no name of this version, in: {place} {words}"),
+                    format!("is not a name of this version, in: {place} {words}"),
                 )
             }
             None => Ok(()),
@@ -90,7 +91,7 @@ impl MessageCheck<'_> {
     }
 }
 
-/// What stands in a body, at any depth, each time that it stands there.
+/// The keys and strings of a request body, at any depth and including duplicate keys.
 #[derive(Default)]
 pub(crate) struct SentStrings {
     keys: BTreeSet<String>,
@@ -98,7 +99,7 @@ pub(crate) struct SentStrings {
 }
 
 impl SentStrings {
-    /// The strings of a JSON body; none where it is not JSON.
+    /// Collects the strings of a JSON body; none if the body is not JSON.
     pub(crate) fn from_json(json: &str) -> Self {
         let mut sent_strings = Self::default();
         sent_strings.collect(json.trim());
@@ -119,7 +120,7 @@ impl SentStrings {
     }
 }
 
-/// The names that a version has, and those that only the dictionary or other versions have.
+/// The names of a version, and the names that only the dictionary or other versions have.
 pub(crate) struct Names {
     known: BTreeSet<&'static str>,
     other: BTreeSet<&'static str>,
@@ -137,7 +138,7 @@ impl Names {
         Self { known, other }
     }
 
-    /// All of them.
+    /// Returns the names of both sets.
     pub(crate) fn all(&self) -> impl Iterator<Item = &'static str> {
         self.known.iter().chain(&self.other).copied()
     }

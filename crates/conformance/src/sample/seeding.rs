@@ -1,4 +1,4 @@
-//! A register can be filled under the rules of every version.
+//! Checks that a register can be filled with generated trainees under the rules of every version.
 
 use adapter_kit::names::path_in_message;
 use adapter_kit::problems::message;
@@ -10,19 +10,20 @@ use crate::sample::{PROVIDER, Sample};
 
 const CHECK: &str = "can_be_seeded";
 
-/// Of so many generated trainees the rules of a version may refuse one: a version can be stricter
-/// than the generator knows.
-const REFUSED_AT_MOST: usize = 4;
+/// The rules of a version may refuse one in this number of generated trainees, because a version
+/// can be stricter than the generator.
+const ONE_REFUSED_IN: usize = 4;
 
-/// A version's own rules and accepted codes accept generated trainees, nearly all of them.
+/// Checks that the rules and accepted codes of each version accept most generated trainees.
 ///
 /// # Errors
 ///
-/// The last refused one, when they refuse too many.
+/// Returns the problems of a refused trainee if too many trainees are refused.
 pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFailure> {
     for served in versions.iter() {
         let case = Case::new(CHECK, served, sample);
-        let (version, context) = (case.version(), case.context());
+        let version = case.version();
+        let context = case.context();
         let mut generator = TraineeGenerator::new(sample.seed, &version.rules, context);
         let mut refused = 0;
         for (case, _) in case.each(&sample.stored) {
@@ -30,7 +31,7 @@ pub fn can_be_seeded(versions: &Versions, sample: &Sample) -> Result<(), CheckFa
                 continue;
             };
             refused += 1;
-            if refused > sample.stored.len() / REFUSED_AT_MOST {
+            if refused > sample.stored.len() / ONE_REFUSED_IN {
                 let at = problems
                     .first()
                     .map(|problem| path_in_message(version, &problem.at))
@@ -55,15 +56,15 @@ mod tests {
     use crate::sample_version::{check_version, with_rules};
 
     #[test]
-    fn rules_that_refuse_a_sample_record_are_found() {
-        const NOBODY: Rule<Trainee> = Rule {
-            name: "nobody",
-            description: "refuses everybody",
+    fn rules_that_refuse_sample_records_fail_the_check() {
+        const REFUSE_ALL: Rule<Trainee> = Rule {
+            name: "refuse_all",
+            description: "refuses every trainee",
             section: "",
             reads: &[TraineeField::last_name],
             run: Run::Check(|_, _| found(TraineeField::last_name, ProblemKind::Blank)),
         };
-        let failure = check_version(can_be_seeded, with_rules(&[NOBODY])).unwrap_err();
+        let failure = check_version(can_be_seeded, with_rules(&[REFUSE_ALL])).unwrap_err();
         assert_eq!(
             failure.to_string(),
             "v2001.0 fails can_be_seeded: last_name refuses sample records: cannot be blank (seed 5, record 20)"

@@ -1,5 +1,5 @@
-//! What one version writes of a record that another one does not: stated from the two versions, in
-//! another way, to be compared with what a translation did.
+//! The names that one version writes and another version does not. They are computed independently
+//! of the translation, from the values of the two versions.
 
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::shape::{Entry, Shape, Source};
@@ -10,7 +10,7 @@ use domain::{Trainee, for_each_nested};
 /// A name that only the second version writes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Name {
-    /// The nested list in whose records it stands, as the second version calls it.
+    /// The name of the nested list in the second version; `None` for a field of the record itself.
     pub(super) list: Option<&'static str>,
     /// The name.
     pub(super) name: &'static str,
@@ -24,7 +24,7 @@ pub(super) struct AddedNames {
 }
 
 impl AddedNames {
-    /// What only the second version writes.
+    /// Compares two versions.
     pub(super) fn new(from: &ApiVersion, to: &ApiVersion) -> Self {
         Self {
             requests: Self::set_names(from, to),
@@ -32,7 +32,7 @@ impl AddedNames {
         }
     }
 
-    /// The names of the record.
+    /// Returns the added names for a record.
     pub(super) fn names(&self, kind: RecordKind, direction: Direction) -> &[Name] {
         let by_kind = match direction {
             Direction::Request => &self.requests,
@@ -40,11 +40,11 @@ impl AddedNames {
         };
         by_kind
             .iter()
-            .find(|(of, _)| *of == kind)
+            .find(|(known, _)| *known == kind)
             .map_or(&[], |(_, names)| names)
     }
 
-    /// In requests: what only the second version can set.
+    /// Returns the added names in requests: fields that only the second version can set.
     fn set_names(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
         let mut trainee = set_names::<Trainee>(from, to);
         let nested = for_each_nested!(nested_set_names(from, to, &mut trainee));
@@ -67,7 +67,9 @@ impl AddedNames {
         names
     }
 
-    /// In replies: fields that only the second version shows, its own fields, and its copies.
+    /// Returns the added names in replies: fields that only the second version shows, its own
+    /// fields
+    /// and its copies.
     fn shown(from: &ApiVersion, to: &ApiVersion) -> Vec<(RecordKind, Vec<Name>)> {
         let mut trainee = shown(&from.shapes.trainee, &to.shapes.trainee);
         let mut names = for_each_nested!(nested_shown(from, to, &mut trainee)).to_vec();
@@ -76,7 +78,7 @@ impl AddedNames {
     }
 }
 
-/// The names of a nested record, which are added to those of its trainee.
+/// Returns the added names of a nested record in requests, and adds them to the names of `trainee`.
 fn nested_set_names<R: WireNested>(
     from: &ApiVersion,
     to: &ApiVersion,
@@ -88,13 +90,14 @@ fn nested_set_names<R: WireNested>(
     (R::KIND, names)
 }
 
-/// The same in replies.
+/// Returns the added names of a nested record in replies, and adds them to the names of `trainee`.
 fn nested_shown<R: WireNested>(
     from: &ApiVersion,
     to: &ApiVersion,
     trainee: &mut Vec<Name>,
 ) -> (RecordKind, Vec<Name>) {
-    let (one, other) = (R::shapes(from), R::shapes(to));
+    let one = R::shapes(from);
+    let other = R::shapes(to);
     let list = to.shapes.trainee.name_of(R::LIST);
     let in_trainee = shown(&one.in_trainee, &other.in_trainee);
     trainee.extend(in_trainee.iter().map(|name| Name { list, ..*name }));

@@ -1,4 +1,4 @@
-//! Versions, and ways of translating, that fail the check.
+//! Translations that fail the check.
 
 use adapter_kit::shape::{Inputs, Shape};
 use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
@@ -8,9 +8,9 @@ use domain::TraineeField;
 use super::*;
 use crate::sample_version::{SAMPLE_VERSION, TODAY};
 
-/// The verdict on a way of translating, between a sound version and one that calls a field
-/// otherwise.
-fn try_way(way: TranslateNames) -> Result<(), CheckFailure> {
+/// Runs the check with this translation, on a valid version and a version with another name for a
+/// field.
+fn check_with(translate_names: TranslateNames) -> Result<(), CheckFailure> {
     const OTHER: Shape<Trainee> = shape! { Trainee, TraineeField:
         trainee_id, forenames = first_names, last_name, email, date_of_birth, placements, degrees,
     };
@@ -32,32 +32,36 @@ fn try_way(way: TranslateNames) -> Result<(), CheckFailure> {
         Box::leak(Box::new(SAMPLE_VERSION)),
         Box::leak(Box::new(other)),
     ]);
-    translated_by(way, &versions, &Sample::new(5, 80, TODAY).unwrap())
+    check_translations(
+        translate_names,
+        &versions,
+        &Sample::new(5, 80, TODAY).unwrap(),
+    )
 }
 
-fn without(translation: &mut Translation, name: &str) {
+fn remove(translation: &mut Translation, name: &str) {
     if let Some(Value::Object(data)) = translation.data.get_mut("data") {
         data.shift_remove(name);
     }
 }
 
 #[test]
-fn the_way_of_the_kit_passes_the_check() {
-    try_way(translate_names).unwrap();
+fn translate_names_passes_the_check() {
+    check_with(translate_names).unwrap();
 }
 
 #[test]
-fn a_value_that_is_left_out_without_a_word_is_found() {
-    let failure = try_way(|body, from, to, body_kind| {
+fn silently_dropped_value_fails_the_check() {
+    let failure = check_with(|body, from, to, body_kind| {
         let mut translation = translate_names(body, from, to, body_kind);
-        without(&mut translation, "email");
+        remove(&mut translation, "email");
         translation
     });
     assert_eq!(failure.unwrap_err().field, "trainee");
-    let failure = try_way(|body, from, to, body_kind| {
+    let failure = check_with(|body, from, to, body_kind| {
         let mut translation = translate_names(body, from, to, body_kind);
         if from.version.label > to.version.label {
-            without(&mut translation, "email");
+            remove(&mut translation, "email");
         }
         translation
     });
@@ -65,10 +69,10 @@ fn a_value_that_is_left_out_without_a_word_is_found() {
 }
 
 #[test]
-fn losses_that_are_not_declared_are_found() {
-    let failure = try_way(|body, from, to, body_kind| Translation {
+fn undeclared_losses_fail_the_check() {
+    let failure = check_with(|body, from, to, body_kind| Translation {
         lost: Vec::new(),
         ..translate_names(body, from, to, body_kind)
     });
-    assert!(failure.unwrap_err().fault.starts_with("is gone"));
+    assert!(failure.unwrap_err().fault.starts_with("is lost"));
 }

@@ -1,10 +1,8 @@
-//! The texts of the documents: which there are, where they come from, and how they link to one
-//! another.
+//! The texts of the documents: their names, their sources and the links between them.
 //!
-//! The written ones are files of the folder of documents, which are parts of the program. Two
-//! comments in them are for what differs between a file and a page: what stands between `<!-- file
-//! -->` and `<!-- /file -->` is in the file alone, and `<!-- page: ... -->` is Markdown for the
-//! page alone.
+//! Written documents are files from `docs/`, embedded in the program. Comments in them mark the
+//! differences between file and page: text between `<!-- file -->` and `<!-- /file -->` is omitted
+//! from the page, and the page shows the Markdown inside `<!-- page: ... -->`.
 
 use std::sync::LazyLock;
 
@@ -21,33 +19,33 @@ use version_tools::documents::{GENERATED, lists};
 
 use crate::markdown::{Rendered, render};
 
-/// The guide to integration, as it is written.
+/// The text of the guide to integration.
 const GUIDE: &str = include_str!("../../../../docs/integration.md");
 
-/// Where commands in the documents find the register.
+/// The address of the register in the commands of the documents.
 pub(super) const WRITTEN_ORIGIN: &str = "http://127.0.0.1:8080";
 
 /// A document that each version has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Document {
-    /// How to begin, and how to go on.
+    /// The guide to integration.
     Guide,
-    /// What the version promises.
+    /// The contract of the version.
     Contract,
     /// The fields of the version.
     Fields,
-    /// The codes of problems and the statuses.
+    /// The codes of problems and the status codes.
     Problems,
-    /// The rules, with the versions that they bind.
+    /// The rules, with the versions that apply them.
     Rules,
     /// The code lists.
     Lists,
-    /// Which funding there is.
+    /// The funding that exists.
     Funding,
 }
 
 impl Document {
-    /// All of them, in the order of the navigation.
+    /// All documents, in the order of the navigation.
     pub(crate) const ALL: [Self; 7] = [
         Self::Guide,
         Self::Contract,
@@ -58,7 +56,7 @@ impl Document {
         Self::Funding,
     ];
 
-    /// Its name in addresses.
+    /// Returns the name of the document in addresses.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Guide => "guide",
@@ -71,7 +69,7 @@ impl Document {
         }
     }
 
-    /// Its name for people.
+    /// Returns the name of the document on pages.
     pub(crate) const fn words(self) -> &'static str {
         match self {
             Self::Guide => "Guide to integration",
@@ -84,12 +82,13 @@ impl Document {
         }
     }
 
-    /// Whether it has commands that name the address of the register.
+    /// Whether the document has commands with the address of the register.
     pub(super) const fn has_commands(self) -> bool {
         matches!(self, Self::Guide)
     }
 
-    /// The names of the parts that have a page each: the chapters of the contract, the code lists.
+    /// Returns the names of the parts with their own pages: chapters of the contract, and code
+    /// lists.
     pub(crate) fn parts(self) -> Vec<&'static str> {
         match self {
             Self::Contract => CHAPTERS.iter().map(|chapter| chapter.name).collect(),
@@ -98,7 +97,9 @@ impl Document {
         }
     }
 
-    /// Its file in the folder of documents.
+    /// Returns the file of the document in `docs/`; `None` for a document that is generated for
+    /// each
+    /// version.
     const fn file(self) -> Option<&'static str> {
         match self {
             Self::Guide => Some("integration.md"),
@@ -110,7 +111,8 @@ impl Document {
     }
 }
 
-/// A document, or a part of it, in the words of a version. `None` where no part has the name.
+/// Renders a document, or a part of it, with the names of a version. Returns `None` if there is no
+/// part with this name.
 pub(crate) fn rendered(
     document: Document,
     part: Option<&str>,
@@ -133,7 +135,7 @@ pub(crate) fn rendered(
         (Document::Lists, Some(name)) => lists::list(name, version, versions, codes)?,
         (Document::Funding, _) => funding(version, codes),
     };
-    // What is computed for a version has its words already.
+    // A document that is generated for a version already has its names.
     let wording = document
         .file()
         .map(|_| Wording::new(served, versions, *WRITTEN_LABEL));
@@ -144,7 +146,7 @@ pub(crate) fn rendered(
     ))
 }
 
-/// The version for which the commands of the guide are written.
+/// The version in the commands of the guide.
 static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
     let (_, rest) = GUIDE
         .split_once(&format!("{}/", paths::API))
@@ -153,7 +155,7 @@ static WRITTEN_LABEL: LazyLock<Label> = LazyLock::new(|| {
     rest.split_at(end).0.parse().unwrap_or(Label::release(0, 0))
 });
 
-/// The text of a file as a page shows it.
+/// Returns the text of a file as shown on a page.
 fn for_page(markdown: &str) -> String {
     const FILE: (&str, &str) = ("<!-- file -->", "<!-- /file -->");
     const PAGE: (&str, &str) = ("<!-- page:", "-->");
@@ -173,14 +175,14 @@ fn for_page(markdown: &str) -> String {
 /// The chapter of the contract with the table of statuses.
 const ERRORS: &str = "7-errors";
 
-/// The table of statuses in the contract.
+/// Returns the table of status codes from the contract.
 fn statuses() -> String {
     let text = contract::chapter(ERRORS).map_or("", |chapter| chapter.text);
     let rows = text
         .lines()
         .skip_while(|line| !line.starts_with("| Status |"))
         .take_while(|line| line.starts_with('|'));
-    // Its links begin in the folder of the contract, or in the chapter.
+    // The links are relative to the chapter; make them relative to `docs/`.
     let rows = rows.map(|row| {
         row.replace("](", "](api/")
             .replace("](api/#", &format!("](api/{ERRORS}.md#"))
@@ -189,7 +191,8 @@ fn statuses() -> String {
     rows.collect()
 }
 
-/// The address of a page for a link in a document or a part of it. `None` where there is no page.
+/// Returns the address of the page for a link in a document or a part of it. Returns `None` if the
+/// target has no page.
 fn link(label: Label, document: Document, part: Option<&str>, address: &str) -> Option<String> {
     let (file, anchor) = address
         .split_once('#')
@@ -223,14 +226,14 @@ fn link(label: Label, document: Document, part: Option<&str>, address: &str) -> 
         {
             Some(about) => paths::written(about),
             None if file.contains('.') => return None,
-            // A page that is no file.
+            // A page without a file.
             None => paths::document(label, file),
         },
     };
     Some(page + &anchor)
 }
 
-/// A link of the contract as one that begins in the folder of documents.
+/// Makes a link of the contract relative to `docs/`.
 fn relative_to_contract(file: &str) -> String {
     match file.strip_prefix("../") {
         Some(file) => file.to_owned(),
@@ -244,19 +247,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passages_for_files_and_for_pages_differ() {
+    fn passages_for_files_or_pages_are_selected() {
         let text = "a <!-- file -->b\n<!-- /file -->c<!-- page: [d](e) -->. f";
         assert_eq!(for_page(text), "a c [d](e). f");
         assert_eq!(for_page("a"), "a");
     }
 
     #[test]
-    fn the_guide_is_written_for_a_version_that_is_served() {
+    fn guide_is_written_for_served_version() {
         assert!(versions::all().find(*WRITTEN_LABEL).is_some());
     }
 
     #[test]
-    fn statuses_are_those_of_the_contract() {
+    fn statuses_include_the_table_of_the_contract() {
         let statuses = statuses();
         for status in ["401", "404", "409", "410", "412", "422", "429", "503"] {
             assert!(
@@ -267,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn links_between_files_lead_to_pages() {
+    fn links_between_files_become_links_to_pages() {
         let label = Label::release(1999, 1);
         let to = |address| link(label, Document::Guide, None, address);
         assert_eq!(
@@ -290,6 +293,6 @@ mod tests {
             to("reference-data/sex").unwrap(),
             "/docs/v1999.1/reference-data/sex"
         );
-        assert_eq!(to("operations.md"), None);
+        assert_eq!(to("operations/install.md"), None);
     }
 }

@@ -1,21 +1,21 @@
-//! Where in a table the text is: which cell is a heading, and which column is about other versions.
+//! The position in a table: header cells, and columns about other versions.
 
-/// A table that is being read.
+/// The state of the renderer in a table.
 #[derive(Debug, Default)]
 pub(super) struct Table {
-    /// Whether each column is about other versions alone.
-    columns_of_others: Vec<bool>,
+    /// Whether each column is only about other versions.
+    columns_about_others: Vec<bool>,
     is_in_body: bool,
     column: usize,
-    /// The identifier of the row, and its first cell.
+    /// The anchor of the row and the text of its first cell.
     row: Option<(String, String)>,
     end: &'static str,
 }
 
 impl Table {
-    /// Whether names stay as they are written, since the column is about other versions.
+    /// Whether names are kept, because the column is about other versions.
     pub(super) fn is_as_written(&self) -> bool {
-        self.is_in_body && self.columns_of_others.get(self.column) == Some(&true)
+        self.is_in_body && self.columns_about_others.get(self.column) == Some(&true)
     }
 
     pub(super) fn is_in_first_cell(&self) -> bool {
@@ -32,21 +32,21 @@ impl Table {
         self.row = anchor.map(|anchor| (anchor, String::new()));
     }
 
-    /// The start of a cell. One without a text is no heading.
-    pub(super) fn start_cell(&mut self, is_empty: bool, is_of_others: bool) -> &'static str {
+    /// Starts a cell and returns its start tag. An empty cell is not a header cell.
+    pub(super) fn start_cell(&mut self, is_empty: bool, is_about_others: bool) -> &'static str {
         let (start, end) = match (self.is_in_body, is_empty) {
             (false, false) => ("<th scope=\"col\">", "</th>"),
             (true, false) if self.column == 0 => ("<th scope=\"row\">", "</th>"),
             (_, _) => ("<td>", "</td>"),
         };
         if !self.is_in_body {
-            self.columns_of_others.push(is_of_others);
+            self.columns_about_others.push(is_about_others);
         }
         self.end = end;
         start
     }
 
-    /// The end of a cell; `text` is that of the row so far.
+    /// Ends a cell and returns its end tag. `text` is the text of the row so far.
     pub(super) fn end_cell(&mut self, text: &str) -> &'static str {
         if let Some((_, first)) = self.row.as_mut().filter(|_| self.column == 0) {
             text.trim().clone_into(first);
@@ -55,7 +55,8 @@ impl Table {
         self.end
     }
 
-    /// The identifier of the row that ends and its first cell, where it can be linked to.
+    /// Ends a row. Returns its anchor and the text of its first cell; `None` for a row without an
+    /// anchor.
     pub(super) fn end_row(&mut self) -> Option<(String, String)> {
         self.row.take()
     }

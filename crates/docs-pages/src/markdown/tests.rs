@@ -1,4 +1,4 @@
-//! What becomes of a text, in the words of a version and without any.
+//! Rendering with and without the names of a version.
 
 use adapter_kit::{Endpoint, Served};
 use domain::TraineeField;
@@ -12,8 +12,7 @@ fn plain(markdown: &str) -> Rendered {
     })
 }
 
-/// The oldest version, which has names of its own, and what it calls a field with another canonical
-/// name.
+/// Returns the oldest version, the canonical name of a field, and the version's own name for it.
 fn oldest() -> (&'static Served, &'static str, &'static str) {
     let served = versions::all().iter().next().unwrap();
     let field = TraineeField::course_subject_1;
@@ -36,7 +35,7 @@ fn in_oldest(markdown: &str) -> String {
 }
 
 #[test]
-fn headings_and_rows_can_be_linked_to_once() {
+fn headings_and_rows_have_unique_anchors() {
     let text = "# Page\n\n## 4.3 GET /a/{b_c}\n\n## Twice\n\n### Twice\n\n| a | |\n|---|---|\n| `main` | 1 |\n| `one` | 2 |\n| `one` | 3 |\n| 404 | 4 |\n";
     let Rendered {
         title,
@@ -70,7 +69,7 @@ fn headings_and_rows_can_be_linked_to_once() {
 }
 
 #[test]
-fn no_html_of_a_text_is_passed_on() {
+fn html_in_text_is_dropped() {
     let html =
         plain("a <b>c</b> `<i>` & \"d\"\n\n<script>e</script>\n\n[f](g \"h\") [i](j.md) ![k](l)\n")
             .html;
@@ -83,12 +82,10 @@ fn no_html_of_a_text_is_passed_on() {
 }
 
 #[test]
-fn code_has_the_names_and_the_path_of_the_version() {
+fn code_has_names_and_path_of_the_version() {
     let (served, canonical, own) = oldest();
-    let (label, newest) = (
-        served.version.label,
-        versions::all().newest().unwrap().version.label,
-    );
+    let label = served.version.label;
+    let newest = versions::all().newest().unwrap().version.label;
     assert_ne!(canonical, own);
     let html = in_oldest(&format!(
         "`{canonical}` and `{canonical}0` `/api/{newest}/info`\n\n```sh\n{canonical}\n```\n"
@@ -103,23 +100,21 @@ fn code_has_the_names_and_the_path_of_the_version() {
         html.contains(&format!("<pre><code>{own}\n</code></pre>")),
         "{html}"
     );
-    // A path that the version does not have is that of another one.
+    // A path that the version does not have belongs to another version.
     let path = format!("/api/{newest}/reference-data?field=x");
     let has_it = served.version.endpoints.has(Endpoint::ReferenceData);
     assert_eq!(in_oldest(&format!("`{path}`")).contains(&path), !has_it);
-    // A term may be broken over two lines.
+    // A term with a line break is found.
     assert!(
         in_oldest("A training\npartner is").contains(served.version.vocabulary.training_partner)
     );
 }
 
 #[test]
-fn what_is_about_other_versions_keeps_its_names() {
+fn passages_about_other_versions_keep_their_names() {
     let (served, canonical, own) = oldest();
-    let (label, newest) = (
-        served.version.label,
-        versions::all().newest().unwrap().version.label,
-    );
+    let label = served.version.label;
+    let newest = versions::all().newest().unwrap().version.label;
     let marked = format!("<!-- as written -->\n\n`{canonical}`\n\n<!-- end -->\n\n`{canonical}`\n");
     let html = in_oldest(&marked);
     assert!(

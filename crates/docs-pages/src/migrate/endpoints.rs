@@ -1,22 +1,21 @@
-//! What becomes of the endpoints of one version in another, for people.
+//! Descriptions of the endpoints that differ between two versions.
 
 use adapter_kit::{ApiVersion, Endpoint, Method};
 
 use http_kit::responses::page::day;
 
-/// An endpoint and what becomes of it.
+/// An endpoint and its change.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Change {
-    /// What is asked of which path.
+    /// The method and path.
     pub(super) endpoint: String,
-    /// What becomes of it.
+    /// The description of the change.
     pub(super) words: String,
 }
 
-/// The endpoints that differ between two versions. An endpoint that ends in one version is listed
-/// there too.
+/// Returns the endpoints that differ between two versions, and the deprecated endpoints of the
+/// target version.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    let ends = |endpoint| to.endpoints.deprecation(endpoint);
     let replacement = |endpoint: Endpoint| {
         to.endpoints
             .replacement(endpoint)
@@ -26,7 +25,7 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         let words = match (
             from.endpoints.has(endpoint),
             to.endpoints.has(endpoint),
-            ends(endpoint),
+            to.endpoints.deprecation(endpoint),
         ) {
             (true, true, Some(deprecation)) => format!(
                 "deprecated in {} from {}, and removed in {}{}",

@@ -1,5 +1,4 @@
-//! The example with which the form begins: a body that a version takes or shows, written by the
-//! code that writes real ones.
+//! The example in the form, written by the same code as real requests and responses.
 
 use adapter_kit::body_kind::{Direction, RecordKind};
 use adapter_kit::compose::Data;
@@ -10,7 +9,7 @@ use serde_json::Value;
 use version_tools::openapi::examples;
 use version_tools::translate::BodyKind;
 
-/// The example of a kind of body: of a new trainee, where nothing is said of it.
+/// Returns the example of a kind of body; without a kind, a request for a new trainee.
 pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Option<Value> {
     if kind.direction == Some(Direction::Reply) {
         return serde_json::to_value(Data {
@@ -21,7 +20,7 @@ pub(super) fn body(version: &ApiVersion, kind: BodyKind, lists: &Lists) -> Optio
     examples::request(version, endpoint(version, kind)?)
 }
 
-/// The endpoint of the version that takes a body of the kind.
+/// Returns the endpoint of the version that accepts this kind of body.
 pub(super) fn endpoint(version: &ApiVersion, kind: BodyKind) -> Option<Endpoint> {
     let record = kind.record.unwrap_or(RecordKind::Trainee);
     version.endpoints.all().find(|endpoint| {

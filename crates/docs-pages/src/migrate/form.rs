@@ -1,4 +1,4 @@
-//! The form: what was filled in, what it means, and what is wrong with it, in words for the page.
+//! The form: its input, the request that it describes, and its faults.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,21 +13,21 @@ use version_tools::translate::BodyKind;
 
 use super::example;
 
-/// The largest body, in bytes.
+/// Maximum size of a body, in bytes.
 pub(super) const MAX_BODY_BYTES: usize = 262_144;
-/// The largest form, in bytes: each byte of a body can take three there.
+/// Maximum size of a form, in bytes. Form encoding can take three bytes for each byte of a body.
 pub(super) const MAX_FORM_BYTES: usize = 3 * MAX_BODY_BYTES + 1_024;
 
-/// The name of the button that gets an example.
+/// The name of the button that inserts an example.
 const EXAMPLE: &str = "example";
 
-/// What a body can be said to be.
+/// A kind of body that the reader can select.
 struct KindChoice {
-    /// The value of the choice.
+    /// The value in the form.
     value: &'static str,
-    /// Its words.
+    /// The label on the page.
     label: String,
-    /// Its meaning.
+    /// The kind of body.
     body_kind: BodyKind,
 }
 
@@ -43,13 +43,13 @@ impl KindChoice {
     fn nested<R: WireNested>() -> Self {
         Self::new(
             R::NAME,
-            format!("Request: a {}", R::NAME),
+            format!("Request: add or update a {}", R::NAME),
             request(R::KIND, None),
         )
     }
 }
 
-/// All choices, in order.
+/// All kinds that the reader can select, in order.
 static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
     let unknown = BodyKind {
         record: None,
@@ -58,11 +58,15 @@ static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
     };
     let trainee = |purpose| request(RecordKind::Trainee, Some(purpose));
     let mut choices = vec![
-        KindChoice::new("detect", "Find out from the body", unknown),
-        KindChoice::new("create", "Request: a new trainee", trainee(Purpose::Create)),
+        KindChoice::new("detect", "Detect from the body", unknown),
+        KindChoice::new(
+            "create",
+            "Request: create a trainee",
+            trainee(Purpose::Create),
+        ),
         KindChoice::new(
             "update",
-            "Request: a change of a trainee",
+            "Request: update a trainee",
             trainee(Purpose::Update),
         ),
     ];
@@ -85,7 +89,7 @@ static KINDS: LazyLock<Vec<KindChoice>> = LazyLock::new(|| {
         ),
         KindChoice::new(
             "reply",
-            "A reply of the register",
+            "Response with a trainee",
             BodyKind {
                 direction: Some(Direction::Reply),
                 ..unknown
@@ -106,18 +110,18 @@ const fn request(record: RecordKind, purpose: Option<Purpose>) -> BodyKind {
 /// A field of the form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum FormField {
-    /// The version that the body is of.
+    /// The source version.
     From,
-    /// The version that it is wanted in.
+    /// The target version.
     To,
-    /// What it is.
+    /// The kind of body.
     Kind,
     /// The body.
     Body,
 }
 
 impl FormField {
-    /// Its name, which is also its place on the page.
+    /// Returns the name of the field, which is also its identifier on the page.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::From => "from",
@@ -128,14 +132,14 @@ impl FormField {
     }
 }
 
-/// A choice in a list.
+/// An option of a select element.
 pub(super) struct Choice {
     pub(super) value: String,
     pub(super) words: String,
     pub(super) chosen: bool,
 }
 
-/// What is to be translated, and how.
+/// A translation request.
 pub(super) struct TranslationRequest {
     pub(super) from: &'static Served,
     pub(super) to: &'static Served,
@@ -143,16 +147,16 @@ pub(super) struct TranslationRequest {
     pub(super) body: Value,
 }
 
-/// The form as somebody filled it in.
+/// The form with the reader's input.
 #[derive(Debug, Default)]
 pub(super) struct Form {
     fields: BTreeMap<String, String>,
-    /// What is wrong with it, by field.
+    /// The faults, by field.
     pub(super) faults: BTreeMap<FormField, String>,
 }
 
 impl Form {
-    /// Reads a form, or a query, as browsers encode it.
+    /// Reads an encoded form or query.
     pub(super) fn read(encoded: &[u8]) -> Self {
         Self {
             fields: form_urlencoded::parse(encoded).into_owned().collect(),
@@ -160,7 +164,7 @@ impl Form {
         }
     }
 
-    /// An empty form that is wrong all the same.
+    /// Returns an empty form with a fault.
     pub(super) fn refused(field: FormField, why: String) -> Self {
         Self {
             fields: BTreeMap::new(),
@@ -168,22 +172,22 @@ impl Form {
         }
     }
 
-    /// What stands in a field.
+    /// Returns the value of a field; empty if the field is absent.
     pub(super) fn value(&self, field: FormField) -> &str {
         self.fields.get(field.name()).map_or("", String::as_str)
     }
 
-    /// Puts a value into a field.
+    /// Sets the value of a field.
     pub(super) fn set(&mut self, field: FormField, value: String) {
         self.fields.insert(field.name().to_owned(), value);
     }
 
-    /// Whether it was sent to get an example, in place of the body that is in it.
+    /// Whether the reader requested an example.
     pub(super) fn asks_for_example(&self) -> bool {
         self.fields.contains_key(EXAMPLE)
     }
 
-    /// What the body is said to be, if it is anything of the list.
+    /// Returns the selected kind of body; `None` if the value is not in the list.
     pub(super) fn body_kind(&self) -> Option<BodyKind> {
         let kind = self.value(FormField::Kind);
         KINDS
@@ -192,36 +196,33 @@ impl Form {
             .map(|choice| choice.body_kind)
     }
 
-    /// What is wrong with a field.
+    /// Returns the fault of a field.
     pub(super) fn fault(&self, field: FormField) -> Option<&String> {
         self.faults.get(&field)
     }
 
-    /// The label in a field, of a version that is served or not.
+    /// Returns the version label in a field, also of a version that is not served.
     pub(super) fn label(&self, field: FormField) -> Option<Label> {
         self.value(field).parse().ok()
     }
 
-    /// What the form asks for, or nothing when it has faults then.
+    /// Returns the request that the form describes; `None` if a field is invalid. Records the
+    /// faults.
     pub(super) fn translation_request(
         &mut self,
         versions: &'static Versions,
     ) -> Option<TranslationRequest> {
-        let from = self.version(
-            FormField::From,
-            "Choose the version that the body is of",
-            versions,
-        );
+        let from = self.version(FormField::From, "Choose the version of your body", versions);
         let to = self.version(
             FormField::To,
-            "Choose the version that you want it in",
+            "Choose the version to translate to",
             versions,
         );
         let body_kind = self.body_kind();
         if body_kind.is_none() {
             self.faults.insert(
                 FormField::Kind,
-                "Choose what the body is, from the list".to_owned(),
+                "Choose the kind of body from the list".to_owned(),
             );
         }
         let body = self
@@ -265,8 +266,9 @@ impl Form {
             .map_err(|error| format!("The body is not valid JSON: {error}"))
     }
 
-    /// The versions to choose from, newest first. One is chosen: the one in the field, or else this
-    /// one.
+    /// Returns the options for a version, newest first. The version in the field is selected, or
+    /// else
+    /// `otherwise`.
     pub(super) fn versions(
         &self,
         field: FormField,
@@ -286,8 +288,7 @@ impl Form {
         labels.map(choice).collect()
     }
 
-    /// What a body can be said to be.
-    /// The endpoints are those of a version.
+    /// Returns the options for the kind of body. The labels name the endpoints of `version`.
     pub(super) fn kinds(&self, version: Option<&ApiVersion>) -> Vec<Choice> {
         let chosen = self.value(FormField::Kind);
         let choice = |KindChoice {
@@ -308,10 +309,10 @@ impl Form {
     }
 }
 
-/// What is wrong with a body that is too large.
+/// Returns the fault of a body that is too large.
 pub(super) fn too_large() -> String {
     format!(
-        "The body is too large: it can have {} KiB at most",
+        "The body is too large: the limit is {} KiB",
         MAX_BODY_BYTES / 1_024
     )
 }

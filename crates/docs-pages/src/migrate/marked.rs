@@ -1,44 +1,44 @@
-//! A body before and after a translation, line by line, with what became of each name and value
-//! next to it.
+//! A body before and after a translation, line by line, with notes about changed names and values.
 //!
-//! A mark is a text, so that it rests on neither colour nor place. Positions and names make the
-//! path of a line as they do in a translation: `data` around a record counts for nothing.
+//! Each mark has a text, so that it does not depend on colour. Paths of lines are the same as in a
+//! translation: they omit `data` around a record.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use version_tools::translate::Translation;
 
-/// The most lines that are shown of one body.
+/// Maximum number of lines shown of one body.
 const MAX_LINES: usize = 3_000;
-/// The most that is shown of one body, in bytes: the page is held in memory until its reader has
-/// taken it.
+/// Maximum number of bytes shown of one body. The page stays in memory until the client has
+/// received
+/// it.
 const MAX_SHOWN_BYTES: usize = 65_536;
 
 /// A line of a body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line {
-    /// The line, indented.
+    /// The text, indented.
     pub(super) text: String,
-    /// What happened here, if anything did.
+    /// The most serious change in this line, if any.
     pub(super) mark: Option<Mark>,
-    /// The same in words.
+    /// Descriptions of the changes.
     pub(super) notes: Vec<String>,
 }
 
-/// What happened to a name or a value; the gravest comes last.
+/// A change of a name or a value, in ascending order of severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Mark {
     /// The name has changed.
     Renamed,
     /// The other version would refuse the value.
     Problem,
-    /// The value has no place in the other version.
+    /// The other version has no field for the value.
     Lost,
 }
 
 impl Mark {
-    /// How the style calls it.
+    /// Returns the CSS class.
     pub(super) fn class(self) -> &'static str {
         match self {
             Self::Renamed => "row-renamed",
@@ -48,16 +48,16 @@ impl Mark {
     }
 }
 
-/// A body, as much as is shown of it.
+/// The shown part of a body.
 #[derive(Debug, Default)]
 pub(super) struct Marked {
-    /// Its lines.
+    /// The shown lines.
     pub(super) lines: Vec<Line>,
-    /// How many more there are.
+    /// The number of lines that are not shown.
     pub(super) more: usize,
 }
 
-/// The body as it was sent, and as it is spelt now.
+/// Returns the body as sent and as translated.
 pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked) {
     let to = translation.to;
     let mut old = Notes::default();
@@ -69,7 +69,7 @@ pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked)
         );
     }
     for loss in &translation.lost {
-        old.add(&loss.path, Mark::Lost, format!("no place in {to}"));
+        old.add(&loss.path, Mark::Lost, format!("no field in {to}"));
     }
     let mut new = Notes::default();
     let names = translation
@@ -94,37 +94,38 @@ pub(super) fn sides(sent: &Value, translation: &Translation) -> (Marked, Marked)
     (written(sent, &old), written(&translation.data, &new))
 }
 
-/// What to say of each path.
+/// The notes for each path.
 #[derive(Debug, Default)]
 struct Notes(BTreeMap<String, (Option<Mark>, Vec<String>)>);
 
 impl Notes {
     fn add(&mut self, path: &str, mark: Mark, note: String) {
-        let (gravest, notes) = self.0.entry(path.to_owned()).or_default();
-        *gravest = (*gravest).max(Some(mark));
+        let (worst, notes) = self.0.entry(path.to_owned()).or_default();
+        *worst = (*worst).max(Some(mark));
         if !notes.contains(&note) {
             notes.push(note);
         }
     }
 }
 
-/// Where in a body something stands.
+/// A position in a body.
 #[derive(Debug, Clone)]
-enum Place {
-    /// The whole of what was sent: a body, or an array of bodies.
+enum BodyPosition {
+    /// The root: a body, or an array of bodies.
     Whole,
     /// The body of one request or reply.
     Body(String),
-    /// What stands in `data`: a record, or a list of records.
+    /// The value of `data`: a record, or a list of records.
     Data(String),
-    /// A record, or something in it.
+    /// A record or a value in it.
     Inside(String),
-    /// Something next to `data`, of which nothing is said.
+    /// A value next to `data`; it has no notes.
     Beside,
 }
 
-impl Place {
-    /// The place of the value under a key, when the object has `data` or not.
+impl BodyPosition {
+    /// Returns the position of the value of a key. `has_data` says whether the object has the key
+    /// `data`.
     fn key(&self, key: &str, has_data: bool) -> Self {
         let below = |at: &str| {
             Self::Inside(if at.is_empty() {
@@ -141,7 +142,7 @@ impl Place {
         }
     }
 
-    /// The place of the value at a position.
+    /// Returns the position of an element of an array.
     fn position(&self, position: usize) -> Self {
         match self {
             Self::Whole => Self::Body(format!("[{position}]")),
@@ -152,7 +153,7 @@ impl Place {
         }
     }
 
-    /// An object that is the whole is a body.
+    /// Returns `Body` for an object at the root, and the position itself otherwise.
     fn body(&self) -> Self {
         match self {
             Self::Whole => Self::Body(String::new()),
@@ -168,15 +169,15 @@ impl Place {
     }
 }
 
-/// Where the names that changed stand now, each with the name that it had.
+/// Returns the paths of renamed keys in the translated body, each with the previous name.
 fn renamed_places<'a>(
     sent: &Value,
     renames: &BTreeMap<&str, &'a version_tools::translate::Rename>,
 ) -> Vec<(String, &'a str)> {
     fn walk<'a>(
         value: &Value,
-        old: &Place,
-        new: &Place,
+        old: &BodyPosition,
+        new: &BodyPosition,
         renames: &BTreeMap<&str, &'a version_tools::translate::Rename>,
         found: &mut Vec<(String, &'a str)>,
     ) {
@@ -208,18 +209,24 @@ fn renamed_places<'a>(
         }
     }
     let mut found = Vec::new();
-    walk(sent, &Place::Whole, &Place::Whole, renames, &mut found);
+    walk(
+        sent,
+        &BodyPosition::Whole,
+        &BodyPosition::Whole,
+        renames,
+        &mut found,
+    );
     found
 }
 
-/// The lines of a body.
+/// Writes the lines of a body.
 fn written(body: &Value, notes: &Notes) -> Marked {
     let mut writer = Writer {
         notes,
         marked: Marked::default(),
         shown_bytes: 0,
     };
-    writer.value("", body, &Place::Whole, 0, "", None);
+    writer.value("", body, &BodyPosition::Whole, 0, "", None);
     writer.marked
 }
 
@@ -234,7 +241,7 @@ impl Writer<'_> {
         let bytes = 2 * depth + text.len();
         let has_room =
             self.marked.lines.len() < MAX_LINES && self.shown_bytes + bytes <= MAX_SHOWN_BYTES;
-        // What is shown is the beginning, without gaps.
+        // The shown lines are the beginning of the body, without gaps.
         if has_room && self.marked.more == 0 {
             self.shown_bytes += bytes;
             let text = format!("{}{text}", "  ".repeat(depth));
@@ -244,13 +251,13 @@ impl Writer<'_> {
         }
     }
 
-    /// A value with what stands before and after it. What has no place takes everything in it
-    /// along.
+    /// Writes a value between the texts `before` and `after`. The mark of a lost value applies to
+    /// everything in it.
     fn value(
         &mut self,
         before: &str,
         value: &Value,
-        place: &Place,
+        place: &BodyPosition,
         depth: usize,
         after: &str,
         outer: Option<Mark>,
@@ -363,14 +370,14 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_is_marked_on_both_sides_and_nothing_else_is() {
+    fn only_changes_are_marked_on_both_sides() {
         let sent = json!({ "data": { "cap": "x", "shoes": [1], "coats": [{ "width": 9 }] }, "note": { "cap": 1 } });
         let (old, new) = sides(&sent, &translation());
         assert_eq!(
             annotations(&old),
             [
                 "\"cap\": \"x\", <- renamed to hat",
-                "\"shoes\": [ <- no place in v1999.0",
+                "\"shoes\": [ <- no field in v1999.0",
                 "1 <- ",
                 "], <- ",
                 "\"width\": 9 <- renamed to size"
@@ -386,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_are_the_body() {
+    fn lines_are_the_pretty_printed_body() {
         let sent = json!({ "data": [{ "a": null, "b": [], "c": {}, "d": "\"<" }, 1.5, [true]] });
         let (old, _) = sides(&sent, &translation());
         let text: Vec<_> = old.lines.iter().map(|line| line.text.as_str()).collect();
@@ -397,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn long_body_shows_its_beginning() {
+    fn beginning_of_long_body_is_shown() {
         let (old, _) = sides(&Value::from(vec![1; 5_000]), &translation());
         assert_eq!((old.lines.len(), old.more), (MAX_LINES, 2_002));
         let (old, _) = sides(

@@ -1,5 +1,6 @@
-//! What can be found in the documents of a version: headings, paragraphs, fields, codes and rules,
-//! in one list that is searched from beginning to end.
+//! The search index of a version: headings, paragraphs, fields, codes and rules of its documents,
+//! in
+//! one list. A search scans the whole list.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,17 +10,17 @@ use domain::Lists;
 
 use crate::documents::{Document, address, rendered};
 
-/// The most words of a query.
+/// Maximum number of words of a query.
 const MAX_WORDS: usize = 8;
-/// How much of a text is shown on each side of what was found, in characters.
+/// Number of characters that an excerpt shows on each side of the match.
 const EXCERPT_CHARS: usize = 90;
 
-/// The documents of a version, taken apart.
+/// The searchable blocks of the documents of a version.
 pub(super) struct Index {
     entries: Vec<Entry>,
 }
 
-/// A place in a document.
+/// A searchable block of a document.
 pub(super) struct Entry {
     /// The name of the document.
     pub(super) document: Arc<str>,
@@ -27,12 +28,13 @@ pub(super) struct Entry {
     anchor: String,
     pub(super) title: String,
     text: String,
-    /// Both in lower case.
+    /// The title in lower case.
     title_to_search: String,
+    /// The text in lower case.
     text_to_search: String,
 }
 
-/// A part of a text with what was found in it.
+/// A part of a text with the match.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Excerpt {
     pub(super) before: String,
@@ -41,7 +43,7 @@ pub(super) struct Excerpt {
 }
 
 impl Index {
-    /// The documents of a version and its code lists.
+    /// Creates the index of a version.
     pub(super) fn new(served: &Served, versions: &Versions, lists: &Lists) -> Self {
         let documents = Document::ALL.into_iter().map(|document| (document, None));
         let parts = Document::ALL.into_iter().flat_map(|document| {
@@ -73,8 +75,9 @@ impl Index {
         Self { entries }
     }
 
-    /// The places that have every word of a query, the best first; one for each place that can be
-    /// linked to.
+    /// Returns the entries that contain every word of a query, best first, and at most one entry
+    /// for
+    /// each anchor.
     pub(super) fn find(&self, query: &str) -> Vec<&Entry> {
         let query = query.to_lowercase();
         let words: Vec<&str> = query.split_whitespace().take(MAX_WORDS).collect();
@@ -87,14 +90,14 @@ impl Index {
             .filter_map(|entry| Some((entry.score(&query, &words)?, entry)))
             .collect();
         found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-        let mut places = BTreeSet::new();
-        found.retain(|(_, entry)| places.insert((&entry.page, &entry.anchor)));
+        let mut anchors = BTreeSet::new();
+        found.retain(|(_, entry)| anchors.insert((&entry.page, &entry.anchor)));
         found.into_iter().map(|(_, entry)| entry).collect()
     }
 }
 
 impl Entry {
-    /// How well the entry answers a query; nothing where it lacks a word.
+    /// Returns the score of the entry; `None` if it lacks a word.
     fn score(&self, query: &str, words: &[&str]) -> Option<u32> {
         let mut score = 0;
         for word in words {
@@ -107,26 +110,20 @@ impl Entry {
                 (false, false) => return None,
             };
         }
-        let whole = query.trim();
-        score += if self.title_to_search == whole {
-            100
-        } else {
-            0
-        };
-        score += if self.title_to_search.starts_with(whole) {
-            20
-        } else {
-            0
-        };
-        score += if self.text_to_search.contains(whole) {
-            5
-        } else {
-            0
-        };
+        let phrase = query.trim();
+        if self.title_to_search == phrase {
+            score += 100;
+        }
+        if self.title_to_search.starts_with(phrase) {
+            score += 20;
+        }
+        if self.text_to_search.contains(phrase) {
+            score += 5;
+        }
         Some(score)
     }
 
-    /// Where it is.
+    /// Returns the address of the entry.
     pub(super) fn address(&self) -> String {
         if self.anchor.is_empty() {
             self.page.to_string()
@@ -135,7 +132,7 @@ impl Entry {
         }
     }
 
-    /// The part of the text around what was found.
+    /// Returns the part of the text around the match.
     pub(super) fn excerpt(&self, query: &str) -> Excerpt {
         let query = query.to_lowercase();
         let candidates = [query.trim()].into_iter().chain(query.split_whitespace());
@@ -174,7 +171,8 @@ impl Entry {
     }
 }
 
-/// The bytes from and to which a text has a word that is in lower case.
+/// Returns the byte range of the first occurrence of a lower-case word, ignoring the case of the
+/// text.
 fn find_ignoring_case(text: &str, word: &str) -> Option<(usize, usize)> {
     text.char_indices().find_map(|(start, _)| {
         let rest = text.get(start..)?;
@@ -193,7 +191,7 @@ fn find_ignoring_case(text: &str, word: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// The length of the character at a place, in bytes.
+/// Returns the length of the character at a byte position, in bytes.
 fn c_len(text: &str, at: usize) -> usize {
     text.get(at..)
         .and_then(|rest| rest.chars().next())
@@ -217,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn titles_come_before_texts_and_every_word_counts() {
+    fn entries_with_all_words_are_ranked_by_title() {
         let entries = vec![
             entry("Other", "the If-Match header"),
             entry("If-Match", "a header"),
@@ -234,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_shows_what_was_found_as_it_is_written() {
+    fn excerpt_keeps_the_case_of_the_text() {
         let found = entry("a", "İstanbul: Zoë's Trainee").excerpt("zoë");
         assert_eq!(
             found,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::schemas::Schemas;
 use super::{Changes, entries};
 
-/// Other keys of a path item are no operations.
+/// The keys of a path item that are operations.
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// Compares two documents.
@@ -14,16 +14,17 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     if before.pointer("/components/securitySchemes") != now.pointer("/components/securitySchemes")
         || before.get("security") != now.get("security")
     {
-        changes.breaking("security", "Authorization", "is asked for in another way");
+        changes.breaking("security", "Authorization", "is required in another way");
     }
     let schemas = Schemas { before, now };
-    let (old, new) = (operations(before), operations(now));
-    for (name, old, new) in changes.matched("endpoints", (old, "is gone"), (new, "is new")) {
+    let old = operations(before);
+    let new = operations(now);
+    for (name, old, new) in changes.matched("endpoints", (old, "is removed"), (new, "is new")) {
         compare_operations(&name, old, new, &schemas, changes);
     }
 }
 
-/// The operations of a document, by names such as `POST /trainees`.
+/// Returns the operations of a document, with names such as `POST /trainees`.
 fn operations(document: &Value) -> Vec<(String, &Value)> {
     let paths = entries(document.get("paths")).into_iter();
     let operations = paths.flat_map(|(path, item)| {
@@ -51,16 +52,16 @@ fn compare_operations(
         (Some(old), Some(new)) => {
             compare_contents(&place, old, new, Direction::Request, schemas, changes)
         }
-        (Some(_), None) => changes.breaking(&place, "body", "is not read any more"),
-        (None, Some(new)) if is_required(new) => changes.breaking(&place, "body", "is demanded"),
+        (Some(_), None) => changes.breaking(&place, "body", "is no longer read"),
+        (None, Some(new)) if is_required(new) => changes.breaking(&place, "body", "is required"),
         (None, Some(_)) => changes.additive(&place, "body", "can be sent"),
         (None, None) => {}
     }
-    let old = (entries(before.get("responses")), "is not answered any more");
-    let new = (entries(now.get("responses")), "can be answered");
+    let old = (entries(before.get("responses")), "is no longer returned");
+    let new = (entries(now.get("responses")), "can be returned");
     for (status, old, new) in changes.matched(&format!("{name} replies"), old, new) {
         let place = format!("{name} {status}");
-        let old_headers = (entries(old.get("headers")), "is gone from the headers");
+        let old_headers = (entries(old.get("headers")), "is removed from the headers");
         changes.matched(
             &place,
             old_headers,
@@ -100,15 +101,16 @@ fn compare_parameters(
             .iter()
             .all(|key| text(one, key) == text(other, key))
     };
-    let (old, new) = (parameters(before), parameters(now));
+    let old = parameters(before);
+    let new = parameters(now);
     for parameter in &old {
         let subject = text(parameter, "name");
         let Some(other) = new.iter().find(|other| same(parameter, other)) else {
-            changes.breaking(place, subject, "is not read any more");
+            changes.breaking(place, subject, "is no longer read");
             continue;
         };
         if is_required(other) && !is_required(parameter) {
-            changes.breaking(place, &subject, "is demanded");
+            changes.breaking(place, &subject, "is required");
         }
         if let (Some(old), Some(new)) = (parameter.get("schema"), other.get("schema")) {
             schemas.compare(place, &subject, old, new, Direction::Request, changes);
@@ -119,7 +121,7 @@ fn compare_parameters(
         .filter(|parameter| !old.iter().any(|other| same(parameter, other)))
     {
         let what = if is_required(parameter) {
-            "is new and demanded"
+            "is new and required"
         } else {
             "is new"
         };
@@ -136,8 +138,9 @@ fn compare_contents(
     schemas: &Schemas<'_>,
     changes: &mut Changes,
 ) {
-    let (old, new) = (entries(before.get("content")), entries(now.get("content")));
-    for (_, old, new) in changes.matched(place, (old, "is gone"), (new, "is new")) {
+    let old = entries(before.get("content"));
+    let new = entries(now.get("content"));
+    for (_, old, new) in changes.matched(place, (old, "is removed"), (new, "is new")) {
         if let (Some(old), Some(new)) = (old.get("schema"), new.get("schema")) {
             schemas.compare(place, "body", old, new, direction, changes);
         }

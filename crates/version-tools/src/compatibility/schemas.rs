@@ -1,4 +1,6 @@
-//! Two schemas: what a request may have must stay allowed, and what a reply had must stay there.
+//! Compares two schemas. Everything that a request may contain must stay allowed, and everything
+//! that
+//! a reply contained must stay present.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +9,12 @@ use serde_json::Value;
 
 use super::{Changes, entries};
 
-/// How deep schemas are compared; none of a contract is deeper, but one of a file could refer to
-/// itself.
+/// Maximum depth of a comparison. No contract has deeper schemas, but a schema in a file could
+/// refer
+/// to itself.
 const MAX_DEPTH: usize = 24;
 
-/// The documents with the schemas.
+/// The documents that contain the schemas.
 pub(super) struct Schemas<'a> {
     pub(super) before: &'a Value,
     pub(super) now: &'a Value,
@@ -24,12 +27,13 @@ struct Comparison<'a, 'c> {
     changes: &'c mut Changes,
 }
 
-/// A bound of a schema: tighter when it grows, or when it shrinks.
+/// Bounds that are stricter when they grow.
 const LOWER_BOUNDS: [&str; 4] = ["minLength", "minItems", "minimum", "minProperties"];
+/// Bounds that are stricter when they shrink.
 const UPPER_BOUNDS: [&str; 3] = ["maxLength", "maxItems", "maximum"];
 
 impl Schemas<'_> {
-    /// Compares two schemas of the same thing.
+    /// Compares the old and the new schema of a value.
     pub(super) fn compare(
         &self,
         place: &str,
@@ -48,7 +52,7 @@ impl Schemas<'_> {
     }
 }
 
-/// The schema, or the one that it refers to with the name of that one.
+/// Resolves a reference. Returns the schema, and the name of a referenced schema.
 fn resolved<'a>(document: &'a Value, schema: &'a Value) -> (&'a Value, Option<&'a str>) {
     match schema.get("$ref").and_then(Value::as_str) {
         Some(reference) => {
@@ -82,11 +86,9 @@ fn listed(values: &[&Value]) -> String {
 
 impl Comparison<'_, '_> {
     fn compare(&mut self, place: &str, subject: &str, before: &Value, now: &Value, depth: usize) {
-        let ((before, name), (now, _)) = (
-            resolved(self.schemas.before, before),
-            resolved(self.schemas.now, now),
-        );
-        // A named schema is one thing, wherever it stands.
+        let (before, name) = resolved(self.schemas.before, before);
+        let (now, _) = resolved(self.schemas.now, now);
+        // A named schema is compared once, for all places that use it.
         let place = match (name, self.direction) {
             (Some(name), Direction::Request) => &format!("{name} in requests"),
             (Some(name), Direction::Reply) => &format!("{name} in replies"),
@@ -106,7 +108,7 @@ impl Comparison<'_, '_> {
             (Some(old), Some(new)) => self.compare(place, subject, old, new, depth + 1),
             (None, Some(_)) if self.direction == Direction::Request => {
                 self.changes
-                    .breaking(place, subject, "has entries of one form only");
+                    .breaking(place, subject, "has entries of only one form");
             }
             (Some(_), None) if self.direction == Direction::Reply => {
                 self.changes
@@ -119,7 +121,7 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// The parts of a schema that is made of several.
+    /// Compares the parts of a composed schema.
     fn compare_parts(
         &mut self,
         place: &str,
@@ -134,12 +136,12 @@ impl Comparison<'_, '_> {
                 .cloned()
                 .unwrap_or_default()
         };
-        let (old, new) = (parts(before), parts(now));
+        let old = parts(before);
+        let new = parts(now);
         for (old, new) in old.iter().zip(&new) {
             self.compare(place, subject, old, new, depth + 1);
         }
-        // More forms are more for a client to expect in a reply, and fewer constraints for a
-        // request.
+        // In a reply, an additional form breaks clients. In a request, a removed form does.
         let loosens = key != "allOf";
         let breaks = match new.len().cmp(&old.len()) {
             std::cmp::Ordering::Equal => return,
@@ -150,23 +152,24 @@ impl Comparison<'_, '_> {
     }
 
     fn compare_types(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
-        let (old, new) = (types(before), types(now));
+        let old = types(before);
+        let new = types(now);
         let (Some(old), Some(new)) = (&old, &new) else {
             if old != new {
                 self.changes.breaking(place, subject, "is of another type");
             }
             return;
         };
-        let gone: Vec<&str> = old.difference(new).copied().collect();
-        let came: Vec<&str> = new.difference(old).copied().collect();
+        let removed: Vec<&str> = old.difference(new).copied().collect();
+        let added: Vec<&str> = new.difference(old).copied().collect();
         let is_request = self.direction == Direction::Request;
-        match (self.direction, gone.is_empty(), came.is_empty()) {
+        match (self.direction, removed.is_empty(), added.is_empty()) {
             (_, true, true) => {}
             (Direction::Request, false, _) => {
                 self.changes.breaking(
                     place,
                     subject,
-                    format!("cannot be {} any more", gone.join(", ")),
+                    format!("can no longer be {}", removed.join(", ")),
                 );
             }
             (_, _, false) => {
@@ -175,32 +178,32 @@ impl Comparison<'_, '_> {
                     !is_request,
                     place,
                     subject,
-                    format!("{what} {}", came.join(", ")),
+                    format!("{what} {}", added.join(", ")),
                 );
             }
             (Direction::Reply, false, true) => {
                 self.changes
-                    .additive(place, subject, format!("is never {}", gone.join(", ")));
+                    .additive(place, subject, format!("is never {}", removed.join(", ")));
             }
         }
     }
 
-    /// Codes that a request may have must stay; new ones may come in both directions (contract,
-    /// section 9.1).
+    /// Compares codes. A request must keep its codes. New codes are allowed in both directions
+    /// (contract, section 9.1).
     fn compare_codes(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
         let codes = |schema: &Value| schema.get("enum").and_then(Value::as_array).cloned();
         match (codes(before), codes(now)) {
             (Some(old), Some(new)) => {
-                let gone: Vec<&Value> = old.iter().filter(|code| !new.contains(code)).collect();
-                let came: Vec<&Value> = new.iter().filter(|code| !old.contains(code)).collect();
-                if !gone.is_empty() && self.direction == Direction::Request {
+                let removed: Vec<&Value> = old.iter().filter(|code| !new.contains(code)).collect();
+                let added: Vec<&Value> = new.iter().filter(|code| !old.contains(code)).collect();
+                if !removed.is_empty() && self.direction == Direction::Request {
                     self.changes.breaking(
                         place,
                         subject,
-                        format!("cannot be {} any more", listed(&gone)),
+                        format!("can no longer be {}", listed(&removed)),
                     );
                 }
-                for code in came {
+                for code in added {
                     self.changes
                         .additive(place, subject, format!("can be {code}"));
                 }
@@ -214,7 +217,7 @@ impl Comparison<'_, '_> {
             }
             (Some(_), None) => {
                 self.changes
-                    .breaking(place, subject, "is not one of a few codes any more")
+                    .breaking(place, subject, "is no longer one of a few codes")
             }
             (None, Some(_) | None) => {}
         }
@@ -222,7 +225,8 @@ impl Comparison<'_, '_> {
 
     fn compare_forms(&mut self, place: &str, subject: &str, before: &Value, now: &Value) {
         for key in ["format", "pattern"] {
-            let (old, new) = (before.get(key), now.get(key));
+            let old = before.get(key);
+            let new = now.get(key);
             if old == new {
                 continue;
             }
@@ -240,7 +244,8 @@ impl Comparison<'_, '_> {
             .into_iter()
             .chain(UPPER_BOUNDS.map(|key| (key, -1.0)))
         {
-            let (old, new) = (bound(before, key), bound(now, key));
+            let old = bound(before, key);
+            let new = bound(now, key);
             let tightness =
                 |bound: Option<f64>| bound.map_or(f64::NEG_INFINITY, |bound| bound * sign);
             if tightness(new) > tightness(old) {
@@ -254,27 +259,24 @@ impl Comparison<'_, '_> {
     }
 
     fn compare_properties(&mut self, place: &str, before: &Value, now: &Value, depth: usize) {
-        let (old, new) = (
-            entries(before.get("properties")),
-            entries(now.get("properties")),
-        );
+        let old = entries(before.get("properties"));
+        let new = entries(now.get("properties"));
         let is_request = self.direction == Direction::Request;
         for (name, schema) in &old {
             let Some((_, other)) = new.iter().find(|(other, _)| other == name) else {
-                self.changes
-                    .breaking(place, name, "is gone, or has another name");
+                self.changes.breaking(place, name, "is removed or renamed");
                 continue;
             };
             let what = match (requires(before, name), requires(now, name)) {
                 (false, true) => Some(if is_request {
-                    "is demanded"
+                    "is required"
                 } else {
-                    "is always there"
+                    "is always present"
                 }),
                 (true, false) => Some(if is_request {
                     "can be left out"
                 } else {
-                    "is not always there"
+                    "is not always present"
                 }),
                 (true, true) | (false, false) => None,
             };
@@ -288,13 +290,13 @@ impl Comparison<'_, '_> {
             .iter()
             .filter(|(name, _)| !old.iter().any(|(other, _)| other == name))
         {
-            let is_demanded = is_request && requires(now, name);
+            let is_newly_required = is_request && requires(now, name);
             self.changes.add(
-                is_demanded,
+                is_newly_required,
                 place,
                 name,
-                if is_demanded {
-                    "is new and demanded"
+                if is_newly_required {
+                    "is new and required"
                 } else {
                     "is new"
                 },

@@ -1,6 +1,6 @@
-//! What the OpenAPI document of a version does not say and its clients rely on: the order of
-//! fields, all accepted codes, the rules that bind, its vocabulary, the words in place of codes,
-//! and how fields are joined into a text.
+//! The parts of a contract that the OpenAPI document does not contain: the order of fields, all
+//! accepted codes, the rules that apply, the vocabulary, the words for codes, and how fields are
+//! joined into a text.
 
 use adapter_kit::shape::Shape;
 use adapter_kit::version::ApiVersion;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Changes, entries};
 
-/// The shape of a version.
+/// Returns the shape of a version.
 #[must_use]
 pub fn describe(version: &ApiVersion, lists: &Lists) -> Value {
     let mut rules = Map::from_iter(for_each_record!(rules(version)).into_iter().flatten());
@@ -44,8 +44,8 @@ pub fn describe(version: &ApiVersion, lists: &Lists) -> Value {
     shape
 }
 
-/// How the version writes values: the words of each list and the parts of each joined text. Nothing
-/// where it writes them in the common form; what else differs, the OpenAPI document says.
+/// Returns the words of each list and the parts of each joined text; empty if the version uses the
+/// common form. The OpenAPI document contains all other differences of the wire form.
 fn wire(version: &ApiVersion) -> Map<String, Value> {
     let words = version.wire.words.iter();
     let words = words.map(|(list, words)| {
@@ -60,7 +60,7 @@ fn wire(version: &ApiVersion) -> Map<String, Value> {
         .collect()
 }
 
-/// The parts of each joined text, by its name, with what stands between them.
+/// Returns the parts and separators of each joined text, by name.
 fn joined<R: WireRecord>(version: &ApiVersion) -> Vec<(String, Value)> {
     let shown = R::shape(version)
         .into_iter()
@@ -92,8 +92,8 @@ fn shown<R: Record>(shape: &Shape<R>) -> Vec<&'static str> {
     shape.entries.iter().map(|entry| entry.name).collect()
 }
 
-/// Adds what the version shows of a nested record: by itself, and in its trainee where that is
-/// something else.
+/// Adds the fields that the version shows of a nested record: as a separate response, and in the
+/// trainee if they differ there.
 fn add_nested<R: WireNested>(version: &ApiVersion, replies: &mut Map<String, Value>) {
     let shapes = R::shapes(version);
     if !shapes.is_empty() {
@@ -107,16 +107,17 @@ fn add_nested<R: WireNested>(version: &ApiVersion, replies: &mut Map<String, Val
     }
 }
 
-/// The names of what a request can set, by the name of the record; `None` for one that the version
-/// does not have.
+/// Returns the inputs of a record, with the name of the record; `None` if the version does not have
+/// the record.
 fn inputs<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
     let entries = R::inputs(version).entries;
     let names = entries.iter().map(|input| input.name);
     (!entries.is_empty()).then(|| (R::NAME.to_owned(), names.collect()))
 }
 
-/// Rules by name, with what they do: one that adjusts cannot be removed without changing what is
-/// recorded.
+/// Returns the rules of a record, with their stages; `None` if the version does not have the
+/// record.
+/// Removing an adjustment changes what is recorded.
 fn rules<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
     let stages = R::rules(version)
         .iter()
@@ -124,22 +125,23 @@ fn rules<R: WireRecord>(version: &ApiVersion) -> Option<(String, Value)> {
     (!R::inputs(version).entries.is_empty()).then(|| (R::NAME.to_owned(), stages.collect()))
 }
 
-/// The codes that are accepted, of every list that an input has.
+/// Returns the accepted codes of all lists that inputs use.
 fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
-    fn lists_of<R: WireRecord>(version: &ApiVersion) -> Vec<List> {
-        let of_input = |field: &R::Field| match field.info().codes.filter(|_| field.info().input)? {
-            Codes::Listed(list) => Some(list),
-            Codes::OneOf(_) => None,
-        };
+    fn record_lists<R: WireRecord>(version: &ApiVersion) -> Vec<List> {
+        let input_list =
+            |field: &R::Field| match field.info().codes.filter(|_| field.info().input)? {
+                Codes::Listed(list) => Some(list),
+                Codes::OneOf(_) => None,
+            };
         let has_record = !R::inputs(version).entries.is_empty();
         R::Field::ALL
             .iter()
             .filter(|_| has_record)
-            .filter_map(of_input)
+            .filter_map(input_list)
             .collect()
     }
-    let of_inputs = for_each_record!(lists_of(version)).concat();
-    let used = |list: &&List| of_inputs.contains(*list);
+    let input_lists = for_each_record!(record_lists(version)).concat();
+    let used = |list: &&List| input_lists.contains(*list);
     let accepted = |list: &List| -> Vec<&str> {
         lists
             .codes(*list)
@@ -156,34 +158,35 @@ fn codes(version: &ApiVersion, lists: &Lists) -> Map<String, Value> {
 /// Compares two shapes.
 pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     let years = |shape: &Value| json!({ "exception_years": shape.get("exception_years") });
-    let (old_years, new_years) = (years(before), years(now));
+    let old_years = years(before);
+    let new_years = years(now);
     for (part, old, new, removed, added) in [
         (
             "replies",
             before.get("replies"),
             now.get("replies"),
-            "is gone, or has another name",
+            "is removed or renamed",
             "is new",
         ),
         (
             "requests",
             before.get("requests"),
             now.get("requests"),
-            "is gone, or has another name",
+            "is removed or renamed",
             "is new",
         ),
         (
             "codes",
             before.get("codes"),
             now.get("codes"),
-            "is not accepted any more",
+            "is no longer accepted",
             "is accepted",
         ),
         (
             "years",
             Some(&old_years),
             Some(&new_years),
-            "is not accepted any more",
+            "is no longer accepted",
             "is accepted",
         ),
     ] {
@@ -198,14 +201,20 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     }
     compare_rules(before, now, changes);
     for (key, what) in [
-        ("nested_errors", "have another form"),
-        ("words", "are others"),
+        ("nested_errors", "has another form"),
+        ("words", "has other terms"),
     ] {
         if before.get(key) != now.get(key) {
             changes.breaking("errors", key, what);
         }
     }
-    let (old, new) = (entries(before.get("wire")), entries(now.get("wire")));
+    compare_wire(before, now, changes);
+}
+
+/// Compares the words of lists and the parts of joined texts.
+fn compare_wire(before: &Value, now: &Value, changes: &mut Changes) {
+    let old = entries(before.get("wire"));
+    let new = entries(now.get("wire"));
     let value = |all: &[(String, &Value)], name: &str| {
         all.iter()
             .find(|(known, _)| known == name)
@@ -226,7 +235,7 @@ pub(super) fn compare(before: &Value, now: &Value, changes: &mut Changes) {
     }
 }
 
-/// The elements of an array, by their text.
+/// Returns the elements of an array with their texts.
 fn listed(array: Option<&Value>) -> Vec<(String, &Value)> {
     let text = |value: &Value| {
         value
@@ -248,11 +257,11 @@ fn compare_rules(before: &Value, now: &Value, changes: &mut Changes) {
         for (rule, stage) in entries(Some(old)) {
             match new.and_then(|new| new.get(&rule)) {
                 Some(other) if other == stage => {}
-                Some(_) => changes.breaking(&place, rule, "does something else"),
+                Some(_) => changes.breaking(&place, rule, "has another effect"),
                 None if stage == "adjust" => {
-                    changes.breaking(&place, rule, "changes what is recorded no more")
+                    changes.breaking(&place, rule, "no longer changes what is recorded")
                 }
-                None => changes.additive(&place, rule, "is not demanded any more"),
+                None => changes.additive(&place, rule, "is no longer required"),
             }
         }
         for (rule, _) in entries(new)

@@ -10,30 +10,30 @@ use serde::Serialize;
 use super::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
 
-/// A change of the codes of a list that a request can have.
+/// A change of the codes that requests can use from a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CodesChange {
     /// The name of the list.
     pub list: &'static str,
-    /// The fields of a request with such a code, in the names of the version that is moved to.
+    /// The fields of requests with these codes, in the names of the target version.
     pub fields: Vec<&'static str>,
     /// How the codes changed.
     pub change: CodesChangeKind,
     /// The codes.
     pub codes: Vec<CodeName>,
-    /// What takes the place of those that ended.
+    /// The replacements of ended codes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub successors: Vec<CodeSuccessor>,
 }
 
-/// What takes the place of a code that ended.
+/// The replacement of an ended code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CodeSuccessor {
-    /// The code that ended.
+    /// The ended code.
     pub ended: String,
-    /// The code to send in its place; null where there is none.
+    /// The code to send instead; null if there is none.
     pub code: Option<&'static str>,
-    /// What to do, as a clause.
+    /// Advice, as a clause.
     pub advice: String,
 }
 
@@ -55,9 +55,9 @@ impl CodeSuccessor {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CodesChangeKind {
-    /// They are accepted now.
+    /// The target version accepts them.
     Accepted,
-    /// They are no longer accepted.
+    /// The target version no longer accepts them.
     Refused,
 }
 
@@ -66,22 +66,22 @@ pub enum CodesChangeKind {
 pub struct CodeName {
     /// The code.
     pub code: String,
-    /// Its name.
+    /// The name of the code.
     pub name: String,
 }
 
-/// A change of the academic years in which some subjects are funded without student finance.
+/// A change of the academic years with funding for some subjects without student finance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct YearsChange {
     /// How the years changed.
     pub change: CodesChangeKind,
-    /// The years in which an academic year begins.
+    /// The calendar years when these academic years begin.
     pub years: Vec<i32>,
 }
 
 const KINDS: [CodesChangeKind; 2] = [CodesChangeKind::Accepted, CodesChangeKind::Refused];
 
-/// The changes of accepted codes and years.
+/// Returns the changes of accepted codes and years.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<Change> {
     let codes = List::ALL
         .iter()
@@ -123,7 +123,8 @@ fn codes(
     } else {
         "these codes"
     };
-    let (values, named) = (values.join(", "), listed(fields.iter().copied()));
+    let values = values.join(", ");
+    let named = listed(fields.iter().copied());
     let successors: Vec<CodeSuccessor> = match change {
         CodesChangeKind::Accepted => Vec::new(),
         CodesChangeKind::Refused => {
@@ -142,13 +143,13 @@ fn codes(
             Effect::Refused,
             format!("No longer accepted in {named}: {values}."),
             format!(
-                "Do not send {these}.{instead} A record that has such a code already is shown with it."
+                "Do not send {these}.{instead} A record that already has such a code still shows it."
             ),
         ),
         CodesChangeKind::Accepted => (
             Effect::NewlyPossible,
             format!("Accepted in {named}: {values}."),
-            format!("Send {these} where you need to."),
+            format!("You can send {these}."),
         ),
     };
     let of = format!("list {}", list.name());
@@ -192,12 +193,12 @@ fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<
         CodesChangeKind::Refused => (
             Effect::Refused,
             format!("Starts in {values}: no subject is funded without student finance."),
-            "Do not ask for such funding for trainees who start then.".to_owned(),
+            "Do not request such funding for trainees who start in these years.".to_owned(),
         ),
         CodesChangeKind::Accepted => (
             Effect::NewlyPossible,
             format!("Starts in {values}: some subjects are funded without student finance."),
-            "Ask for such funding where it applies.".to_owned(),
+            "You can request such funding.".to_owned(),
         ),
     };
     Some(Change::new(
@@ -209,7 +210,7 @@ fn years(change: CodesChangeKind, from: &ApiVersion, to: &ApiVersion) -> Option<
     ))
 }
 
-/// The version that accepts, and the one that does not.
+/// Returns the version that accepts the codes, and the version that does not.
 fn sides<'v>(
     change: CodesChangeKind,
     from: &'v ApiVersion,

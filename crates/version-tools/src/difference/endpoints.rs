@@ -1,4 +1,4 @@
-//! Endpoints that have come, gone, or should no longer be used.
+//! Endpoints that are new, removed or deprecated.
 
 use adapter_kit::endpoint::Endpoint;
 use adapter_kit::label::Label;
@@ -14,37 +14,37 @@ use super::{Change, ChangeDetail, Effect};
 pub struct EndpointChange {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// How it changed.
+    /// The kind of change.
     #[serde(flatten)]
     pub kind: EndpointChangeKind,
 }
 
-/// How an endpoint changed.
+/// The kind of change of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum EndpointChangeKind {
-    /// It is new.
+    /// The endpoint is new.
     Added,
-    /// It is removed.
+    /// The endpoint is removed.
     Removed {
-        /// What to use instead.
+        /// The replacement, if there is one.
         replaced_by: Option<Endpoint>,
     },
-    /// It still works, and should no longer be used.
+    /// The endpoint still works, but clients should stop using it.
     Deprecated {
-        /// The day since when.
+        /// The first day of the deprecation.
         #[serde(serialize_with = "as_text")]
         since: NaiveDate,
-        /// What to use instead.
+        /// The replacement, if there is one.
         replaced_by: Option<Endpoint>,
-        /// The version in which it is removed.
+        /// The version that removes the endpoint.
         removed_in: Label,
     },
-    /// It should not be used in the other version, and can be here.
+    /// The endpoint is deprecated in the other version only.
     NoLongerDeprecated,
 }
 
-/// The changes of all endpoints.
+/// Returns the changes of all endpoints.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     Endpoint::ALL
         .iter()
@@ -88,33 +88,30 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
         .endpoints
         .deprecated
         .iter()
-        .find(|gone| gone.endpoint.row().replaced_by == Some(endpoint));
+        .find(|deprecation| deprecation.endpoint.row().replaced_by == Some(endpoint));
     let (effect, summary, advice) = match change.kind {
         EndpointChangeKind::Added => (
             Effect::NewlyPossible,
-            format!("There is `{endpoint}`. {}", endpoint.meaning()),
+            format!("New endpoint `{endpoint}`. {}", endpoint.meaning()),
             match succeeded {
-                Some(gone) => format!(
+                Some(deprecation) => format!(
                     "Use it instead of `{}`, which is deprecated.",
-                    gone.endpoint
+                    deprecation.endpoint
                 ),
-                None => "Use it if you need it.".to_owned(),
+                None => "You can use this endpoint.".to_owned(),
             },
         ),
         EndpointChangeKind::Removed {
             replaced_by: Some(other),
         } => (
             Effect::Refused,
-            format!("There is no `{endpoint}`."),
+            format!("Removed endpoint `{endpoint}`."),
             format!("Use `{other}` instead of `{endpoint}`."),
         ),
         EndpointChangeKind::Removed { replaced_by: None } => (
             Effect::Refused,
-            format!("There is no `{endpoint}`. {}", endpoint.meaning()),
-            format!(
-                "Do without `{endpoint}`: nothing in {} takes its place.",
-                to.label
-            ),
+            format!("Removed endpoint `{endpoint}`. {}", endpoint.meaning()),
+            format!("Stop using `{endpoint}`. {} has no replacement.", to.label),
         ),
         EndpointChangeKind::Deprecated {
             since,
@@ -122,7 +119,7 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
             removed_in,
         } => (
             Effect::WorthKnowing,
-            format!("`{endpoint}` is deprecated since {since}, and removed in {removed_in}."),
+            format!("`{endpoint}` is deprecated since {since}. {removed_in} removes it."),
             replaced_by.map_or_else(
                 || format!("Stop using `{endpoint}`."),
                 |other| format!("Use `{other}` instead of `{endpoint}`."),
@@ -130,7 +127,7 @@ fn describe(change: EndpointChange, to: &ApiVersion) -> Change {
         ),
         EndpointChangeKind::NoLongerDeprecated => (
             Effect::WorthKnowing,
-            format!("`{endpoint}` is not deprecated."),
+            format!("`{endpoint}` is no longer deprecated."),
             "Nothing to do.".to_owned(),
         ),
     };

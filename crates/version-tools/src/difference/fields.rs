@@ -18,83 +18,84 @@ mod wording;
 pub struct FieldChange {
     /// The name of the record that has the field.
     pub record: &'static str,
-    /// Whether the record is nested in a trainee, where that makes a difference.
+    /// Whether the record is nested in a trainee, if nested records differ.
     pub nested: bool,
-    /// Whether it is a field of requests or of responses.
+    /// Whether the field belongs to requests or to responses.
     #[serde(serialize_with = "direction")]
     pub direction: Direction,
-    /// One sentence of meaning.
+    /// The meaning of the field, in one sentence.
     pub meaning: &'static str,
-    /// How it changed.
+    /// The kind of change.
     #[serde(flatten)]
     pub kind: FieldChangeKind,
 }
 
-/// How a field changed.
+/// The kind of change of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum FieldChangeKind {
-    /// It is new.
+    /// The field is new.
     Added {
-        /// Its name.
+        /// The name of the field.
         name: &'static str,
-        /// The name in the other version with the same value.
+        /// The name of a field with the same value in the other version.
         same_value: Option<&'static str>,
     },
-    /// It is removed.
+    /// The field is removed.
     Removed {
-        /// Its name.
+        /// The name of the field.
         name: &'static str,
-        /// The name in the version that is moved to with the same value.
+        /// The name of a field with the same value in the target version.
         same_value: Option<&'static str>,
     },
-    /// It has another name.
+    /// The field is renamed.
     Renamed {
-        /// Its name before.
+        /// The name before.
         before: &'static str,
-        /// Its name now.
+        /// The name after.
         after: &'static str,
     },
-    /// It is joined with others into one text.
+    /// The field becomes a part of a joined text.
     Joined {
-        /// Its name before.
+        /// The name before.
         before: &'static str,
         /// The name of the text.
         after: &'static str,
-        /// What stands between the parts.
+        /// The separator between the parts.
         separator: &'static str,
-        /// Its place among the parts, from 0.
+        /// The position among the parts, from 0.
         index: usize,
     },
-    /// It is a field by itself, and no longer a part of a text.
+    /// A part of a joined text becomes a field.
     Split {
         /// The name of the text.
         before: &'static str,
-        /// Its name now.
+        /// The name after.
         after: &'static str,
-        /// What stood between the parts.
+        /// The separator between the parts.
         separator: &'static str,
-        /// Its place among the parts, from 0.
+        /// The position among the parts, from 0.
         index: usize,
     },
-    /// It has another place in a text of several values, or another separator stands beside it.
+    /// The parts of a joined text have another order or separator.
     Rejoined {
         /// The name of the text before.
         before: &'static str,
         /// The name of the text now.
         after: &'static str,
-        /// Whether the separator or the number of parts changes, so that one version refuses the
-        /// texts of the other.
+        /// Whether the separator or the number of parts changes, so that the target version refuses
+        /// the old
+        /// texts.
         refused: bool,
     },
-    /// It is left out while it has no value.
+    /// The field is omitted while it has no value.
     LeftOutWhenUnset {
-        /// Its name.
+        /// The name of the field.
         name: &'static str,
     },
-    /// It is shown also while it has no value.
+    /// The field is shown even without a value.
     AlwaysShown {
-        /// Its name.
+        /// The name of the field.
         name: &'static str,
     },
 }
@@ -106,7 +107,7 @@ fn direction<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::O
     })
 }
 
-/// A field as one version has it.
+/// A field of one version.
 struct Named<R: Record> {
     name: &'static str,
     source: ValueSource<R>,
@@ -114,7 +115,7 @@ struct Named<R: Record> {
     part: Option<Part>,
 }
 
-/// The source of a value: a field of the dictionary, or a function of some versions.
+/// The source of a value: a field of the dictionary, or a function of the version.
 enum ValueSource<R: Record> {
     Field(R::Field),
     Own { meaning: &'static str, kind: Kind },
@@ -128,7 +129,7 @@ impl<R: Record> Named<R> {
         }
     }
 
-    /// Whether the two have the same value.
+    /// Whether two fields have the same value.
     fn has_value_of(&self, other: &Self) -> bool {
         match (&self.source, &other.source) {
             (ValueSource::Field(one), ValueSource::Field(other)) => one == other,
@@ -148,9 +149,11 @@ impl<R: Record> Named<R> {
         self.name == other.name && self.part == other.part && self.has_value_of(other)
     }
 
-    /// How the field became another one with the same value.
+    /// Returns the change from this field to a field with the same value.
     fn becomes(&self, after: &Self) -> FieldChangeKind {
-        let (before, after, parts) = (self.name, after.name, (self.part, after.part));
+        let parts = (self.part, after.part);
+        let before = self.name;
+        let after = after.name;
         match parts {
             (
                 None,
@@ -187,7 +190,7 @@ impl<R: Record> Named<R> {
     }
 }
 
-/// The changes of the fields of all records.
+/// Returns the changes of the fields of all records.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
     let mut changes = record_changes::<Trainee>(from, to);
     changes.extend(for_each_nested!(nested_changes(from, to)).concat());
@@ -198,9 +201,11 @@ pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
 }
 
 fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
-    let (before, after) = (sent(R::inputs(from.version)), sent(R::inputs(to.version)));
+    let before = sent(R::inputs(from.version));
+    let after = sent(R::inputs(to.version));
     let requests = compared::<R>(&before, &after, false, Direction::Request);
-    let (before, after) = (shown(R::shape(from.version)), shown(R::shape(to.version)));
+    let before = shown(R::shape(from.version));
+    let after = shown(R::shape(to.version));
     let responses = compared::<R>(&before, &after, false, Direction::Reply);
     let refuses = |name: &str| {
         R::other_names(&to.other_names)
@@ -215,8 +220,8 @@ fn record_changes<R: WireRecord>(from: &Served, to: &Served) -> Vec<Change> {
         .collect()
 }
 
-/// The changes of a nested record by itself, and of what its trainee shows of it where that is
-/// something else.
+/// Returns the changes of a nested record as a separate response, and of its form in a trainee if
+/// that differs.
 fn nested_changes<R: WireNested>(from: &Served, to: &Served) -> Vec<Change> {
     let mut changes = record_changes::<R>(from, to);
     let [before, after] = [from, to].map(|served| R::shapes(served.version));
@@ -269,7 +274,8 @@ fn shown<R: Record>(shape: Option<&Shape<R>>) -> Vec<Named<R>> {
         .collect()
 }
 
-/// How each field changed. A new field with the value of a removed one is a renamed field.
+/// Returns the changes of all fields. A new field with the value of a removed field counts as
+/// renamed.
 fn compared<R: Record>(
     before: &[Named<R>],
     after: &[Named<R>],
@@ -284,7 +290,7 @@ fn compared<R: Record>(
         kind,
     };
     let stays = |field: &Named<R>, others: &[Named<R>]| others.iter().any(|other| other.is(field));
-    // A field can be shown twice: its name is the one that comes first.
+    // A field can be shown twice; its name is the first one.
     let with_value_of = |field: &Named<R>, others: &[Named<R>]| {
         others
             .iter()
@@ -319,14 +325,14 @@ fn compared<R: Record>(
             },
         ));
     }
-    // The parts of a text follow each other, and one change describes the text.
+    // The parts of a text are adjacent, and one change describes the whole text.
     changes.dedup_by(|next, first| {
         matches!(next.kind, FieldChangeKind::Rejoined { .. }) && next.kind == first.kind
     });
     changes
 }
 
-/// How the field changed while it has no value.
+/// Returns the change of the field while it has no value.
 fn shown_when<R: Record>(before: &Named<R>, after: &Named<R>) -> Option<FieldChangeKind> {
     let name = after.name;
     match (before.when_set, after.when_set) {

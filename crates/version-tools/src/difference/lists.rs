@@ -1,26 +1,27 @@
-//! Whether a list of trainees shows their nested records.
+//! Visibility of nested records in lists of trainees.
 
 use adapter_kit::version::{ApiVersion, NestedVisibility};
 use serde::Serialize;
 
 use super::{Change, ChangeDetail, Effect};
 
-/// Nested records come into lists of trainees, or leave them.
+/// A change of the visibility of nested records in lists of trainees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NestedInListsChange {
-    /// Whether the version that is moved to shows them.
+    /// Whether the target version shows them.
     pub shown: bool,
 }
 
-/// The change of lists.
+/// Returns the change of lists, if any.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (from.shapes.nested_in_lists, to.shapes.nested_in_lists);
+    let before = from.shapes.nested_in_lists;
+    let after = to.shapes.nested_in_lists;
     (before != after).then(|| {
         let (effect, summary, advice) = match after {
             NestedVisibility::Shown => (
                 Effect::NewlyPossible,
                 "A list of trainees shows their placements and degrees.",
-                "Read them from the list, in place of a request for each trainee.",
+                "You can read them from the list instead of requesting each trainee.",
             ),
             NestedVisibility::Hidden => (
                 Effect::ReadDifferently,

@@ -1,10 +1,10 @@
-//! A difference as Markdown.
+//! Differences as Markdown.
 
 use super::{Difference, Effect, Example};
 use crate::documents::Table;
 
 impl Difference {
-    /// The difference in Markdown: what breaks most comes first.
+    /// Returns the difference in Markdown, most severe changes first.
     #[must_use]
     pub fn markdown(&self) -> String {
         format!(
@@ -16,34 +16,34 @@ impl Difference {
         )
     }
 
-    /// How many changes there are, and how many of them break a client, in one sentence.
+    /// Returns one sentence with the number of changes and of breaking changes.
     #[must_use]
     pub fn counted(&self) -> String {
         let Self { from, to, changes } = self;
         let breaking = self.breaking().count();
         match (changes.len(), breaking) {
-            (0, _) => format!("Nothing is different: a client of {from} can use {to} as it is."),
-            (1, 0) => format!("There is one change, and a client of {from} can use {to} as it is."),
+            (0, _) => format!("There are no changes: a client of {from} can use {to} unchanged."),
+            (1, 0) => format!("There is one change. A client of {from} can use {to} unchanged."),
             (all, 0) => {
-                format!("There are {all} changes, and a client of {from} can use {to} as it is.")
+                format!("There are {all} changes. A client of {from} can use {to} unchanged.")
             }
-            (1, _) => format!("There is one change, and it breaks a client of {from}."),
-            (all, 1) => format!("There are {all} changes; one of them breaks a client of {from}."),
+            (1, _) => format!("There is one change. It breaks a client of {from}."),
+            (all, 1) => format!("There are {all} changes. One of them breaks a client of {from}."),
             (all, some) if all == some => {
-                format!("There are {all} changes, and each breaks a client of {from}.")
+                format!("There are {all} changes. All of them break a client of {from}.")
             }
             (all, some) => {
-                format!("There are {all} changes; {some} of them break a client of {from}.")
+                format!("There are {all} changes. {some} of them break a client of {from}.")
             }
         }
     }
 
-    /// One table for each effect that there is, under headings of this level.
+    /// Returns one table for each effect that occurs, under headings of this level.
     pub(crate) fn tables(&self, level: &str) -> String {
         let tables = Effect::ALL.iter().filter_map(|effect| {
             let mut changes = self.with_effect(*effect).peekable();
             changes.peek()?;
-            let mut table = Table::new(["about", "what changes", "what to do"]);
+            let mut table = Table::new(["subject", "change", "what to do"]);
             for change in changes {
                 let summary = match &change.example {
                     Some(Example { before, after }) => {
@@ -65,29 +65,29 @@ impl Difference {
 }
 
 impl Effect {
-    /// The effect as a heading.
+    /// Returns the heading for the effect.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
-            Self::Refused => "Requests that are refused",
-            Self::RecordedDifferently => "Requests that do something else",
-            Self::ReadDifferently => "Responses to read differently",
-            Self::WorthKnowing => "Worth knowing",
-            Self::NewlyPossible => "Newly possible",
+            Self::Refused => "Refused requests",
+            Self::RecordedDifferently => "Requests with another effect",
+            Self::ReadDifferently => "Changed responses",
+            Self::WorthKnowing => "Changes without immediate effect",
+            Self::NewlyPossible => "New possibilities",
         }
     }
 
-    /// Its effect on a client that stays as it is, in one sentence.
+    /// Describes the effect on an unchanged client in one sentence.
     #[must_use]
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Refused => "A request that was accepted is refused, until you change it.",
+            Self::Refused => "The version refuses these requests until you change them.",
             Self::RecordedDifferently => {
-                "A request is accepted, and what is recorded is not what it was."
+                "The version accepts these requests, but records different values."
             }
-            Self::ReadDifferently => "What comes back looks otherwise.",
-            Self::WorthKnowing => "All goes on as before, for now.",
-            Self::NewlyPossible => "You can ignore these, and use them when you like.",
+            Self::ReadDifferently => "You must read these responses differently.",
+            Self::WorthKnowing => "You do not need to change anything yet.",
+            Self::NewlyPossible => "You can ignore these changes, or use them at any time.",
         }
     }
 }

@@ -5,25 +5,25 @@ use serde::Serialize;
 
 use super::{Change, ChangeDetail, Effect};
 
-/// Another term in messages.
+/// A change of a term in messages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VocabularyChange {
     /// The term before.
     pub before: &'static str,
-    /// The term now.
+    /// The term after.
     pub after: &'static str,
 }
 
-/// Another form of the problems in nested items, where problems are requested by field.
+/// A change of the form of problems in nested items, for clients that request problems by field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NestedErrorsChange {
     /// The form before.
     pub before: &'static str,
-    /// The form now.
+    /// The form after.
     pub after: &'static str,
 }
 
-/// The changes of messages.
+/// Returns the changes of messages.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     [vocabulary(from, to), nested_errors(from, to)]
         .into_iter()
@@ -32,32 +32,31 @@ pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
 }
 
 fn vocabulary(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (
-        from.vocabulary.training_partner,
-        to.vocabulary.training_partner,
-    );
+    let before = from.vocabulary.training_partner;
+    let after = to.vocabulary.training_partner;
     (before != after).then(|| {
         Change::new(
             Effect::WorthKnowing,
             ChangeDetail::Vocabulary(VocabularyChange { before, after }),
             "messages",
-            format!("Messages say \"{after}\", and no longer \"{before}\"."),
-            "Show messages to people; do not look for words in them.".to_owned(),
+            format!("Messages use the term \"{after}\" instead of \"{before}\"."),
+            "Show messages to people. Do not search them for words.".to_owned(),
         )
     })
 }
 
 fn nested_errors(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (from.nested_errors, to.nested_errors);
+    let before = from.nested_errors;
+    let after = to.nested_errors;
     (before != after).then(|| {
         let (summary, advice) = match after {
             NestedErrors::Flat => (
-                "By field, a problem in a nested item stands under its path.",
-                "Where you ask for problems by field, look for one in a nested item under its path, beside the others.",
+                "In problems by field, the key of a problem in a nested item is its path.",
+                "If you request problems by field, look up problems in nested items by their paths.",
             ),
             NestedErrors::Nested => (
-                "By field, problems in nested items stand in an object under the name of their array.",
-                "Where you ask for problems by field, look for those in nested items under the name of the array.",
+                "In problems by field, problems in nested items are in an object under the name of their array.",
+                "If you request problems by field, look up problems in nested items under the name of the array.",
             ),
         };
         let about = ChangeDetail::NestedErrors(NestedErrorsChange { before: before.name(), after: after.name() });

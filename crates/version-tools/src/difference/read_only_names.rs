@@ -1,5 +1,6 @@
-//! Read-only names of one version that another does not know: a client that sends records back as
-//! it reads them sends these too.
+//! Read-only names of one version that are unknown in another. A client that sends back records as
+//! it
+//! reads them sends these names too.
 
 use adapter_kit::versions::Served;
 use adapter_kit::wire::{WireRecord, for_each_record};
@@ -8,8 +9,7 @@ use serde::Serialize;
 use super::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
 
-/// Names that one version ignores in requests, because it only shows them, and that the other does
-/// not know.
+/// Read-only names that one version ignores in requests and that are unknown in the other version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ReadOnlyNamesChange {
     /// The name of the record.
@@ -18,7 +18,7 @@ pub struct ReadOnlyNamesChange {
     pub names: Vec<&'static str>,
 }
 
-/// The names of each record, in one change.
+/// Returns one change for each record with such names.
 pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
     for_each_record!(record_change(from, to))
         .into_iter()
@@ -27,7 +27,8 @@ pub(super) fn changes(from: &Served, to: &Served) -> Vec<Change> {
 }
 
 fn record_change<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
-    let (inputs, shown) = (R::inputs(from.version), R::shape(from.version)?);
+    let inputs = R::inputs(from.version);
+    let shown = R::shape(from.version)?;
     let refused = &R::other_names(&to.other_names).refused;
     let is_known = |name: &str| {
         R::inputs(to.version).field(name).is_some()
@@ -43,13 +44,14 @@ fn record_change<R: WireRecord>(from: &Served, to: &Served) -> Option<Change> {
     if names.is_empty() {
         return None;
     }
-    let (before, after) = (from.version.label, to.version.label);
+    let before = from.version.label;
+    let after = to.version.label;
     let summary = format!(
-        "With `Prefer: handling=strict`, requests with these names are refused: {}. {before} ignores them, because it only \
-         shows them; {after} does not know them.",
+        "With `Prefer: handling=strict`, requests with these names are refused: {}. In {before} they are read-only and \
+         ignored. In {after} they are unknown.",
         listed(names.iter().copied()),
     );
-    let advice = "Leave them out when you send a record back. Without that preference each is named in `Warning`.";
+    let advice = "Omit these names when you send a record back. Without the preference, the `Warning` header names each of them.";
     let detail = ChangeDetail::ReadOnlyNames(ReadOnlyNamesChange {
         record: R::NAME,
         names,

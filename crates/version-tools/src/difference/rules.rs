@@ -1,4 +1,4 @@
-//! Rules and gates that only one of two versions has.
+//! Rules and gates that differ between two versions.
 
 use adapter_kit::names;
 use adapter_kit::version::ApiVersion;
@@ -16,64 +16,65 @@ mod wording;
 pub struct RuleChange {
     /// The name of the record that the rule is for.
     pub record: &'static str,
-    /// How it changed.
+    /// The kind of change.
     #[serde(flatten)]
     pub kind: RuleChangeKind,
 }
 
-/// How a rule changed.
+/// The kind of change of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "change", rename_all = "snake_case")]
 pub enum RuleChangeKind {
-    /// It is new.
+    /// The rule is new.
     Added {
         /// The rule.
         after: RuleSummary,
     },
-    /// It is removed.
+    /// The rule is removed.
     Dropped {
         /// The rule.
         before: RuleSummary,
     },
-    /// Another rule about the same field has taken its place.
+    /// Another rule about the same field replaces the rule.
     Replaced {
-        /// The rule that has gone.
+        /// The old rule.
         before: RuleSummary,
-        /// The rule that has come.
+        /// The new rule.
         after: RuleSummary,
     },
 }
 
-/// What a client needs to know of a rule.
+/// The properties of a rule that matter to a client.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleSummary {
-    /// Its name.
+    /// The name of the rule.
     pub name: &'static str,
-    /// What it demands or does.
+    /// What the rule requires or does.
     #[serde(rename = "demands")]
     pub description: &'static str,
-    /// The fields that it reads, in the names of the version that has the rule; it is about the
-    /// first.
+    /// The fields that the rule reads, in the names of the version. The first field is the subject
+    /// of
+    /// the rule.
     pub reads: Vec<&'static str>,
-    /// What it does.
+    /// The stage of the rule.
     pub stage: RuleStage,
-    /// The section of the contract that it comes from.
+    /// The section of the contract that defines the rule.
     pub section: &'static str,
 }
 
-/// What a rule does.
+/// The stage of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RuleStage {
-    /// It changes what is recorded.
+    /// The rule changes recorded values.
     Adjust,
-    /// It finds problems.
+    /// The rule finds problems.
     Check,
-    /// It refuses an action by the state of the record.
+    /// The rule refuses an action, depending on the state of the record.
     Gate,
 }
 
-/// The changes of all rules and gates.
+/// Returns the changes of all rules and gates.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let changes = for_each_record!(record_changes(from, to))
         .concat()
@@ -92,7 +93,7 @@ fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Rule
             .map(|rule| rule_of(rule, version))
             .collect()
     };
-    // A record that only one of them has is told by its fields.
+    // If only one version has the record, the changes of its fields describe it.
     if [from, to]
         .iter()
         .any(|version| R::inputs(version).entries.is_empty())
@@ -102,10 +103,10 @@ fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Rule
     compared(R::NAME, rules(from), rules(to))
 }
 
-/// A rule of a version.
+/// A rule in one version.
 #[derive(Debug, Clone)]
 struct VersionRule {
-    /// The fields that it reads, which versions call by different names.
+    /// The fields that the rule reads. Their names can differ between versions.
     fields: Vec<Field>,
     summary: RuleSummary,
 }
@@ -173,7 +174,7 @@ fn gates(version: &ApiVersion) -> Vec<VersionRule> {
     version.rules.gates.iter().map(rule_of).collect()
 }
 
-/// How each rule changed. A new rule replaces a removed one about the same field.
+/// Returns the changes of rules. A new rule replaces a removed rule about the same field.
 fn compared(
     record: &'static str,
     before: Vec<VersionRule>,

@@ -1,4 +1,4 @@
-//! Differences between a small version and others that differ from it in one thing each.
+//! Differences between a small version and versions that differ from it in one point.
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::version::{
@@ -18,7 +18,7 @@ use super::{
     RuleChangeKind, RuleStage,
 };
 
-/// The difference from one version to the other, and the way back.
+/// Returns the differences in both directions.
 fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
     let other = ApiVersion {
         label: Label::release(2002, 0),
@@ -26,23 +26,24 @@ fn both_ways(one: ApiVersion, other: ApiVersion) -> [Difference; 2] {
     };
     let versions = Versions::new(&[Box::leak(Box::new(one)), Box::leak(Box::new(other))]);
     let mut served = versions.iter();
-    let (from, to) = (served.next().unwrap(), served.next().unwrap());
+    let from = served.next().unwrap();
+    let to = served.next().unwrap();
     let between = |from, to| Difference::between(from, to, Lists::embedded());
     [between(from, to), between(to, from)]
 }
 
-/// The difference from the small version to the other one, and the way back.
+/// Returns the differences from the small version to the other one and back.
 fn there_and_back(other: ApiVersion) -> [Difference; 2] {
     both_ways(SAMPLE_VERSION, other)
 }
 
-/// The one change that there is.
+/// Returns the only change.
 fn only(difference: &Difference) -> &Change {
     assert_eq!(difference.changes.len(), 1, "{difference:#?}");
     &difference.changes[0]
 }
 
-/// The one change, next to that of a read-only name which is no longer known.
+/// Removes the change about a read-only name that is no longer known.
 fn only_next_to_unknown(name: &str, difference: &Difference) -> Difference {
     let mut difference = difference.clone();
     let names = difference.changes.extract_if(.., |change| {
@@ -66,14 +67,14 @@ fn only_next_to_unknown(name: &str, difference: &Difference) -> Difference {
     difference
 }
 
-fn only_turn(difference: &Difference) -> (Effect, FieldChangeKind) {
+fn only_field_change(difference: &Difference) -> (Effect, FieldChangeKind) {
     (
         only(difference).effect,
         difference.fields().next().unwrap().kind,
     )
 }
 
-/// The small version with another shape of degrees.
+/// Returns the small version with another shape of degrees.
 const fn with_degree(degree: Shape<Degree>) -> ApiVersion {
     ApiVersion {
         shapes: Shapes {
@@ -118,7 +119,7 @@ const fn with_endpoints(
 }
 
 #[test]
-fn field_that_is_left_out_without_a_value_is_reported() {
+fn field_omitted_without_value_is_reported() {
     let [there, back] = there_and_back(with_degree(
         const {
             shape! { Degree, DegreeField:
@@ -129,20 +130,20 @@ fn field_that_is_left_out_without_a_value_is_reported() {
     ));
     let name = "country";
     assert_eq!(
-        only_turn(&there),
+        only_field_change(&there),
         (
             Effect::ReadDifferently,
             FieldChangeKind::LeftOutWhenUnset { name }
         )
     );
     assert_eq!(
-        only_turn(&back),
+        only_field_change(&back),
         (Effect::WorthKnowing, FieldChangeKind::AlwaysShown { name })
     );
 }
 
 #[test]
-fn second_name_of_a_field_is_reported_with_the_first() {
+fn second_name_of_field_is_reported_with_first() {
     let [there, back] = there_and_back(with_degree(
         const {
             shape! { Degree, DegreeField:
@@ -151,17 +152,18 @@ fn second_name_of_a_field_is_reported_with_the_first() {
             }
         },
     ));
-    let (name, same_value) = ("theme", Some("topic"));
+    let name = "theme";
+    let same_value = Some("topic");
     let back = only_next_to_unknown(name, &back);
     assert_eq!(
-        only_turn(&there),
+        only_field_change(&there),
         (
             Effect::NewlyPossible,
             FieldChangeKind::Added { name, same_value }
         )
     );
     assert_eq!(
-        only_turn(&back),
+        only_field_change(&back),
         (
             Effect::ReadDifferently,
             FieldChangeKind::Removed { name, same_value }
@@ -175,7 +177,7 @@ fn second_name_of_a_field_is_reported_with_the_first() {
 }
 
 #[test]
-fn field_of_one_version_alone_is_reported_with_its_meaning() {
+fn field_of_only_one_version_is_reported_with_meaning() {
     const WEIGHT: VersionField<Degree> =
         VersionField::new("Weight of the paper.", Kind::Integer, |_, _| Value::Null);
     let [there, back] = there_and_back(with_degree(
@@ -186,17 +188,18 @@ fn field_of_one_version_alone_is_reported_with_its_meaning() {
             }
         },
     ));
-    let (name, same_value) = ("weight", None);
+    let name = "weight";
+    let same_value = None;
     let back = only_next_to_unknown(name, &back);
     assert_eq!(
-        only_turn(&there),
+        only_field_change(&there),
         (
             Effect::NewlyPossible,
             FieldChangeKind::Added { name, same_value }
         )
     );
     assert_eq!(
-        only_turn(&back),
+        only_field_change(&back),
         (
             Effect::ReadDifferently,
             FieldChangeKind::Removed { name, same_value }
@@ -209,7 +212,7 @@ fn field_of_one_version_alone_is_reported_with_its_meaning() {
 }
 
 #[test]
-fn a_renamed_input_is_refused_by_its_other_name() {
+fn old_name_of_renamed_input_is_refused() {
     let [there, back] = there_and_back(with_withdrawal(
         const {
             inputs! { Withdrawal, WithdrawalField:
@@ -220,7 +223,7 @@ fn a_renamed_input_is_refused_by_its_other_name() {
     for (difference, before, after) in [(there, "left_on", "gone_on"), (back, "gone_on", "left_on")]
     {
         assert_eq!(
-            only_turn(&difference),
+            only_field_change(&difference),
             (Effect::Refused, FieldChangeKind::Renamed { before, after })
         );
         let change = difference.fields().next().unwrap();
@@ -232,7 +235,7 @@ fn a_renamed_input_is_refused_by_its_other_name() {
 }
 
 #[test]
-fn a_name_that_has_come_to_stand_for_another_field_is_not_said_to_be_refused() {
+fn name_reused_for_another_field_is_not_refused() {
     let [there, _] = there_and_back(with_withdrawal(
         const {
             inputs! { Withdrawal, WithdrawalField:
@@ -246,7 +249,7 @@ fn a_name_that_has_come_to_stand_for_another_field_is_not_said_to_be_refused() {
 }
 
 #[test]
-fn text_that_joins_its_values_in_another_way_is_reported_once() {
+fn text_with_other_join_is_reported_once() {
     const HYPHEN: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
         left_on = withdrawal_date, wish = trigger + "-" + future_interest, reasons, another_reason,
         safeguarding_concern_reasons,
@@ -270,10 +273,10 @@ fn text_that_joins_its_values_in_another_way_is_reported_once() {
                 after: "wish",
                 refused,
             };
-            assert_eq!(only_turn(&difference), (effect, kind));
+            assert_eq!(only_field_change(&difference), (effect, kind));
             assert_eq!(
                 only(&difference).summary,
-                "In requests, `wish` joins its values in another way."
+                "In requests, `wish` joins its parts differently."
             );
         }
     }
@@ -284,7 +287,7 @@ fn parsed(text: &str) -> Json {
 }
 
 #[test]
-fn examples_of_a_group_have_objects_and_no_paths() {
+fn examples_of_groups_use_nested_objects() {
     const LEFT: Inputs<Withdrawal> = inputs! { Withdrawal, WithdrawalField:
         left { day = withdrawal_date, by = trigger }, future_interest, reasons, another_reason,
         safeguarding_concern_reasons,
@@ -313,7 +316,7 @@ fn examples_of_a_group_have_objects_and_no_paths() {
 }
 
 #[test]
-fn an_input_that_has_gone_is_no_longer_recorded() {
+fn removed_input_is_no_longer_recorded() {
     let [there, back] = there_and_back(with_withdrawal(
         const {
             inputs! { Withdrawal, WithdrawalField:
@@ -321,16 +324,17 @@ fn an_input_that_has_gone_is_no_longer_recorded() {
             }
         },
     ));
-    let (name, same_value) = ("safeguarding_concern_reasons", None);
+    let name = "safeguarding_concern_reasons";
+    let same_value = None;
     assert_eq!(
-        only_turn(&there),
+        only_field_change(&there),
         (
             Effect::RecordedDifferently,
             FieldChangeKind::Removed { name, same_value }
         )
     );
     assert_eq!(
-        only_turn(&back),
+        only_field_change(&back),
         (
             Effect::NewlyPossible,
             FieldChangeKind::Added { name, same_value }
@@ -339,7 +343,7 @@ fn an_input_that_has_gone_is_no_longer_recorded() {
 }
 
 #[test]
-fn a_rule_with_an_exception_refuses_nobody_whom_the_one_before_accepted() {
+fn added_exception_is_a_new_possibility() {
     let [eased, tightened] = both_ways(
         with_trainee_rules(&[course::STUDY_MODE]),
         with_trainee_rules(&[course::STUDY_MODE_BY_ROUTE]),
@@ -354,7 +358,7 @@ fn a_rule_with_an_exception_refuses_nobody_whom_the_one_before_accepted() {
 }
 
 #[test]
-fn a_rule_is_described_in_the_names_of_the_version_that_has_it() {
+fn rule_is_described_with_names_of_its_version() {
     const INPUTS: Inputs<Trainee> = inputs! { Trainee, TraineeField:
         given_names = first_names, last_name, email, date_of_birth, disability1, disability2, disability3,
         mode = study_mode, training_route, course_subject_1, course_age_range, itt_start_date, itt_end_date,
@@ -409,7 +413,7 @@ fn a_rule_is_described_in_the_names_of_the_version_that_has_it() {
 }
 
 #[test]
-fn a_gate_refuses_what_was_accepted() {
+fn new_gate_refuses_requests() {
     const GATE: Gate = Gate {
         name: "closed",
         description: "refuses all changes",
@@ -437,7 +441,7 @@ fn a_gate_refuses_what_was_accepted() {
 }
 
 #[test]
-fn a_list_that_is_not_named_is_accepted_whole() {
+fn unrestricted_list_accepts_all_codes() {
     let accepted_codes = AcceptedCodes {
         accepted: &[(List::Sex, &["10", "11", "12", "96"])],
         funding_exception_years: &[],
@@ -465,7 +469,7 @@ fn a_list_that_is_not_named_is_accepted_whole() {
 }
 
 #[test]
-fn nested_records_that_come_into_lists_and_leave_them_are_reported() {
+fn visibility_of_nested_records_in_lists_is_reported() {
     let shapes = Shapes {
         nested_in_lists: NestedVisibility::Shown,
         ..SAMPLE_VERSION.shapes
@@ -482,13 +486,14 @@ fn nested_records_that_come_into_lists_and_leave_them_are_reported() {
 }
 
 #[test]
-fn removed_endpoint_names_its_replacement_also_across_two_steps() {
+fn removed_endpoint_names_replacement_across_versions() {
     const DEPRECATED: Deprecation = Deprecation {
         endpoint: Endpoint::RecommendForQts,
         since: date(2001, 2, 3),
         removed_in: Label::release(2003, 0),
     };
-    let (older, newer) = (Endpoint::RecommendForQts, Endpoint::UpdateQtsOrEytsStatus);
+    let older = Endpoint::RecommendForQts;
+    let newer = Endpoint::UpdateQtsOrEytsStatus;
     let deprecating = || with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[DEPRECATED]);
     let gone = |difference: &Difference| {
         difference.endpoints().find_map(|change| match change.kind {
@@ -508,7 +513,7 @@ fn removed_endpoint_names_its_replacement_also_across_two_steps() {
         with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]),
     );
     assert_eq!(gone(&onward), Some((older, Some(newer))));
-    // Neither of the two versions deprecates it: the one between them did.
+    // Only the version between the two deprecates the endpoint.
     let [across, _] = both_ways(
         with_endpoints(&[Endpoint::RecommendForQts], &[]),
         with_endpoints(&[Endpoint::UpdateQtsOrEytsStatus], &[]),

@@ -1,5 +1,5 @@
-//! How versions write values: words in place of codes, groups, types and defaults of inputs, the
-//! JSON members around records, and the form of errors.
+//! Wire forms of versions: words for codes, groups, types and defaults of inputs, the JSON members
+//! around records, and the form of errors.
 
 use adapter_kit::reference;
 use adapter_kit::shape::{Entry, JsonType, Shape, group_of};
@@ -13,31 +13,31 @@ use serde_json::{Map, Value, json};
 use super::{Change, ChangeDetail, Effect, at_path, at_paths};
 use crate::documents::listed;
 
-/// The most codes of a list whose words a summary names.
+/// Maximum number of codes whose words a summary lists.
 const WORDS_LISTED: usize = 32;
 
-/// Another way of writing something.
+/// A change of a wire form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WireChange {
-    /// What is written in another way.
+    /// The part that is written differently.
     pub part: WirePart,
-    /// The list, field, group or member that it is about, in the version that has it.
+    /// The list, field, group or member, in the names of the version that has it.
     pub subject: String,
 }
 
-/// What a version can write in another way.
+/// The parts that versions can write differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WirePart {
     /// The codes of a list.
     Words,
-    /// Fields that are grouped into an object.
+    /// Fields in a group, which is an object.
     Group,
     /// The JSON types that an input accepts.
     InputType,
-    /// The value of a new record whose request has no key for a field.
+    /// The default of a field that is absent from a request for a new record.
     Default,
-    /// What a page says about itself.
+    /// The description of a page in a list.
     Page,
     /// The address of a record.
     RecordLinks,
@@ -45,7 +45,7 @@ pub enum WirePart {
     Problems,
 }
 
-/// The changes of what is written in another way.
+/// Returns the changes of wire forms.
 pub(super) fn changes(from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Vec<Change> {
     let mut changes: Vec<Change> = List::ALL
         .iter()
@@ -73,7 +73,7 @@ fn change(
     Change::new(effect, detail, of, summary, advice)
 }
 
-/// The codes of a list that are written in another way.
+/// Returns the change of the words for the codes of a list.
 fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Option<Change> {
     let written = |code| [from, to].map(|version| version.wire.written(list, code));
     let pairs: Vec<[&str; 2]> = lists
@@ -92,7 +92,7 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
     let more = pairs.len().saturating_sub(WORDS_LISTED);
     let more = if more > 0 {
         format!(
-            "; {more} more are on the page of the list `{}`",
+            "; for {more} more, see the page of the list `{}`",
             list.name()
         )
     } else {
@@ -104,16 +104,12 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
         named.join(", ")
     );
     let advice = format!(
-        "Send and read `{after}` instead of `{before}`, and so for each value; `{before}` is refused."
+        "Send and read `{after}` instead of `{before}`, and likewise for the other values. `{before}` is refused."
     );
     let earlier = reference::fields_of_list(from, list.name())
         .first()
         .copied()
         .unwrap_or(field);
-    let example = (
-        at_path(earlier, json!(before)),
-        at_path(field, json!(after)),
-    );
     let change = change(
         Effect::Refused,
         WirePart::Words,
@@ -122,7 +118,10 @@ fn words(list: List, from: &ApiVersion, to: &ApiVersion, lists: &Lists) -> Optio
         summary,
         advice,
     );
-    Some(change.with_example(&example.0, &example.1))
+    Some(change.with_example(
+        &at_path(earlier, json!(before)),
+        &at_path(field, json!(after)),
+    ))
 }
 
 fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
@@ -137,7 +136,7 @@ fn record_changes<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Chan
     changes
 }
 
-/// The groups of responses that only one of two versions has.
+/// Returns the changes of groups in responses.
 fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
     let mut changes = Vec::new();
     let groups_of =
@@ -157,7 +156,7 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
             .filter_map(|entry| before.name_of(entry.field()?))
             .collect();
         let summary = format!(
-            "In responses, `{group}` is an object with {}; it is null while none of them has a value.",
+            "In responses, `{group}` is an object with {}. The object is null while none of its fields has a value.",
             listed(names.iter().copied())
         );
         let advice = format!("Read these fields from `{group}`.");
@@ -189,17 +188,17 @@ fn groups<R: WireRecord>(before: &Shape<R>, after: &Shape<R>) -> Vec<Change> {
     changes
 }
 
-/// The groups in the paths of fields, in order.
+/// Returns the groups in the paths of fields, in order.
 fn distinct_groups(paths: impl Iterator<Item = &'static str>) -> Vec<&'static str> {
     let mut groups: Vec<_> = paths.filter_map(group_of).collect();
     groups.dedup();
     groups
 }
 
-/// The groups of requests that the first version does not have. The changes of fields describe
-/// those that are removed.
+/// Returns the new groups in requests. Changes of fields describe removed groups.
 fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
-    let (before, after) = (R::inputs(from), R::inputs(to));
+    let before = R::inputs(from);
+    let after = R::inputs(to);
     let mut changes = Vec::new();
     let groups = distinct_groups(after.entries.iter().map(|input| input.name));
     for group in groups.into_iter().filter(|group| !before.is_group(group)) {
@@ -217,8 +216,8 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
             listed(names.iter().copied())
         );
         let advice = format!(
-            "Send these fields in `{group}`. A change keeps those that the object leaves out; null in place of the \
-             object clears all of them."
+            "Send these fields in `{group}`. An update keeps fields that the object omits. Null instead of the \
+             object clears all of its fields."
         );
         let change = change(
             Effect::Refused,
@@ -233,7 +232,7 @@ fn input_groups<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change
     changes
 }
 
-/// The change with JSON before and after: fields by their earlier names, and in the group.
+/// Adds an example with the fields before grouping and in the group.
 fn with_grouping(change: Change, group: &str, names: &[&str], earlier: Vec<&str>) -> Change {
     let before = at_paths(earlier.into_iter().map(|name| (name, json!("..."))));
     let after: Map<String, Value> = names
@@ -243,7 +242,7 @@ fn with_grouping(change: Change, group: &str, names: &[&str], earlier: Vec<&str>
     change.with_example(&before, &json!({ group: after }))
 }
 
-/// The last name in the path of a field.
+/// Returns the last name in the path of a field.
 fn last_name(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or(path)
 }
@@ -256,7 +255,7 @@ const fn type_name(accepts: Option<JsonType>) -> &'static str {
     }
 }
 
-/// The inputs whose JSON types differ.
+/// Returns the inputs with other JSON types.
 fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
@@ -268,7 +267,7 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
         }
         let name = after.name;
         let summary = format!(
-            "In requests, `{name}` is {}; before it was {}.",
+            "In requests, `{name}` is {} instead of {}.",
             type_name(after.accepts),
             type_name(before.accepts)
         );
@@ -276,13 +275,13 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
             Some(accepted) => (
                 Effect::Refused,
                 format!(
-                    "Send `{name}` as {}; another type is refused.",
+                    "Send `{name}` as {}. Other types are refused.",
                     type_name(Some(accepted))
                 ),
             ),
             None => (
                 Effect::NewlyPossible,
-                format!("Send `{name}` in either form."),
+                format!("You can send `{name}` in either form."),
             ),
         };
         let change = change(effect, WirePart::InputType, name, R::NAME, summary, advice);
@@ -301,7 +300,7 @@ fn input_types<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change>
     changes
 }
 
-/// The inputs whose defaults differ.
+/// Returns the inputs with other defaults.
 fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     let mut changes = Vec::new();
     for after in R::inputs(to).entries {
@@ -311,20 +310,21 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
         if before.default == after.default {
             continue;
         }
-        let (name, codes) = (after.name, after.field.info().codes);
+        let name = after.name;
+        let codes = after.field.info().codes;
         let written =
             |default: Option<&'static str>| default.map(|value| to.wire.written_in(codes, value));
         let (summary, advice) = match (written(before.default), written(after.default)) {
             (_, Some(value)) => (
-                format!("A new record whose request has no `{name}` gets `{value}`."),
+                format!("If a request for a new record omits `{name}`, its value is `{value}`."),
                 format!(
-                    "Send null in `{name}` for a new record without a value, where the rules accept that."
+                    "To create a record without a value, send null in `{name}`, if the rules allow it."
                 ),
             ),
             (before, None) => (
-                format!("A new record whose request has no `{name}` has no value there."),
+                format!("If a request for a new record omits `{name}`, the field has no value."),
                 format!(
-                    "Send `{name}` with `{}` where you relied on it.",
+                    "If you relied on the default, send `{}` in `{name}`.",
                     before.unwrap_or_default()
                 ),
             ),
@@ -346,10 +346,10 @@ fn defaults<R: WireRecord>(from: &ApiVersion, to: &ApiVersion) -> Vec<Change> {
     changes
 }
 
-/// What a page says about itself.
+/// Returns the change of the description of a page.
 fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let ((before, members_before), (after, members)) =
-        (from.wire.envelope.page, to.wire.envelope.page);
+    let (before, members_before) = from.wire.envelope.page;
+    let (after, members) = to.wire.envelope.page;
     if (before, members_before) == (after, members) {
         return None;
     }
@@ -367,9 +367,9 @@ fn page(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     }
     for (name, member) in members_before {
         match name_of(members, *member) {
-            Some(now) if now != *name => sentences.push(format!("`{name}` is called `{now}`.")),
+            Some(now) if now != *name => sentences.push(format!("`{name}` is renamed to `{now}`.")),
             Some(_) => {}
-            None => sentences.push(format!("`{name}` is no longer there.")),
+            None => sentences.push(format!("`{name}` is removed.")),
         }
     }
     for (name, member) in members {
@@ -401,9 +401,9 @@ fn sample_page(version: &ApiVersion) -> Value {
 const fn meaning(member: PageMember) -> &'static str {
     match member {
         PageMember::Number => "the page, from 1.",
-        PageMember::Pages => "how many pages there are.",
-        PageMember::Total => "how many records there are.",
-        PageMember::PerPage => "the most records on a page.",
+        PageMember::Pages => "the number of pages.",
+        PageMember::Total => "the number of records.",
+        PageMember::PerPage => "the maximum number of records on a page.",
         PageMember::Next => {
             "the path and query of the next page, with a cursor; null on the last page."
         }
@@ -420,26 +420,24 @@ fn sample(member: PageMember, version: &ApiVersion) -> Value {
     }
 }
 
-/// Whether the response with a record has its address.
+/// Returns the change of the address in the response with one record.
 fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (
-        from.wire.envelope.record_links,
-        to.wire.envelope.record_links,
-    );
+    let before = from.wire.envelope.record_links;
+    let after = to.wire.envelope.record_links;
     if before == after {
         return None;
     }
     let (effect, summary, advice) = if after {
         (
             Effect::NewlyPossible,
-            "The response with one record has its address, in `links.self` beside `data`.",
-            "Follow it, or ignore it.",
+            "A response with one record contains its address in `links.self`, next to `data`.",
+            "You can use the address.",
         )
     } else {
         (
             Effect::ReadDifferently,
-            "The response with one record no longer has its address.",
-            "Make the address from the identifier of the record.",
+            "A response with one record no longer contains its address.",
+            "Build the address from the identifier of the record.",
         )
     };
     let change = change(
@@ -450,10 +448,8 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
         summary.to_owned(),
         advice.to_owned(),
     );
-    let (without, with) = (
-        json!({ "data": {} }),
-        json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } }),
-    );
+    let without = json!({ "data": {} });
+    let with = json!({ "data": {}, "links": { "self": "/api/.../trainees/..." } });
     Some(if after {
         change.with_example(&without, &with)
     } else {
@@ -461,23 +457,24 @@ fn record_links(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
     })
 }
 
-/// The form of errors.
+/// Returns the change of the form of errors.
 fn problems(from: &ApiVersion, to: &ApiVersion) -> Option<Change> {
-    let (before, after) = (from.wire.problems, to.wire.problems);
+    let before = from.wire.problems;
+    let after = to.wire.problems;
     if before == after {
         return None;
     }
     let (summary, advice) = match after {
         ProblemForm::Details => (
-            "Errors of all kinds are problem details (RFC 9457), of the media type `application/problem+json`; there is no \
+            "All errors are problem details (RFC 9457) with the media type `application/problem+json`. There is no \
              form by field.",
-            "Read `detail`. For each problem of a body, read an entry of `errors` with `pointer`, `code` and `detail`; for \
-             each problem of a query, one with `parameter` and `detail`. Other errors, such as a `404`, have no `errors`. \
-             The result of an item of a batch has them in `problem`, with pointers that begin at the item.",
+            "Read `detail`. For each problem in a body, read an entry of `errors` with `pointer`, `code` and `detail`. For \
+             each problem in a query, read an entry with `parameter` and `detail`. Other errors, such as `404`, have no `errors`. \
+             The result of a batch item contains the problem details in `problem`, with pointers relative to the item.",
         ),
         ProblemForm::Errors => (
-            "Errors are no longer problem details: they are JSON with a list of `errors`.",
-            "Read an entry of `errors` for each problem, with `error`, `message`, `code` and `field`.",
+            "Errors are JSON with a list of `errors` instead of problem details.",
+            "For each problem, read an entry of `errors` with `error`, `message`, `code` and `field`.",
         ),
     };
     let change = change(

@@ -1,4 +1,4 @@
-//! The contract as it is written, chapter by chapter.
+//! The chapters of the contract.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ pub const INTRODUCTION: &str = include_str!("../../../../docs/api/README.md");
 /// A chapter of the contract.
 #[derive(Debug, Clone, Copy)]
 pub struct Chapter {
-    /// The name of its file without the ending, which is also its name in addresses.
+    /// The name of the file without the ending. Addresses use the same name.
     pub name: &'static str,
     /// The text, in Markdown.
     pub text: &'static str,
@@ -25,7 +25,7 @@ macro_rules! chapters {
     };
 }
 
-/// The chapters in order.
+/// All chapters, in order.
 pub const CHAPTERS: &[Chapter] = chapters![
     "2-records-and-fields",
     "3-states-and-transitions",
@@ -39,7 +39,7 @@ pub const CHAPTERS: &[Chapter] = chapters![
     "11-additions",
 ];
 
-/// The place of a section: the name of its chapter, and the anchor of its heading.
+/// The position of a section: the chapter and the anchor of the heading.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionPlace {
     /// The name of the chapter.
@@ -48,33 +48,46 @@ pub struct SectionPlace {
     pub anchor: String,
 }
 
-/// The section about an endpoint; the beginning of the chapter about all endpoints if it has none.
+/// Returns the section about an endpoint. An endpoint without a section gets the beginning of the
+/// chapter about endpoints.
 #[must_use]
 pub fn section(endpoint: Endpoint) -> &'static SectionPlace {
     static SECTIONS: LazyLock<HashMap<Endpoint, SectionPlace>> = LazyLock::new(|| {
         let mut sections = HashMap::new();
         for chapter in CHAPTERS {
-            let headings = chapter.text.lines().filter_map(|line| line.strip_prefix("## "));
+            let headings = chapter
+                .text
+                .lines()
+                .filter_map(|line| line.strip_prefix("## "));
             for heading in headings {
                 if let Some(endpoint) = endpoint_in(heading) {
                     let anchor = slug(heading);
-                    sections.insert(endpoint, SectionPlace { chapter: chapter.name, anchor });
+                    sections.insert(
+                        endpoint,
+                        SectionPlace {
+                            chapter: chapter.name,
+                            anchor,
+                        },
+                    );
                 }
             }
         }
         sections
     });
-    static ALL: SectionPlace = SectionPlace { chapter: "4-endpoints", anchor: String::new() };
+    static ALL: SectionPlace = SectionPlace {
+        chapter: "4-endpoints",
+        anchor: String::new(),
+    };
     SECTIONS.get(&endpoint).unwrap_or(&ALL)
 }
 
-/// The chapter with a name.
+/// Returns the chapter with this name.
 #[must_use]
 pub fn chapter(name: &str) -> Option<&'static Chapter> {
     CHAPTERS.iter().find(|chapter| chapter.name == name)
 }
 
-/// The identifier that a heading has in a page.
+/// Returns the anchor of a heading on a page.
 #[must_use]
 pub fn slug(heading: &str) -> String {
     let kept = heading.to_lowercase();
@@ -89,11 +102,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoint_has_a_section_or_the_chapter_of_all() {
+    fn endpoint_without_section_gets_the_whole_chapter() {
         let place = |endpoint| (section(endpoint).chapter, section(endpoint).anchor.as_str());
-        assert_eq!(place(Endpoint::ListTrainees), ("4-endpoints", "42-get-trainees"));
+        assert_eq!(
+            place(Endpoint::ListTrainees),
+            ("4-endpoints", "42-get-trainees")
+        );
         let anchor = "412-post-traineestrainee_idupdate-qts-or-eyts-status";
-        assert_eq!(place(Endpoint::UpdateQtsOrEytsStatus), ("4-endpoints", anchor));
+        assert_eq!(
+            place(Endpoint::UpdateQtsOrEytsStatus),
+            ("4-endpoints", anchor)
+        );
         assert_eq!(place(Endpoint::ShowUsage), ("4-endpoints", ""));
     }
 
@@ -101,7 +120,11 @@ mod tests {
     fn every_chapter_begins_with_its_number() {
         for chapter in CHAPTERS {
             let (number, _) = chapter.name.split_once('-').unwrap();
-            assert!(chapter.text.starts_with(&format!("# {number} ")), "{}", chapter.name);
+            assert!(
+                chapter.text.starts_with(&format!("# {number} ")),
+                "{}",
+                chapter.name
+            );
         }
     }
 }

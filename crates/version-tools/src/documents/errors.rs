@@ -1,10 +1,10 @@
-//! The list of codes of problems.
+//! The document about problem codes.
 
 use domain::Code;
 
 use super::{GENERATED, Table};
 
-/// The document about codes of problems: one row for each code.
+/// Returns the document about problem codes, with one row for each code.
 #[must_use]
 pub fn errors() -> String {
     let mut table = Table::new(["code", "meaning", "remedy"]);
@@ -13,8 +13,9 @@ pub fn errors() -> String {
     }
     format!(
         "# Codes of problems\n\n{GENERATED}\n\n\
-         Each problem in the `errors` of a `422` has one of these as its `code`: the same in every version, and never given\n\
-         to another problem. What else is in an error, and which other errors there are, is in the [contract](api.md#7-errors).\n\n\
+         Each problem in the `errors` of a response with status `422` has one of these codes in `code`. A code has the same\n\
+         meaning in every version and is never reused. The [contract](api/7-errors.md) describes the other members of an error\n\
+         and all other errors.\n\n\
          {}",
         table.0
     )

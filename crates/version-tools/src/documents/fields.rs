@@ -1,5 +1,4 @@
-//! The fields of a version, under its names: what each is, which values it takes, and where it
-//! stands.
+//! The document about the fields of a version, with their types, values and meanings.
 
 use adapter_kit::shape::{JsonType, Part, Source};
 use adapter_kit::version::{ApiVersion, capitalised};
@@ -8,13 +7,13 @@ use domain::{Field, Kind, RecordField as _};
 
 use super::lists::{table, values};
 
-/// The document about the fields of a version: one section for each record.
+/// Returns the document about the fields of a version, with one section for each record.
 #[must_use]
 pub fn fields(version: &ApiVersion) -> String {
     let sections = for_each_record!(section(version));
     format!(
-        "# Fields\n\nEvery field of {}, under its names. What must be there together with what is a matter of the \
-         [rules](rules.md).\n\n{}",
+        "# Fields\n\nAll fields of {}, with the names of this version. The [rules](rules.md) define which fields \
+         are required.\n\n{}",
         version.label,
         sections.join("\n")
     )
@@ -26,7 +25,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
         let default = input.default.map(|default| {
             let codes = input.field.info().codes;
             format!(
-                "A new record without it has `{}`.",
+                "The default for a new record is `{}`.",
                 version.wire.written_in(codes, default)
             )
         });
@@ -45,10 +44,9 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
         row
     });
     let title = capitalised(R::NAME);
-    let columns = ["field", "type", "longest", "values", "meaning"];
+    let columns = ["field", "type", "maximum length", "values", "meaning"];
     let mut text = format!(
-        "## {title}\n\n### In a request: {}\n\n{}",
-        R::NAME,
+        "## {title}\n\n### {title} in a request\n\n{}",
         table(&columns, input_rows)
     );
     let Some(shape) = R::shape(version) else {
@@ -56,7 +54,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
     };
     let rows = shape.entries.iter().map(|entry| match &entry.source {
         Source::Field(field) => {
-            let read_only = entry.read_only.then(|| "No request sets it.".to_owned());
+            let read_only = entry.read_only.then(|| "Read-only.".to_owned());
             row(
                 version,
                 entry.name,
@@ -75,8 +73,7 @@ fn section<R: WireRecord>(version: &ApiVersion) -> String {
         }
     });
     text.push_str(&format!(
-        "\n### In a reply: {}\n\n{}",
-        R::NAME,
+        "\n### {title} in a response\n\n{}",
         table(&columns, rows)
     ));
     text
@@ -99,11 +96,11 @@ fn row(version: &ApiVersion, named: &str, field: Field, notes: [Option<String>; 
     ]
 }
 
-/// Which part of a text a field is.
+/// Describes the position of a field in a joined text.
 fn part(part: Option<Part>) -> Option<String> {
     part.map(|part| {
         format!(
-            "Value {} of {}, with `{}` between them.",
+            "Part {} of {}, separated by `{}`.",
             part.index + 1,
             part.count,
             part.separator

@@ -1,4 +1,4 @@
-//! The documents that are generated from the versions and committed next to the written ones.
+//! The generated documents that are committed as files.
 
 use std::path::{Path, PathBuf};
 
@@ -9,21 +9,21 @@ use crate::documents::errors::errors;
 use crate::documents::rules::rules;
 use crate::documents::versions::{migration_guide, release_notes, version_table};
 
-/// The folder of what is written about versions.
+/// The folder with the documents about versions.
 const ABOUT_VERSIONS: &str = "versions";
-/// What the name of a guide begins with, before the version that it leads away from.
+/// The beginning of the name of a migration guide. The label of the old version follows.
 const GUIDE: &str = "migrating-from-";
 
 /// A generated document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
-    /// The path of its file below the folder of all documents.
+    /// The path of the file below `docs/`.
     pub file: String,
-    /// What stands in it.
+    /// The text of the document.
     pub text: String,
 }
 
-/// All generated documents.
+/// Returns all generated documents.
 #[must_use]
 pub fn all(versions: &Versions) -> Vec<Document> {
     let mut documents = vec![
@@ -40,12 +40,12 @@ pub fn all(versions: &Versions) -> Vec<Document> {
     documents
 }
 
-/// The file above the folder of all documents that shows a table of the versions.
+/// The file, above `docs/`, with a table of the versions.
 pub const README: &str = "README.md";
 const TABLE_START: &str = "<!-- versions -->\n";
 const TABLE_END: &str = "<!-- /versions -->";
 
-/// The text of the README with its table of versions renewed. `None` if the marks are missing.
+/// Returns the README with an updated table of versions. Returns `None` if the marks are missing.
 #[must_use]
 pub fn readme_with_versions(readme: &str, versions: &Versions) -> Option<String> {
     let (before, rest) = readme.split_once(TABLE_START)?;
@@ -54,7 +54,7 @@ pub fn readme_with_versions(readme: &str, versions: &Versions) -> Option<String>
     Some(format!("{before}{TABLE_START}{table}{TABLE_END}{after}"))
 }
 
-/// What is written about each version: its release notes, and the guide away from it.
+/// Returns the release notes and the migration guide of each version.
 fn about_versions(versions: &Versions, lists: &Lists) -> Vec<Document> {
     let names = versions.iter().flat_map(|served| {
         let label = served.version.label;
@@ -69,8 +69,8 @@ fn about_versions(versions: &Versions, lists: &Lists) -> Vec<Document> {
     names.filter_map(document).collect()
 }
 
-/// What is written about a version under a name, which is that of the version for its release
-/// notes; nothing where no document has the name.
+/// Returns the document about a version with this name: `LABEL` for release notes, and
+/// `migrating-from-LABEL` for a migration guide. Returns `None` if there is no such document.
 #[must_use]
 pub fn about_version(name: &str, versions: &Versions, lists: &Lists) -> Option<String> {
     let find = |label: &str| {
@@ -84,12 +84,13 @@ pub fn about_version(name: &str, versions: &Versions, lists: &Lists) -> Option<S
     }
 }
 
-/// The file of what is written about a version, by its name.
+/// Returns the path of the document about a version with this name.
 fn file_about(name: &str) -> String {
     format!("{ABOUT_VERSIONS}/{name}.md")
 }
 
-/// Files about versions that are not served any more. All files in their folder are generated.
+/// Returns the files about versions that are no longer served. The folder contains only generated
+/// files.
 #[must_use]
 pub fn outdated(folder: &Path, versions: &Versions) -> Vec<PathBuf> {
     let current: Vec<PathBuf> = all(versions)

@@ -1,5 +1,5 @@
-//! The funding rules as tables: which bursary, scholarship or grant exists for which start, route
-//! and subject.
+//! The document about funding: tables of bursaries, scholarships and grants by start, route and
+//! subject.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use domain::{List, Lists, TraineeField as F};
 use super::escaped;
 use super::lists::table;
 
-/// The fields that are about funding.
+/// The fields about funding.
 const FIELDS: [F; 4] = [
     F::fund_code,
     F::funding_method,
@@ -19,7 +19,7 @@ const FIELDS: [F; 4] = [
     F::additional_training_initiative,
 ];
 
-/// The document about funding, in the names of a version.
+/// Returns the document about funding, with the names of a version.
 #[must_use]
 pub fn funding(version: &ApiVersion, lists: &Lists) -> String {
     let years: BTreeSet<i32> = lists.funding().map(|(year, ..)| year).collect();
@@ -30,16 +30,16 @@ pub fn funding(version: &ApiVersion, lists: &Lists) -> String {
         .collect();
     let span = match (years.first(), years.last()) {
         (Some(first), Some(last)) => {
-            format!("There is funding for starts in {first} to {last}, and for no other.")
+            format!("There is funding only for starts from {first} to {last}.")
         }
         (_, _) => "There is no funding for any start.".to_owned(),
     };
     let subject = named(version, F::course_subject_1);
     format!(
-        "# Funding rules\n\nWhich funding a trainee can have depends on the academic year of the start (1 August to 31 July), the \
+        "# Funding rules\n\nThe funding of a trainee depends on the academic year of the start (1 August to 31 July), the \
          route and the funding subjects of `{subject}`. {span}\n\n\
-         ## What is checked\n\n{}\n{}\n{}\n\
-         ## Funding subjects\n\nEach subject of a course counts as one or more funding subjects. Only `{subject}` is looked at.\n\n{}",
+         ## Rules\n\n{}\n{}\n{}\n\
+         ## Funding subjects\n\nEach course subject belongs to one or more funding subjects. Only `{subject}` is considered.\n\n{}",
         rules(version),
         exceptions(version),
         tables.join("\n"),
@@ -51,7 +51,7 @@ fn named(version: &ApiVersion, field: F) -> &'static str {
     names::field(version, field.into())
 }
 
-/// The rules of the version that decide about a field of funding.
+/// Returns a table of the rules about fields of funding.
 fn rules(version: &ApiVersion) -> String {
     let about = version.rules.trainee.iter().filter_map(|rule| {
         let field = rule.reads.first().filter(|field| FIELDS.contains(field))?;
@@ -68,10 +68,11 @@ fn rules(version: &ApiVersion) -> String {
             reads,
         ])
     });
-    table(&["rule", "field", "demands", "reads"], about)
+    table(&["rule", "field", "description", "fields read"], about)
 }
 
-/// In which years some subjects are funded without student finance.
+/// Returns a sentence about funding without student finance; empty if the version has no such
+/// years.
 fn exceptions(version: &ApiVersion) -> String {
     let years = version.accepted_codes.funding_exception_years;
     if years.is_empty() {
@@ -79,7 +80,7 @@ fn exceptions(version: &ApiVersion) -> String {
     }
     let years: Vec<String> = years.iter().map(ToString::to_string).collect();
     format!(
-        "For starts in {}, a `{}` needs no `{}` `{ELIGIBLE}` in {} where the funding subject is one of: {}.\n",
+        "For starts in {}, a `{}` does not require `{}` `{ELIGIBLE}` in {} if the funding subject is one of: {}.\n",
         years.join(" and "),
         named(version, F::funding_method),
         named(version, F::fund_code),
@@ -88,10 +89,10 @@ fn exceptions(version: &ApiVersion) -> String {
     )
 }
 
-/// What there is for starts in one academic year.
+/// Returns the section about starts in one academic year.
 fn year_section(year: i32, lists: &Lists) -> String {
     let mut subjects: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
-    for (_, funding_type, route, subject) in lists.funding().filter(|(of, ..)| *of == year) {
+    for (_, funding_type, route, subject) in lists.funding().filter(|(start, ..)| *start == year) {
         subjects
             .entry((funding_type, route))
             .or_default()
@@ -112,7 +113,7 @@ fn year_section(year: i32, lists: &Lists) -> String {
         .map(|route| format!("`{route}`"))
         .collect();
     format!(
-        "## Starts in {year}\n\nStudent finance (`{ELIGIBLE}`) is open on the routes {}.\n\n{}",
+        "## Starts in {year}\n\nStudent finance (`{ELIGIBLE}`) is available on the routes {}.\n\n{}",
         funded.join(", "),
         table(
             &["type", "funding methods", "route", "funding subjects"],
@@ -121,14 +122,14 @@ fn year_section(year: i32, lists: &Lists) -> String {
     )
 }
 
-/// The funding methods of a type.
+/// Returns the funding methods of a type.
 fn methods(funding_type: &str, lists: &Lists) -> String {
-    let of_type = lists.entries(List::FundingMethod).iter().filter(|entry| {
+    let methods_of_type = lists.entries(List::FundingMethod).iter().filter(|entry| {
         lists
             .funding_method(&entry.code)
             .is_some_and(|method| method.funding_type.as_deref() == Some(funding_type))
     });
-    of_type
+    methods_of_type
         .map(|entry| format!("`{}` {}", entry.code, escaped(&entry.name)))
         .collect::<Vec<_>>()
         .join(", ")
@@ -141,7 +142,7 @@ fn route_name(code: &str, lists: &Lists) -> String {
     format!("`{code}` {}", escaped(name))
 }
 
-/// The course subjects of each funding subject.
+/// Returns a table of the course subjects of each funding subject.
 fn subjects(lists: &Lists) -> String {
     let mut courses: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for entry in lists.entries(List::CourseSubject) {
@@ -164,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_funding_is_in_a_table() {
+    fn every_funding_rule_is_in_a_table() {
         let lists = Lists::embedded();
         let tables: String = lists
             .funding()

@@ -1,5 +1,5 @@
-//! The code lists, for people: each code with its name, what follows from it, and which versions
-//! accept it.
+//! The pages about code lists: each code with its name, its properties and the versions that accept
+//! it.
 
 use adapter_kit::reference;
 use adapter_kit::version::ApiVersion;
@@ -12,7 +12,7 @@ use domain::{List, Lists};
 
 use super::{escaped, listed};
 
-/// The list of all lists, in the names of a version.
+/// Returns the page with all lists, with the names of a version.
 #[must_use]
 pub fn index(version: &ApiVersion, lists: &Lists) -> String {
     let rows = listed_here().map(|name| {
@@ -27,14 +27,14 @@ pub fn index(version: &ApiVersion, lists: &Lists) -> String {
             used,
         ]
     });
-    let table = table(&["list", "what it has", "codes", "used in"], rows);
+    let table = table(&["list", "content", "number of codes", "used in"], rows);
     format!(
-        "# Code lists\n\nCodes are text: send them with their leading zeros, in upper and lower case as they are here. Which funding \
-         exists is in the [funding rules](funding).\n\n{table}"
+        "# Code lists\n\nCodes are text. Send them exactly as shown here, with leading zeros and in the same case. For the available \
+         funding, see the [funding rules](funding).\n\n{table}"
     )
 }
 
-/// One list, in the names of a version; nothing where no list has the name.
+/// Returns the page about one list, with the names of a version; `None` if no list has this name.
 #[must_use]
 pub fn list(
     name: &str,
@@ -59,7 +59,7 @@ pub fn list(
     ))
 }
 
-/// The lists with a page of their own. The funding rules are on the page about funding.
+/// Returns the names of the lists with their own page. Funding rules are on the page about funding.
 fn listed_here() -> impl Iterator<Item = &'static str> {
     reference::names().filter(|name| *name != reference::FUNDING_RULES)
 }
@@ -72,8 +72,9 @@ fn meaning(name: &str) -> &'static str {
     list_called(name).map_or("Reasons of a withdrawal, by who decides it.", List::meaning)
 }
 
-/// The codes of a list as a version writes them. A column that says the same of every code is left
-/// out.
+/// Returns a table of the codes of a list, as the version writes them. Columns that are the same
+/// for
+/// all codes are omitted.
 fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -> String {
     let entries = lists.entries(list);
     let has_years = entries
@@ -110,12 +111,12 @@ fn codes(list: List, version: &ApiVersion, versions: &Versions, lists: &Lists) -
     let all = if is_narrowed {
         ""
     } else {
-        "Every version accepts every code.\n\n"
+        "All versions accept all codes.\n\n"
     };
     format!("{all}{}", table(&columns, rows))
 }
 
-/// The versions that accept a code, and what takes its place where it has ended.
+/// Returns the versions that accept a code, with the replacement of an ended code.
 fn accepting(list: List, entry: &Entry, versions: &Versions) -> String {
     let accepts = |version: &ApiVersion| version.accepted_codes.accepts(list, &entry.code);
     if versions.iter().all(|served| accepts(served.version)) {
@@ -146,7 +147,7 @@ fn years(entry: &Entry) -> String {
     }
 }
 
-/// What else is known of a code: the name of a column, and its value.
+/// A property of codes: the name of a column, and its value for a code.
 type Fact = (&'static str, fn(&Lists, &Entry) -> String);
 
 fn facts(list: List) -> &'static [Fact] {
@@ -257,14 +258,16 @@ fn withdrawal_reasons(lists: &Lists) -> String {
         ]
     });
     format!(
-        "A trigger is one of {}; `future_interest` is one of {}. A reason that goes with both triggers has a row for each.\n\n{}",
+        "A trigger is one of {}; `future_interest` is one of {}. A reason for both triggers has two rows.\n\n{}",
         listed(WITHDRAWAL_TRIGGERS.iter().copied()),
         listed(FUTURE_INTERESTS.iter().copied()),
-        table(&["reason", "name", "trigger", "needs in words"], rows)
+        table(&["reason", "name", "trigger", "required explanation"], rows)
     )
 }
 
-/// What values a field takes, with a link to its list, in Markdown; nothing where it takes any.
+/// Returns the values of a field with a link to its list, in Markdown; empty if the field accepts
+/// any
+/// value.
 pub(super) fn values(field: domain::Field) -> String {
     if let Some(list) = reference::list_of(field) {
         return format!("[list `{list}`](reference-data/{list})");
@@ -275,7 +278,7 @@ pub(super) fn values(field: domain::Field) -> String {
     }
 }
 
-/// A table with as many columns as there are.
+/// Returns a table in Markdown.
 pub(super) fn table(columns: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let line = |cells: &[String]| {
         let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|")).collect();
@@ -294,7 +297,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_shown_as_they_are() {
+    fn names_are_escaped_for_markdown() {
         assert_eq!(
             escaped("*A* | <b>`c`</b> [d](e)"),
             r"\*A\* | \<b\>\`c\`\<\/b\> \[d\]\(e\)"
@@ -307,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn every_list_has_a_fact_or_none() {
+    fn every_fact_has_a_value_for_some_code() {
         let lists = Lists::embedded();
         for list in List::ALL {
             for (column, fact) in facts(*list) {

@@ -1,4 +1,4 @@
-//! The list of rules, and which versions they bind.
+//! The document about rules and the versions that apply them.
 
 use adapter_kit::version::{ApiVersion, capitalised};
 use adapter_kit::versions::Versions;
@@ -9,7 +9,8 @@ use domain::{Code, Kind, Record, RecordField as _, Rule, TraineeField};
 
 use super::{GENERATED, Table, listed};
 
-/// The document about rules: one row for each rule, the newest version's rules in their order.
+/// Returns the document about rules, with one row for each rule. Rules of the newest version are in
+/// their order.
 #[must_use]
 pub fn rules(versions: &Versions) -> String {
     let mut sections = for_each_record!(table(versions)).to_vec();
@@ -17,16 +18,19 @@ pub fn rules(versions: &Versions) -> String {
     sections.extend(for_each_record!(inputs()));
     format!(
         "# Rules\n\n{GENERATED}\n\n\
-         What a record must satisfy, and which versions demand it. <!-- file -->Fields have the names of the newest\n\
-         version. <!-- /file -->`section` is that of the [contract](api.md). Rules run in the order in which they stand, those of the stage `adjust` first: they\n\
-         change what is recorded. Those of the stage `check` find problems, and a `gate` refuses an action by the state of\n\
-         the record. A rule is skipped when a field that it reads has a problem already, unless the field is in brackets,\n\
-         and on an update when the request changes none of them; one that reads no field runs always.\n\n{}",
+         The rules for records, with the versions that apply them. <!-- file -->Fields have the names of the newest\n\
+         version. <!-- /file -->`section` is a section of the [contract](api/README.md). Rules have these stages:\n\n\
+         - `adjust` changes recorded values. These rules run first.\n\
+         - `check` finds problems.\n\
+         - `gate` refuses an action, depending on the state of the record.\n\n\
+         Rules of a stage run in the order of the tables. A rule is skipped if a field that it reads already has a problem,\n\
+         unless the field is in brackets. On an update, a rule is also skipped if the request changes none of its fields. A\n\
+         rule that reads no field always runs.\n\n{}",
         sections.join("\n")
     )
 }
 
-/// A row of the list: a rule, and the versions that it binds.
+/// A rule with the versions that apply it.
 struct Row<'a> {
     name: &'a str,
     description: &'a str,
@@ -72,7 +76,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Whether the two are the same rule, which versions share.
+    /// Whether both rows describe the same rule.
     fn is(&self, other: &Self) -> bool {
         (self.name, self.description, &self.reads) == (other.name, other.description, &other.reads)
     }
@@ -89,8 +93,9 @@ fn gates(versions: &Versions) -> String {
     written("Gates", versions, &merged(versions, of))
 }
 
-/// The rules of all versions, each once. One that only an older version has stands after its
-/// predecessor there.
+/// Returns the rules of all versions without duplicates. A rule of an older version only follows
+/// its
+/// predecessor in that version.
 fn merged<'a>(
     versions: &'a Versions,
     rows: impl Fn(&'static ApiVersion) -> Vec<Row<'a>>,
@@ -113,7 +118,14 @@ fn merged<'a>(
 }
 
 fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
-    let mut table = Table::new(["rule", "demands", "reads", "stage", "versions", "section"]);
+    let mut table = Table::new([
+        "rule",
+        "description",
+        "fields read",
+        "stage",
+        "versions",
+        "section",
+    ]);
     for row in rows {
         let binds = bound(versions, &row.versions);
         table.row([
@@ -128,7 +140,7 @@ fn written(title: &str, versions: &Versions, rows: &[Row<'_>]) -> String {
     format!("## {title}\n\n{}", table.0)
 }
 
-/// The versions in words, oldest first.
+/// Returns the labels of the versions, oldest first; `all` for all versions.
 fn bound(versions: &Versions, bound: &[&ApiVersion]) -> String {
     let all: Vec<String> = versions
         .iter()
@@ -147,9 +159,9 @@ fn bound(versions: &Versions, bound: &[&ApiVersion]) -> String {
         .join(", ")
 }
 
-/// What the rules find in the terms of each version.
+/// Returns the section about the codes and years that each version accepts.
 fn accepted_codes(versions: &Versions) -> String {
-    let mut table = Table::new(["version", "what", "values"]);
+    let mut table = Table::new(["version", "term", "values"]);
     for version in versions.iter().map(|served| served.version) {
         let label = version.label.to_string();
         for (list, codes) in version.accepted_codes.accepted {
@@ -172,47 +184,51 @@ fn accepted_codes(versions: &Versions) -> String {
         ]);
     }
     format!(
-        "## Terms\n\nWhere versions differ in a list or a number, and not in a rule. A list that is not named is accepted whole.\n\n{}",
+        "## Terms\n\nCodes and years that differ between versions. Lists that are not named here are accepted completely.\n\n{}",
         table.0
     )
 }
 
-/// What the dictionary demands of every input, whatever the version.
+/// Returns the section about the checks of every input, which are the same in all versions.
 fn checks() -> String {
-    let mut table = Table::new(["check", "demands", "code"]);
+    let mut table = Table::new(["check", "description", "code"]);
     for (check, description, code) in [
-        ("type", "the value is of the field's type", Code::WrongType),
+        (
+            "type",
+            "the value has the type of the field",
+            Code::WrongType,
+        ),
         (
             "text",
-            "a text has no control characters but tab and line breaks",
+            "a text has no control characters except tab and line breaks",
             Code::ControlCharacter,
         ),
         (
             "length",
-            "a text has no more characters than the field holds",
+            "a text is not longer than the maximum length of the field",
             Code::TooLong,
         ),
         (
             "code",
-            "a coded value is in the field's list, as far as the version accepts it",
+            "a code is in the list of the field and accepted by the version",
             Code::UnknownCode,
         ),
         (
             "items",
-            "a nested list is no longer than a request may have it",
+            "a nested list is not longer than the maximum for a request",
             Code::TooMany,
         ),
     ] {
         table.row([check, description, &format!("`{}`", code.name())]);
     }
     format!(
-        "## Checks of every input\n\nThese follow from what a field is, and hold in every version.\n\n{}",
+        "## Checks of every input\n\nThese checks apply in every version. They follow from the definitions of the fields.\n\n{}",
         table.0
     )
 }
 
 fn inputs<R: WireRecord>() -> String {
-    let mut table = Table::new(["field", "type", "longest", "codes"]);
+    let mut table = Table::new(["field", "type", "maximum length", "codes"]);
     for info in R::Field::ALL
         .iter()
         .map(|field| field.info())
@@ -234,7 +250,7 @@ fn inputs<R: WireRecord>() -> String {
     format!("### Inputs of a {}\n\n{}", R::NAME, table.0)
 }
 
-/// The type of a field, in words.
+/// Returns the name of a type.
 pub(super) fn kind(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",

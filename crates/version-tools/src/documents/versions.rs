@@ -1,5 +1,4 @@
-//! What is written about a version for those who use it: its release notes, and the guide away from
-//! it.
+//! Documents about a version for its users: release notes and migration guides.
 
 use adapter_kit::version::{ApiVersion, Status};
 use adapter_kit::versions::{Served, Versions};
@@ -8,7 +7,8 @@ use domain::Lists;
 use super::GENERATED;
 use crate::difference::Difference;
 
-/// The release notes of a version: what it is, and what is different from the one before.
+/// Returns the release notes of a version: its state, its notes and the changes from the previous
+/// version.
 #[must_use]
 pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> String {
     let label = version.version.label;
@@ -20,26 +20,27 @@ pub fn release_notes(version: &Served, versions: &Versions, lists: &Lists) -> St
         Some(before) => {
             let difference = Difference::between(before, version, lists);
             format!(
-                "## What changes from {}\n\n{}\n\n{}",
+                "## Changes from {}\n\n{}\n\n{}",
                 before.version.label,
                 difference.counted(),
                 difference.tables("###")
             )
         }
-        None => "It is the oldest version that is served.\n".to_owned(),
+        None => "This is the oldest served version.\n".to_owned(),
     };
     let newest = versions
         .newest()
         .map(|newest| newest.version.label)
         .filter(|newest| *newest != label);
     let onward = newest.map_or_else(String::new, |newest| {
-        format!("\n## Moving on\n\nThe way to {newest} is in [migrating-from-{label}](migrating-from-{label}.md).\n")
+        format!("\n## Migration\n\nTo move to {newest}, see [migrating-from-{label}](migrating-from-{label}.md).\n")
     });
-    let (state, notes) = (state(version.version), notes(version.version));
+    let state = state(version.version);
+    let notes = notes(version.version);
     format!("# {label}\n\n{GENERATED}\n\n{state}\n\n{notes}\n{changes}{onward}")
 }
 
-/// The versions with their state and their documents as a table for the README, the newest first.
+/// Returns the table of versions for the README, newest first.
 #[must_use]
 pub fn version_table(versions: &Versions) -> String {
     let newest = versions.newest().map(|newest| newest.version.label);
@@ -48,45 +49,47 @@ pub fn version_table(versions: &Versions) -> String {
         let guide = if Some(label) == newest {
             String::new()
         } else {
-            format!("[move](docs/versions/migrating-from-{label}.md)")
+            format!("[migration](docs/versions/migrating-from-{label}.md)")
         };
-        let (state, end) = (state(served.version), describe_end(served.version));
+        let state = state(served.version);
+        let end = describe_end(served.version);
         format!("| {label} | {state} | {end} | [changes](docs/versions/{label}.md) | {guide} |\n")
     });
     let rows: String = rows.collect();
     format!("| Version | State | Ends | Changes | Guide |\n|---|---|---|---|---|\n{rows}")
 }
 
-/// The end of a version for a table.
+/// Describes the end of a version for the table.
 fn describe_end(version: &ApiVersion) -> String {
     match version.publication.sunset_on {
         Some(day) => format!("{day}"),
-        None => "no date is set".to_owned(),
+        None => "no date set".to_owned(),
     }
 }
 
-/// The guide from a version to the newest one; `None` for the newest one itself.
+/// Returns the migration guide from a version to the newest one; `None` for the newest version.
 #[must_use]
 pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> Option<String> {
     let newest = versions
         .newest()
         .filter(|newest| newest.version.label != version.version.label)?;
-    let (from, to) = (version.version.label, newest.version.label);
+    let from = version.version.label;
+    let to = newest.version.label;
     let difference = Difference::between(version, newest, lists);
     Some(format!(
         "# From {from} to {to}\n\n{GENERATED}\n\n\
-         For a client of {from} that moves to {to}. The records are the same ones: what was written in one version is read in\n\
-         the other, so both can be used side by side until the last request has moved.{}\n\n\
+         How to move a client from {from} to {to}. Both versions share the same records, so you can use them side by side until\n\
+         all requests have moved.{}\n\n\
          {}\n\n\
-         The tables stand in the order in which to move: what would be refused comes first, and what breaks nothing can wait.\n\
-         Sections are those of the contract, `docs/api.md`.\n\n\
+         The tables are in the recommended order. Start with refused requests; changes that break nothing can wait.\n\
+         Section numbers refer to the contract, `docs/api/README.md`.\n\n\
          {}\n\
          ## How to check\n\n\
          - `POST /docs/translate`, `trainee-register version translate --from {from} --to {to} FILE` and the page\n\
-         \x20\x20`/docs/migrate?from={from}&to={to}` spell a body of {from} as {to} does, and name every value that has no place there\n\
-         \x20\x20and every rule that it would break.\n\
-         - `Prefer: validate-only` on a request to `/api/{to}` tells what would be answered, and changes nothing.\n\
-         - `Prefer: handling=strict` turns names that nobody knows into problems, so that no value is left out unseen.\n{}",
+         \x20\x20`/docs/migrate?from={from}&to={to}` translate a body from {from} to {to}. They list every lost value and every rule\n\
+         \x20\x20that the body would break.\n\
+         - With `Prefer: validate-only`, a request to `/api/{to}` returns the result without changing anything.\n\
+         - With `Prefer: handling=strict`, unknown names are problems, so that no value is lost unnoticed.\n{}",
         where_usable(newest.version),
         difference.counted(),
         difference.tables("##"),
@@ -94,20 +97,20 @@ pub fn migration_guide(version: &Served, versions: &Versions, lists: &Lists) -> 
     ))
 }
 
-/// What a client must know before it moves all that it does.
+/// Returns a sentence about a version that is available only in the sandbox; empty otherwise.
 fn where_usable(version: &ApiVersion) -> String {
     match version.publication.status {
         Status::Released => String::new(),
         Status::SandboxOnly => {
             format!(
-                "\nSo far {} can be used in the sandbox only: move there first.",
+                "\n{} is available only in the sandbox. Migrate there first.",
                 version.label
             )
         }
     }
 }
 
-/// The same way one version at a time, where there are versions between.
+/// Returns links to the release notes of the versions in between; empty if there are none.
 fn steps(version: &Served, versions: &Versions) -> String {
     let newer = versions
         .iter()
@@ -119,7 +122,7 @@ fn steps(version: &Served, versions: &Versions) -> String {
         return String::new();
     }
     format!(
-        "\n## In steps\n\nWhat came with each version on the way is in its release notes: {}.\n",
+        "\n## Versions in between\n\nThe release notes describe the changes of each version: {}.\n",
         links.join(", ")
     )
 }
@@ -127,17 +130,17 @@ fn steps(version: &Served, versions: &Versions) -> String {
 fn state(version: &ApiVersion) -> String {
     let publication = &version.publication;
     let mut state = match (publication.since, publication.status) {
-        (None, _) => "Not released; no date is set.".to_owned(),
+        (None, _) => "Not released, no date set.".to_owned(),
         (Some(since), Status::Released) => {
             format!("Released on {since}, in the sandbox and in production.")
         }
         (Some(since), Status::SandboxOnly) => format!("In the sandbox since {since}."),
     };
     if let Some(day) = publication.deprecated_on {
-        state.push_str(&format!(" It should no longer be used from {day}."));
+        state.push_str(&format!(" Deprecated from {day}."));
     }
     if let Some(day) = publication.sunset_on {
-        state.push_str(&format!(" It is removed on {day}."));
+        state.push_str(&format!(" Removed on {day}."));
     }
     state
 }

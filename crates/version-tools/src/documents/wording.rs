@@ -1,7 +1,8 @@
-//! A written document in the words of one version: what its fields, its path and its terms are.
+//! Wording of a version for written documents: its field names, its path and its terms.
 //!
-//! The documents are written once, with canonical names and with the path of one version. Knows
-//! neither their form nor where they are shown.
+//! Documents are written with canonical names and with the path of one version. This module does
+//! not
+//! depend on their format.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,27 +13,28 @@ use adapter_kit::wire::{WireRecord, for_each_record};
 use adapter_kit::{Endpoint, Label, names};
 use domain::RecordField as _;
 
-/// The words of one version.
+/// The wording of one version.
 #[derive(Debug)]
 pub struct Wording {
     version: &'static ApiVersion,
-    /// The names that differ from the canonical ones, by these.
+    /// Names that differ from the canonical names, by canonical name.
     renamed: BTreeMap<&'static str, &'static str>,
     /// Canonical names of fields that the version does not have.
     missing: BTreeSet<&'static str>,
-    /// The path of the version that the documents are written for.
+    /// The path of the version in the written documents.
     written_base: String,
     /// The labels of the other versions that are served.
     others: Vec<String>,
 }
 
 impl Wording {
-    /// The words of a version, for documents that are written for the version with this label.
+    /// Returns the wording of a version. `written` is the version in the written documents.
     #[must_use]
     pub fn new(served: &Served, versions: &Versions, written: Label) -> Self {
         let version = served.version;
         let known = names::all(version);
-        let (mut renamed, mut missing) = (BTreeMap::new(), BTreeSet::new());
+        let mut renamed = BTreeMap::new();
+        let mut missing = BTreeSet::new();
         for (canonical, name) in for_each_record!(fields(version)).concat() {
             if !known.contains(name) {
                 missing.insert(canonical);
@@ -54,13 +56,13 @@ impl Wording {
         }
     }
 
-    /// The version.
+    /// Returns the version.
     #[must_use]
     pub fn version(&self) -> &'static ApiVersion {
         self.version
     }
 
-    /// A piece of code, such as a field, a path or a body.
+    /// Rewrites a piece of code, such as a field, a path or a body.
     #[must_use]
     pub fn code<'a>(&self, code: &'a str) -> Cow<'a, str> {
         let mut words = String::with_capacity(code.len());
@@ -86,19 +88,19 @@ impl Wording {
         }
     }
 
-    /// Text of sentences.
+    /// Rewrites prose.
     #[must_use]
     pub fn prose<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.version.vocabulary.apply(text)
     }
 
-    /// Whether a name is that of a field that the version does not have.
+    /// Whether this is the canonical name of a field that the version does not have.
     #[must_use]
     pub fn is_missing(&self, name: &str) -> bool {
         self.missing.contains(name)
     }
 
-    /// Whether a text is about other versions alone.
+    /// Whether a text mentions only other versions.
     #[must_use]
     pub fn is_about_others(&self, text: &str) -> bool {
         !text.contains(&self.version.label.to_string())
@@ -108,8 +110,9 @@ impl Wording {
                 .any(|label| text.contains(label.as_str()))
     }
 
-    /// What to say below a heading that names an endpoint which the version does not have, in
-    /// Markdown.
+    /// Returns a note for a heading with an endpoint that the version does not have, in Markdown;
+    /// `None`
+    /// for other headings.
     #[must_use]
     pub fn missing_endpoint(&self, heading: &str) -> Option<String> {
         let endpoint =
@@ -121,7 +124,7 @@ impl Wording {
         Some(format!("{label} does not have this endpoint.{instead}"))
     }
 
-    /// The code with the path of the version, but where that version has nothing at a path.
+    /// Replaces the path of the written version, except where the version has no such endpoint.
     fn with_own_base(&self, code: &str) -> String {
         let own = self.version.label.base_path();
         let mut parts = code.split(self.written_base.as_str());
@@ -137,8 +140,9 @@ impl Wording {
         text
     }
 
-    /// Whether an endpoint of the version has a path that begins as this one does, or no endpoint
-    /// of any version.
+    /// Whether the first segment of this path belongs to an endpoint of the version, or to no
+    /// endpoint of
+    /// any version.
     fn has_path(&self, path: &str) -> bool {
         let first = |path: &str| {
             path.trim_start_matches('/')
@@ -152,7 +156,7 @@ impl Wording {
     }
 }
 
-/// The endpoint that a heading ends with.
+/// Returns the endpoint at the end of a heading.
 #[must_use]
 pub fn endpoint_in(heading: &str) -> Option<Endpoint> {
     Endpoint::ALL
@@ -161,7 +165,7 @@ pub fn endpoint_in(heading: &str) -> Option<Endpoint> {
         .find(|endpoint| heading.ends_with(&format!(" {endpoint}")))
 }
 
-/// The canonical name of each field of a record, with its name in the version.
+/// Returns the canonical name of each field of a record, with its name in the version.
 fn fields<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
     R::Field::ALL
         .iter()

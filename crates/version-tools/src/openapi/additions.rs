@@ -1,5 +1,5 @@
-//! The replies of the endpoints that this service adds: their schemas, and an example of each. They
-//! are the same in every version, except for the names of endpoints and versions in the examples.
+//! Schemas and examples of the replies of additional endpoints. They are the same in every version,
+//! except for names of endpoints and versions in the examples.
 
 use adapter_kit::endpoint::Endpoint;
 use adapter_kit::label::Label;
@@ -23,7 +23,7 @@ pub(super) const CHANGE: &str = "Change";
 pub(super) const CHANGES_META: &str = "ChangesMeta";
 const VERSION_USAGE: &str = "VersionUsage";
 
-/// The schemas of these replies, by name.
+/// Returns the schemas of these replies, by name.
 pub(super) fn schemas(profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
     vec![
         (ACCOUNT, account_schema()),
@@ -36,7 +36,7 @@ pub(super) fn schemas(profile: Profile) -> Vec<(&'static str, RefOr<Schema>)> {
     ]
 }
 
-/// A property that an object always has.
+/// A required property.
 type Property = (&'static str, RefOr<Schema>);
 
 fn object(description: &str, properties: Vec<Property>) -> ObjectBuilder {
@@ -77,7 +77,7 @@ fn words(name: &'static str, description: &str) -> Property {
     (name, text(description).into())
 }
 
-/// The last request of several.
+/// Returns the properties of the last of several requests.
 fn last() -> Vec<Property> {
     vec![
         (
@@ -97,12 +97,15 @@ fn account_schema() -> RefOr<Schema> {
         ),
     ];
     let token = vec![
-        number("id", "The number by which the operator knows the token."),
+        number(
+            "id",
+            "The number of the token. The operator sees the same number.",
+        ),
         words("name", "What the token is for, as it was issued."),
         ("created_at", timestamp("When it was issued.")),
         (
             "expires_on",
-            date("The first day, in UTC, on which it is refused."),
+            date("The first day, in UTC, when the token is refused."),
         ),
     ];
     let environment =
@@ -110,20 +113,20 @@ fn account_schema() -> RefOr<Schema> {
     let properties = vec![
         (
             "provider",
-            object("The provider to which the token belongs.", provider).into(),
+            object("The provider that owns the token.", provider).into(),
         ),
         ("environment", environment.into()),
         (
             "token",
             object(
-                "The token that was sent. Its text is kept nowhere, and not shown.",
+                "The token of the request. Its text is neither stored nor shown.",
                 token,
             )
             .into(),
         ),
         words("version", "The version in the path."),
     ];
-    object("To whom the token belongs.", properties).into()
+    object("The owner of the token.", properties).into()
 }
 
 fn usage_schema() -> RefOr<Schema> {
@@ -190,14 +193,14 @@ fn readiness_schema() -> RefOr<Schema> {
         .item(Ref::from_schema_name(VERSION_USAGE))
         .item(none);
     let counted = formatted(
-        "The first day of which any request of the provider is counted.",
+        "The first day with counted requests of the provider.",
         "date",
     );
     let properties = vec![
         words("version", "The version in the path."),
         words(
             "newest",
-            "The newest version, in which accepted writes are tried.",
+            "The newest version. Accepted writes are checked against it.",
         ),
         ("since", date("The first day that is looked at.")),
         ("until", date("The last one.")),
@@ -234,7 +237,7 @@ fn version_usage_schema() -> RefOr<Schema> {
         (
             "removed_in",
             or_null(
-                text("The version in which it is gone, where that is known."),
+                text("The version that removes the endpoint, if known."),
                 Type::String,
             ),
         ),
@@ -288,7 +291,7 @@ fn version_usage_schema() -> RefOr<Schema> {
         (
             "tokens",
             list(
-                "The tokens with which they were sent.",
+                "The tokens that sent these requests.",
                 object("A token.", token),
             ),
         ),
@@ -309,7 +312,7 @@ fn version_usage_schema() -> RefOr<Schema> {
         (
             "writes",
             object(
-                "How accepted writes would fare in the newest version.",
+                "Whether the newest version would accept these writes.",
                 writes,
             )
             .into(),
@@ -317,7 +320,7 @@ fn version_usage_schema() -> RefOr<Schema> {
         (
             "problems",
             list(
-                "What stands against them, most frequent first.",
+                "The problems of these writes, most frequent first.",
                 object("A problem.", problem),
             ),
         ),
@@ -340,10 +343,10 @@ fn reset_schema() -> RefOr<Schema> {
             "Trainees that are still there: send the request again until there is none.",
         ),
     ];
-    object("What became of the provider's trainees.", properties).into()
+    object("The result of a reset.", properties).into()
 }
 
-/// The example of the reply that shows whose a token is.
+/// Returns the example of the reply about the owner of a token.
 pub(super) fn account(version: &ApiVersion) -> Value {
     json!({
         "provider": { "ukprn": "10012345", "name": "Ashdown University" },
@@ -358,7 +361,7 @@ pub(super) fn account(version: &ApiVersion) -> Value {
     })
 }
 
-/// The example of the reply that shows what tokens requested.
+/// Returns the example of the reply about requests of tokens.
 pub(super) fn usage(version: &ApiVersion) -> Value {
     let line = json!({
         "provider": "10012345",
@@ -379,9 +382,10 @@ pub(super) fn usage(version: &ApiVersion) -> Value {
     json!({ "since": "2026-10-05", "lines": [line], "total": total })
 }
 
-/// The example of the reply that shows how ready a provider is.
+/// Returns the example of the reply about the readiness of a provider.
 pub(super) fn readiness(version: &ApiVersion) -> Value {
-    let (last_seen, last_request_id) = ("2026-11-03T16:20:00.250Z", "order-4711");
+    let last_seen = "2026-11-03T16:20:00.250Z";
+    let last_request_id = "order-4711";
     let token = json!({
         "token": 3,
         "name": "Student records system",
@@ -418,7 +422,7 @@ pub(super) fn readiness(version: &ApiVersion) -> Value {
     })
 }
 
-/// The example of the reply to a reset.
+/// Returns the example of the reply to a reset.
 pub(super) fn reset() -> Value {
     json!({ "discarded": 1_000, "remaining": 123 })
 }
@@ -468,5 +472,5 @@ fn changes_meta_schema() -> RefOr<Schema> {
                 .into(),
         ),
     ];
-    object("How to go on.", properties).into()
+    object("The position for the next request.", properties).into()
 }

@@ -1,4 +1,4 @@
-//! What an endpoint does, in the sentences that hold for all endpoints of its kind.
+//! Descriptions of operations, with sentences shared by all endpoints of a kind.
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, Row};
@@ -8,7 +8,7 @@ use domain::lifecycle::{Action, states_before};
 
 use super::errors::refuses_duplicates;
 
-/// The description of the operations of an endpoint.
+/// Returns the description of the operations of an endpoint.
 pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
     let row = endpoint.row();
     let mut sentences: Vec<String> = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
             "Deprecated since {since}{instead}. Removed in {removed_in}."
         ));
     }
-    sentences.push(what_it_does(row).to_owned());
+    sentences.push(describe_effect(row).to_owned());
     sentences.extend(row.note.map(str::to_owned));
     if let Some(record) = duplicate_record(row) {
         sentences.push(format!(
@@ -37,7 +37,7 @@ pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
     sentences.extend(states(row));
     if row.takes_if_match() {
         sentences.push(
-            "With the `ETag` of the record in `If-Match`, a record that has changed meanwhile stays as it is."
+            "With the `ETag` of the record in `If-Match`, a record that has changed since then is not changed."
                 .to_owned(),
         );
     }
@@ -53,7 +53,7 @@ pub(super) fn build(version: &ApiVersion, endpoint: Endpoint) -> String {
     sentences.join(" ")
 }
 
-/// The nested record that an endpoint adds, where a trainee cannot have the same one twice.
+/// Returns the kind of nested record that an endpoint adds, if a trainee cannot have duplicates.
 fn duplicate_record(row: &Row) -> Option<RecordKind> {
     let request = row
         .request
@@ -62,25 +62,23 @@ fn duplicate_record(row: &Row) -> Option<RecordKind> {
     (is_nested && refuses_duplicates(request.record)).then_some(request.record)
 }
 
-fn what_it_does(row: &Row) -> &'static str {
+fn describe_effect(row: &Row) -> &'static str {
     match (row.reply, row.method) {
         (ReplyBody::ServiceStatus, _) => "Says whether the service is there. It shows no record.",
         (ReplyBody::TraineePage, _) => {
-            "The provider's trainees by the time of their last change. Follow the link `next` to the end: then no trainee is \
-             missed, whatever changes meanwhile."
+            "The provider's trainees by the time of their last change. Follow the link `next` to the end to get every \
+             trainee, even if records change in between."
         }
         (ReplyBody::Changes, _) => {
             "Trainees who were registered, changed or removed since `after`, in the order of the changes; without `after`, all \
              of them. Keep `meta.after` together with what was read. After a 410, begin again without it."
         }
         (ReplyBody::CodeLists, _) => {
-            "The codes that fields can have, with their names and the years in which they are used."
+            "The codes that fields can have, with their names and years of use."
         }
-        (ReplyBody::Account, _) => {
-            "Whom the token belongs to, in which environment, and when it expires."
-        }
+        (ReplyBody::Account, _) => "The owner, the environment and the expiry of the token.",
         (ReplyBody::Usage, _) => {
-            "The numbers of requests by token, endpoint and name of other versions, for so many days."
+            "The numbers of requests by token, endpoint and name of other versions, for a number of days."
         }
         (ReplyBody::Readiness, _) => {
             "Which of the accepted requests of the last days the newest version would refuse, and why. Each accepted request \
@@ -91,11 +89,11 @@ fn what_it_does(row: &Row) -> &'static str {
         }
         (ReplyBody::BatchResults, _) => {
             const { assert!(MAX_BATCH_ITEMS == 200) };
-            "Each of up to 200 items is a registration of its own with a key of its own: one that is refused keeps no other \
-             back, and items that are sent again with their keys have no second effect."
+            "Each of up to 200 items is a separate registration with its own key. A refused item does not affect the \
+             others, and items that are sent again with their keys have no second effect."
         }
         (ReplyBody::Entries(_), _) => "The earlier transitions of that kind, the newest first.",
-        (_, Method::Delete) => "Removes the record for good. Its identifier is not used again.",
+        (_, Method::Delete) => "Removes the record permanently. Its identifier is not used again.",
         (_, Method::PutOrPatch) => {
             "Changes the fields that are sent and leaves the others as they are; null clears a field. `PUT` and `PATCH` mean \
              the same."
@@ -119,7 +117,8 @@ fn what_it_does(row: &Row) -> &'static str {
     }
 }
 
-/// The states in which a trainee can be for a transition.
+/// Returns a sentence about the required states of the trainee; `None` if the request is not a
+/// transition.
 fn states(row: &Row) -> Option<String> {
     const ACTIONS: [(RecordKind, Action); 3] = [
         (RecordKind::Withdrawal, Action::Withdraw),

@@ -1,5 +1,4 @@
-//! The code lists as components of the document for generated clients: each list once, by a name of
-//! its own.
+//! Code lists as components of the document for generated clients, one component for each list.
 
 use adapter_kit::version::ApiVersion;
 use adapter_kit::wire::for_each_record;
@@ -13,14 +12,16 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 
 use super::properties::in_pascal_case;
 
-/// Lists with more codes than this are described and not written out.
+/// Maximum number of codes of a list that is written out.
 const CODES_WRITTEN_OUT: usize = 32;
-/// Generators name the constants of an enumeration by this.
+/// The extension with the names of the constants, for generators.
 const CONSTANT_NAMES: &str = "x-enum-varnames";
-/// The component of the reasons of a withdrawal.
+/// The component for withdrawal reasons.
 const WITHDRAWAL_REASON: &str = "WithdrawalReason";
 
-/// The enumeration of the codes that a request of any version can send in a field.
+/// Returns the enumeration of the codes that requests can send in a field; `None` if the field has
+/// no
+/// written-out codes.
 pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     match info.codes? {
         Codes::Listed(list) => is_written_out(list, lists).then(|| list_name(list)),
@@ -28,22 +29,22 @@ pub(super) fn accepted(info: &FieldInfo, lists: &Lists) -> Option<String> {
     }
 }
 
-/// The enumeration of the codes that a reply of the version can show in a field: one of its own
-/// where records can have codes that the version does not accept.
+/// Returns the enumeration of the codes that replies can show in a field. If records can have codes
+/// that the version does not accept, this is a separate enumeration.
 pub(super) fn shown(info: &FieldInfo, lists: &Lists, version: &ApiVersion) -> Option<String> {
     let accepted = accepted(info, lists)?;
     match info.codes? {
-        Codes::Listed(list) if !accepts_all(list, lists, version) => Some(recorded_of_list(list)),
+        Codes::Listed(list) if !accepts_all(list, lists, version) => Some(recorded_list_name(list)),
         Codes::Listed(_) | Codes::OneOf(_) => Some(accepted),
     }
 }
 
-/// The enumeration of the reasons that a withdrawal can give.
+/// Returns the enumeration of withdrawal reasons.
 pub(super) fn withdrawal_reasons() -> String {
     WITHDRAWAL_REASON.to_owned()
 }
 
-/// Every enumeration by its name. A document may need some of them only.
+/// Returns all enumerations by name. Documents omit unused ones.
 pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Schema>)> {
     let mut all = Vec::new();
     for list in List::ALL
@@ -62,7 +63,7 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Sch
                 list.meaning()
             );
             all.push((
-                recorded_of_list(*list),
+                recorded_list_name(*list),
                 listed(&meaning, *list, version, entries()),
             ));
         }
@@ -85,7 +86,7 @@ pub(super) fn all(version: &ApiVersion, lists: &Lists) -> Vec<(String, RefOr<Sch
     all
 }
 
-/// Whether the codes of a list are few enough to be written out.
+/// Whether a list has few enough codes to be written out.
 pub(super) fn is_written_out(list: List, lists: &Lists) -> bool {
     lists.entries(list).len() <= CODES_WRITTEN_OUT
 }
@@ -105,11 +106,11 @@ fn list_name(list: List) -> String {
     in_pascal_case(list.name())
 }
 
-fn recorded_of_list(list: List) -> String {
+fn recorded_list_name(list: List) -> String {
     format!("Recorded{}", list_name(list))
 }
 
-/// The enumeration that has these words, named after the first field that has them.
+/// Returns the enumeration with these words, named after the first field that uses them.
 fn find_by_words(words: &[&str]) -> Option<String> {
     vocabularies()
         .into_iter()
@@ -117,8 +118,8 @@ fn find_by_words(words: &[&str]) -> Option<String> {
         .map(|(name, ..)| name)
 }
 
-/// The words that are in no list: the name of each enumeration, the meaning of its first field, and
-/// the words.
+/// Returns the vocabularies outside the code lists: the name of the enumeration, the meaning of its
+/// first field, and the words.
 fn vocabularies() -> Vec<(String, &'static str, &'static [&'static str])> {
     fn fields<R: Record>() -> Vec<&'static FieldInfo> {
         R::Field::ALL.iter().map(|field| field.info()).collect()
@@ -147,7 +148,7 @@ fn listed<'a>(
     enumeration(meaning, &codes)
 }
 
-/// An enumeration of codes with their names.
+/// Builds an enumeration of codes with their names.
 fn enumeration(meaning: &str, codes: &[(&str, &str)]) -> RefOr<Schema> {
     let meanings: String = codes
         .iter()
@@ -169,8 +170,8 @@ fn enumeration(meaning: &str, codes: &[(&str, &str)]) -> RefOr<Schema> {
         .into()
 }
 
-/// The name of a code in upper case, as programs write constants. Codes of the same name are told
-/// apart by the code.
+/// Returns the name of a code as a constant in upper case. If several codes have the same name, the
+/// code is appended.
 fn constant_name(code: &str, name: &str, all: &[(&str, &str)]) -> String {
     let is_unique = all
         .iter()
@@ -209,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_enumeration_has_a_name_of_its_own_and_every_code_a_constant_of_its_own() {
+    fn enumerations_and_constants_are_unique() {
         let all = all(&SAMPLE_VERSION, Lists::embedded());
         assert_eq!(
             all.iter()
@@ -245,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_words_are_one_enumeration() {
+    fn fields_with_same_words_share_an_enumeration() {
         let lists = Lists::embedded();
         let shown = |field: TraineeField| shown(field.info(), lists, &SAMPLE_VERSION);
         assert_eq!(

@@ -1,4 +1,4 @@
-//! The forms of errors: one schema each.
+//! Schemas of errors.
 
 use adapter_kit::body_kind::RecordKind;
 use adapter_kit::for_nested_kind;
@@ -20,12 +20,12 @@ pub(super) const ERRORS_BY_FIELD: &str = "ErrorsByField";
 pub(super) const FILTER_ERRORS: &str = "FilterErrors";
 pub(super) const UNAUTHORIZED: &str = "Unauthorized";
 
-/// The name of the schema of a reply that names records which are there already.
+/// Returns the name of the schema of a conflict with existing records.
 pub(super) fn duplicate_name(record: RecordKind) -> String {
     format!("Duplicate{}", schema_name(record))
 }
 
-/// Whether a record can be refused because it is there already.
+/// Whether duplicates of a record are refused.
 pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
     fn refuses<R: NestedKind>() -> bool {
         R::REFUSES_DUPLICATES
@@ -33,8 +33,9 @@ pub(super) fn refuses_duplicates(record: RecordKind) -> bool {
     record == RecordKind::Trainee || for_nested_kind!(record, refuses()).unwrap_or(false)
 }
 
-/// The name of the schema of errors. Generators name an object after its type, so that one of
-/// clients has another name than its only member.
+/// Returns the name of the schema of errors. Generators name an object after its type, so the name
+/// in
+/// documents for clients must differ from the name of its only member.
 pub(super) const fn errors_name(profile: Profile) -> &'static str {
     match profile {
         Profile::Complete => ERRORS,
@@ -42,11 +43,12 @@ pub(super) const fn errors_name(profile: Profile) -> &'static str {
     }
 }
 
-/// The name of the schema of problem details, and that of one problem in them.
+/// The name of the schema of problem details.
 pub(super) const PROBLEM_DETAILS: &str = "ProblemDetails";
+/// The name of the schema of one problem in problem details.
 const PROBLEM: &str = "Problem";
 
-/// The schemas of problem details, by name.
+/// Returns the schemas of problem details, by name.
 pub(super) fn details_schemas() -> Vec<(String, RefOr<Schema>)> {
     let code = text("The code of a problem in what was sent: the same in every version.");
     let problem = ObjectBuilder::new()
@@ -110,7 +112,7 @@ fn existing(record: &str) -> ArrayBuilder {
     list_of(record).description(Some("The existing records."))
 }
 
-/// The schemas of errors, by name.
+/// Returns the schemas of errors, by name.
 pub(super) fn schemas(nested: NestedErrors, profile: Profile) -> Vec<(String, RefOr<Schema>)> {
     let by_field = match nested {
         NestedErrors::Flat => texts().into(),
@@ -178,7 +180,7 @@ fn errors() -> ObjectBuilder {
         .required("errors")
 }
 
-/// Errors with the records that are there already.
+/// Returns the schema of errors with existing records.
 fn duplicate(record: &str) -> RefOr<Schema> {
     errors().property("data", existing(record)).into()
 }

@@ -1,4 +1,4 @@
-//! The example of each request and reply, written by the same code that reads and writes real ones.
+//! Examples of requests and replies, written by the same code as real ones.
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::compose::{Data, Request};
@@ -16,10 +16,10 @@ use serde_json::{Map, Value, json};
 
 use super::additions;
 
-/// The key of the example.
+/// The idempotency key in examples.
 const EXAMPLE_KEY: &str = "5f0e0c1d-example";
 
-/// The body of a request to an endpoint that reads one.
+/// Returns the example of a request body; `None` if the endpoint reads no body.
 #[must_use]
 pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
     let RequestBody {
@@ -38,15 +38,11 @@ pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
         return Some(json!([Map::from_iter([key].into_iter().chain(record))]));
     }
     if purpose == Some(Purpose::Update) {
-        let (email, course_year) = (
-            Some("t.example@example.com".to_owned()),
-            Some("2".to_owned()),
-        );
         return body(
             version,
             &Trainee {
-                email,
-                course_year,
+                email: Some("t.example@example.com".to_owned()),
+                course_year: Some("2".to_owned()),
                 ..Trainee::default()
             },
         );
@@ -62,7 +58,7 @@ pub fn request(version: &ApiVersion, endpoint: Endpoint) -> Option<Value> {
     }
 }
 
-/// The request for a nested record.
+/// Returns the example of a request for a nested record.
 fn nested_request<R: WireNested + NestedExample>(
     version: &ApiVersion,
     purpose: Option<Purpose>,
@@ -77,7 +73,7 @@ fn nested_request<R: WireNested + NestedExample>(
     )
 }
 
-/// A record as a request, without what only follows from the rest of it.
+/// Returns a record as a request, without derived fields.
 fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
     let request = Request {
         version,
@@ -104,7 +100,7 @@ fn body<R: WireRecord>(version: &ApiVersion, record: &R) -> Option<Value> {
     Some(body)
 }
 
-/// Removes a field by the path to it, and the group that is then empty.
+/// Removes the field at a path, and its group if that becomes empty.
 fn remove(data: &mut Map<String, Value>, path: &str) {
     let Some((group, name)) = path.split_once('.') else {
         data.shift_remove(path);
@@ -119,7 +115,7 @@ fn remove(data: &mut Map<String, Value>, path: &str) {
     }
 }
 
-/// The reply with one record, with its address where the version shows that.
+/// Returns the reply with one record, with its address if the version shows it.
 fn record(
     version: &ApiVersion,
     endpoint: Endpoint,
@@ -139,12 +135,12 @@ fn record(
     Some(reply)
 }
 
-/// A nested record as its endpoints show it.
+/// Returns a nested record as a separate response shows it.
 fn nested<R: WireNested + NestedExample>(version: &ApiVersion, lists: &Lists) -> Option<Value> {
     serde_json::to_value(View::new(version, &R::example(), lists)).ok()
 }
 
-/// The reply with one nested record.
+/// Returns the reply with one nested record.
 fn nested_reply<R: WireNested + NestedExample>(
     version: &ApiVersion,
     lists: &Lists,
@@ -153,7 +149,8 @@ fn nested_reply<R: WireNested + NestedExample>(
     let Some(endpoint) = version.endpoints.that_shows(R::KIND) else {
         return Some(json!({ "data": view }));
     };
-    let (trainee, example) = (example::trainee(), R::example());
+    let trainee = example::trainee();
+    let example = R::example();
     let ids = [
         ("trainee_id", trainee.trainee_id.as_deref()),
         (R::ID.info().name, example.id()),
@@ -161,7 +158,7 @@ fn nested_reply<R: WireNested + NestedExample>(
     record(version, endpoint, &ids, view)
 }
 
-/// What the reply of an endpoint shows.
+/// Returns the example of a reply; `None` if there is no example.
 pub(super) fn reply(version: &ApiVersion, lists: &Lists, reply: ReplyBody) -> Option<Value> {
     match reply {
         ReplyBody::ServiceStatus => Some(json!({ "status": "ok" })),

@@ -1,4 +1,4 @@
-//! What the dictionary says of one field, as a schema: in a reply, and in a request.
+//! Schemas of single fields in replies and requests, from the dictionary.
 
 use adapter_kit::read::MAX_RECORDS;
 use adapter_kit::shape::{JsonType, Part};
@@ -16,10 +16,10 @@ use super::enumerations::is_written_out;
 use super::properties::named;
 use super::{Context, Profile, enumerations};
 
-/// A calendar day, perhaps with a time that is cut off, or nothing.
+/// A date, optionally with an ignored time. The second pattern also allows blank text.
 const DATE: &str = r"^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?$";
 const DATE_OR_BLANK: &str = r"^(\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([T ].+)?|\s*)$";
-/// A year, or a day of it.
+/// A year, or a date in it. The second pattern also allows blank text.
 const YEAR: &str = r"^\d{4}(-\d{2}-\d{2}([T ].+)?)?$";
 const YEAR_OR_BLANK: &str = r"^(\d{4}(-\d{2}-\d{2}([T ].+)?)?|\s*)$";
 const BLANK: &str = r"^\s*$";
@@ -31,13 +31,13 @@ const TIMESTAMP: &str = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$";
 /// Whether a request may leave a field without a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Presence {
-    /// A rule demands a value.
+    /// A rule requires a value.
     Required,
     /// Null and blank text clear the field.
     Optional,
 }
 
-/// A field of a reply. `nested` is the schema of the records of a list.
+/// Returns the schema of a field of a reply. `nested` is the schema of the records of a list.
 pub(super) fn shown(
     info: &FieldInfo,
     kind: Kind,
@@ -92,8 +92,8 @@ pub(super) fn shown(
     }
 }
 
-/// A field of a request: all that the server reads, or the one form that a generated client sends.
-/// `nested` is the schema of the records of a list.
+/// Returns the schema of a field of a request: all accepted forms, or the one form that a generated
+/// client sends. `nested` is the schema of the records of a list.
 pub(super) fn sent(
     info: &FieldInfo,
     presence: Presence,
@@ -107,7 +107,7 @@ pub(super) fn sent(
     }
 }
 
-/// A text that joins several fields, of which these are the meanings.
+/// Returns the schema of a joined text of fields with these meanings.
 pub(super) fn joined(
     meanings: impl Iterator<Item = &'static str>,
     part: Part,
@@ -129,7 +129,7 @@ pub(super) fn joined(
     object.schema_type(types).into()
 }
 
-/// The field as one that no request sets.
+/// Marks a field as read-only.
 pub(super) fn read_only(mut schema: RefOr<Schema>) -> RefOr<Schema> {
     if let RefOr::T(Schema::Object(object)) = &mut schema {
         object.read_only = Some(true);
@@ -137,7 +137,7 @@ pub(super) fn read_only(mut schema: RefOr<Schema>) -> RefOr<Schema> {
     schema
 }
 
-/// The field with the value that it has in a new record whose request has no key for it.
+/// Adds the default of an absent key in a request for a new record.
 pub(super) fn with_default(mut schema: RefOr<Schema>, default: &str) -> RefOr<Schema> {
     let default = Some(json!(default));
     match &mut schema {
@@ -182,21 +182,21 @@ fn sent_by_client(
             .format(Some(SchemaFormat::Custom("date".to_owned())))
             .into(),
         Kind::Year => typed(Type::String).pattern(Some(YEAR_ALONE)).into(),
-        // The only texts of which a request has several are the reasons of a withdrawal.
+        // The only list of texts in a request contains withdrawal reasons.
         Kind::TextList => ArrayBuilder::new()
             .description(Some(meaning))
             .items(named(&enumerations::withdrawal_reasons()))
             .min_items((!is_optional).then_some(1))
             .into(),
         Kind::Records => records(info, nested).max_items(Some(MAX_RECORDS)).into(),
-        // No request sets these.
+        // Requests do not have fields of these kinds.
         Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
             typed(Type::String).into()
         }
     }
 }
 
-/// A field with the codes of an enumeration.
+/// Returns the schema of a field with the codes of an enumeration.
 fn enumerated(name: &str, meaning: &str, is_nullable: bool) -> RefOr<Schema> {
     if is_nullable {
         let null = ObjectBuilder::new().schema_type(Type::Null);
@@ -212,7 +212,7 @@ fn enumerated(name: &str, meaning: &str, is_nullable: bool) -> RefOr<Schema> {
         .into()
 }
 
-/// Whether the field is the identifier of its record: null in the reply to a dry run alone.
+/// Whether the field is the identifier of its record, which is null only in the reply to a dry run.
 fn is_identifier(info: &FieldInfo) -> bool {
     fn name<R: NestedRecord>() -> &'static str {
         R::ID.info().name
@@ -251,7 +251,7 @@ fn accepted(
             may
         })
     };
-    // A word is not written as a number.
+    // Words are never numbers.
     let has_words = wire.words_of(info.codes).is_some();
     let scalars = match accepts {
         Some(JsonType::Integer) => return object.schema_type(types(vec![Type::Integer])).into(),
@@ -306,7 +306,7 @@ fn accepted(
                     .pattern(Some(BLANK)),
             )
             .into(),
-        // No request sets these.
+        // Requests do not have fields of these kinds.
         Kind::Integer | Kind::Boolean | Kind::Timestamp | Kind::Document | Kind::Uuid => {
             object.into()
         }
@@ -321,7 +321,7 @@ fn records(info: &FieldInfo, nested: Option<Ref>) -> ArrayBuilder {
     }
 }
 
-/// The meaning of the field in the version's terms, and the list of its codes.
+/// Returns the meaning of the field in the version's terms, with the list of its codes.
 fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
     let mut meaning = vocabulary.apply(info.meaning).into_owned();
     if let Some(Codes::Listed(list)) = info.codes {
@@ -340,7 +340,7 @@ fn meaning(info: &FieldInfo, lists: &Lists, vocabulary: &Vocabulary) -> String {
     meaning
 }
 
-/// The codes that a field can have, where they are few enough to be written out.
+/// Returns the codes of a field if they are few enough to be written out.
 fn codes(
     info: &FieldInfo,
     context: Context<'_>,
@@ -361,7 +361,7 @@ fn codes(
     }
 }
 
-/// The codes as a request can have them: a whole number is read as its decimal text.
+/// Returns the codes as requests can send them. A whole number is read as its decimal text.
 fn as_sent(codes: Vec<Value>, presence: Presence, takes_numbers: bool) -> Vec<Value> {
     let number = |code: &Value| {
         let text = code.as_str()?;

@@ -1,8 +1,8 @@
-//! The identifier of an operation.
+//! Identifiers of operations.
 
 use adapter_kit::endpoint::Endpoint;
 
-/// The name of the operation in programs that are generated from the document.
+/// Returns the identifier of the operation, which generated clients use as a name.
 pub(super) fn operation_id(endpoint: Endpoint) -> String {
     let mut name = String::new();
     for letter in format!("{endpoint:?}").chars() {

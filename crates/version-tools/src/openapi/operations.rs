@@ -1,4 +1,4 @@
-//! The operations of an endpoint: one for each method that it answers.
+//! The operations of an endpoint, one for each method.
 
 use adapter_kit::endpoint::{Endpoint, Method, Tag};
 use utoipa::openapi::path::{HttpMethod, Operation, OperationBuilder};
@@ -11,7 +11,7 @@ use super::{Context, Profile, descriptions, examples, parameters, replies, schem
 
 const JSON_LINES: &str = "application/x-ndjson";
 
-/// The operations of an endpoint, with their methods.
+/// Returns the operations of an endpoint, with their methods.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod, Operation)> {
     let name = operation_id(endpoint);
     match endpoint.method() {
@@ -20,7 +20,7 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<(HttpMethod
         Method::Delete => vec![(HttpMethod::Delete, operation(context, endpoint, name))],
         Method::PutOrPatch => {
             let put = operation(context, endpoint, format!("{name}_by_put"));
-            // Both mean the same, and a generated client has one function for it.
+            // Both methods have the same effect; a generated client needs only one function.
             let put = (context.profile == Profile::Complete).then_some((HttpMethod::Put, put));
             put.into_iter()
                 .chain([(HttpMethod::Patch, operation(context, endpoint, name))])

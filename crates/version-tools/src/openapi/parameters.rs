@@ -1,5 +1,4 @@
-//! What a request can carry besides its body: identifiers in the path, filters in the query, and
-//! headers.
+//! Parameters of requests: identifiers in the path, filters in the query, and headers.
 
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody};
 use adapter_kit::reference;
@@ -11,12 +10,12 @@ use utoipa::openapi::schema::{ObjectBuilder, Type};
 
 use super::{Context, Profile};
 
-/// A date, perhaps with a time.
+/// A date, optionally with a time.
 const SINCE: &str = r"^\d{4}-\d{2}-\d{2}([T ].+)?$";
 /// Identifiers are 24 characters of the base-58 alphabet.
 const IDENTIFIER: &str = "^[1-9A-HJ-NP-Za-km-z]{24}$";
 
-/// The parameters of an endpoint.
+/// Returns the parameters of an endpoint.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> {
     let is_client = context.profile == Profile::Client;
     let mut parameters: Vec<Parameter> = identifiers(endpoint.path())
@@ -31,19 +30,19 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> 
     if row.has_errors_by_field() && !is_client {
         parameters.push(header(
             "Enhanced-Errors",
-            "`true` asks for the problems of a 422 by field.",
+            "`true` requests the problems of a 422 by field.",
         ));
     }
     if row.method == Method::Get && row.shows_one() {
         parameters.push(header(
             "If-None-Match",
-            "The entity tag of what the client has already.",
+            "The entity tag of the client's copy.",
         ));
     }
     if row.takes_if_match() {
         parameters.push(header(
             "If-Match",
-            "The entity tag of the record as the client knows it; another one is a 412.",
+            "The entity tag of the client's copy; if the record has another one, the reply is a 412.",
         ));
     }
     if row.method == Method::Post && !row.is_batch() {
@@ -53,7 +52,7 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> 
     parameters.push(if row.reply == ReplyBody::Changes {
         header(
             "Prefer",
-            "`wait=20` waits up to so many seconds, 30 at most, until there is a change; `handling=strict` refuses unknown \
+            "`wait=20` waits up to 20 seconds for a change (at most 30); `handling=strict` refuses unknown \
              names in the query.",
         )
     } else if !row.writes() || is_client {
@@ -67,13 +66,13 @@ pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Vec<Parameter> 
     parameters
 }
 
-/// The identifiers that a path names.
+/// Returns the names of the identifiers in a path.
 pub(super) fn identifiers(path: &'static str) -> impl Iterator<Item = &'static str> {
     path.split('/')
         .filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'))
 }
 
-/// An identifier in a path. Generated clients take it as the text that a reply shows.
+/// Returns the parameter for an identifier in a path. For generated clients it is any text.
 fn identifier(name: &'static str, is_client: bool) -> Parameter {
     let record = name.trim_end_matches("_id");
     let pattern = (!is_client).then_some(IDENTIFIER);
@@ -90,13 +89,13 @@ fn identifier(name: &'static str, is_client: bool) -> Parameter {
         .build()
 }
 
-/// A parameter of a query. In the filters of a list (contract, section 4.2), blank counts as
-/// absent.
+/// Returns a parameter of a query. In the filters of a list (contract, section 4.2), a blank value
+/// counts as absent.
 fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
     let Context {
         version, profile, ..
     } = context;
-    // Blank text, other spellings and parts of a date are for people who write an address.
+    // Blank text, other spellings and partial dates are for people who type an address.
     let is_client = profile == Profile::Client;
     let text = || ObjectBuilder::new().schema_type(Type::String);
     let pattern = |pattern: &str| text().pattern(Some(pattern));
@@ -123,12 +122,14 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
         "Nested records to show: {}, or both with a comma between them.",
         lists.join(" or ")
     );
-    let limit = format!("The most changes; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
+    let limit = format!(
+        "Maximum number of changes; {DEFAULT_PER_PAGE} by default, at most {MAX_PER_PAGE}."
+    );
     let page_size =
-        format!("Records on a page; {DEFAULT_PER_PAGE} without, {MAX_PER_PAGE} at most.");
+        format!("Records on a page; {DEFAULT_PER_PAGE} by default, at most {MAX_PER_PAGE}.");
     let (description, schema) = match name {
         "academic_cycle" => (
-            "The year in which the academic cycle begins; the current cycle without.",
+            "The year when the academic cycle begins; the current cycle by default.",
             pattern(if is_client {
                 r"^20\d\d$"
             } else {
@@ -167,20 +168,20 @@ fn query_parameter(context: Context<'_>, name: &str) -> Parameter {
         ),
         "include" => (include.as_str(), text()),
         "cursor" => (
-            "Where the page begins, from a link to it; in place of `page`, and with the filters of that link.",
+            "The position of the page, from a link to it; instead of `page`, and with the filters of that link.",
             text(),
         ),
         "after" => (
-            "Behind which changes to begin: `meta.after` of the reply before; without it, with every trainee.",
+            "The position after the changes read so far: `meta.after` of the previous reply. Without it, the reply begins with all trainees.",
             text(),
         ),
         "limit" => (limit.as_str(), number()),
         "field" => (
-            "The one list to give, by its name or by that of a field that holds its codes; all of them without.",
+            "The list to return, by its name or by the name of a field with its codes; all lists by default.",
             one_of(&reference::names_in(version)),
         ),
         "days" => (
-            "How many days to look back, today among them; 30 without.",
+            "Number of days to include, up to and including today; 30 by default.",
             ObjectBuilder::new()
                 .schema_type(Type::Integer)
                 .minimum(Some(1))

@@ -1,4 +1,4 @@
-//! Properties that are no fields of the dictionary, and references to schemas.
+//! Properties outside the dictionary, and references to schemas.
 
 use adapter_kit::body_kind::RecordKind;
 use utoipa::openapi::RefOr;
@@ -7,29 +7,29 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Ref, Schema, SchemaTy
 /// The name of the schema of a trainee.
 pub(super) const TRAINEE: &str = "Trainee";
 
-/// The name of the schema of a record, such as `Placement`.
+/// Returns the name of the schema of a record, such as `Placement`.
 pub(super) fn schema_name(record: RecordKind) -> String {
     in_pascal_case(record.name())
 }
 
-/// A list of something.
+/// Returns an array of references to a schema.
 pub(super) fn list_of(name: &str) -> ArrayBuilder {
     ArrayBuilder::new().items(named(name))
 }
 
-/// A reference to a schema.
+/// Returns a reference to a schema.
 pub(super) fn named(name: &str) -> Ref {
     Ref::from_schema_name(name)
 }
 
-/// Text, which is never null.
+/// Returns a non-null text.
 pub(super) fn text(description: &str) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::String)
         .description(Some(description))
 }
 
-/// A number of things.
+/// Returns a non-negative whole number.
 pub(super) fn count(description: &str) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
@@ -37,14 +37,14 @@ pub(super) fn count(description: &str) -> ObjectBuilder {
         .description(Some(description))
 }
 
-/// The same, which may be null.
+/// Makes a property of type `one` nullable.
 pub(super) fn or_null(object: ObjectBuilder, one: Type) -> RefOr<Schema> {
     object
         .schema_type(SchemaType::Array(vec![one, Type::Null]))
         .into()
 }
 
-/// True or false, and never null.
+/// Returns a non-null boolean.
 pub(super) fn boolean(description: &str) -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Boolean)
@@ -52,12 +52,12 @@ pub(super) fn boolean(description: &str) -> RefOr<Schema> {
         .into()
 }
 
-/// Several texts, none of which is null.
+/// Returns an array of non-null texts.
 pub(super) fn texts() -> ArrayBuilder {
     ArrayBuilder::new().items(ObjectBuilder::new().schema_type(Type::String))
 }
 
-/// A name with a capital letter for each word and without underscores.
+/// Converts a name in snake case to Pascal case.
 pub(super) fn in_pascal_case(name: &str) -> String {
     let capitalised = |word: &str| {
         let mut letters = word.chars();
@@ -71,7 +71,7 @@ pub(super) fn in_pascal_case(name: &str) -> String {
     name.split('_').map(capitalised).collect()
 }
 
-/// A noun with its article.
+/// Returns a noun with its indefinite article.
 pub(super) fn with_article(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) {
         "an"

@@ -1,4 +1,4 @@
-//! The replies of an endpoint: to a request that succeeds, and to every one that fails.
+//! The replies of an endpoint to successful and failed requests.
 
 use adapter_kit::body_kind::{Purpose, RecordKind};
 use adapter_kit::endpoint::{Endpoint, Method, ReplyBody, RequestBody, Row};
@@ -18,15 +18,15 @@ use super::properties::schema_name;
 use super::{Context, Profile, errors, examples, parameters, schemas};
 
 pub(super) const JSON: &str = "application/json";
-/// In the header of a reply to `Prefer: validate-only`.
+/// The description of a header in the reply to `Prefer: validate-only`.
 const VALIDATE_ONLY: &str = "`validate-only`: the request was only tried out.";
-/// Part of the `Warning` of every reply to a valid token.
-const TOKEN_EXPIRES: &str = "On which day the token expires, when it has less than 30 days left.";
+/// A part of the description of `Warning` in every reply to a valid token.
+const TOKEN_EXPIRES: &str = "The day when the token expires, in the last 30 days before.";
 
 const TOO_MANY_ITEMS: &str = "There are no items, or too many, or the query has unknown names.";
 const INVALID: &str = "The content is wrong, or the state of the record refuses it.";
 
-/// The replies of an endpoint, by status.
+/// Returns the replies of an endpoint, by status.
 pub(super) fn build(context: Context<'_>, endpoint: Endpoint) -> Responses {
     let version = context.version;
     let row = endpoint.row();
@@ -60,7 +60,7 @@ fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
         reply = reply.header("ETag", header(&tag));
     }
     if row.reply == ReplyBody::TraineePage {
-        let links = "Links to other pages: `next`, `first` and `prev`. Who follows `next` to the end misses no trainee.";
+        let links = "Links to other pages: `next`, `first` and `prev`. Following `next` to the end returns every trainee.";
         reply = reply.header("Link", header(links));
     }
     if row.reply == ReplyBody::Changes {
@@ -68,7 +68,7 @@ fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
             .header("Link", header("A link to what changes next (`next`)."))
             .header(
                 "Preference-Applied",
-                header("`wait=N`: the request could wait up to so many seconds."),
+                header("`wait=N`: the request could wait up to N seconds."),
             );
     }
     if row.reply == ReplyBody::CodeLists {
@@ -84,7 +84,7 @@ fn success(context: Context<'_>, row: &Row) -> ResponseBuilder {
     reply
 }
 
-/// The reply has the remaining quota of the token, where there is a rate limit.
+/// Adds the headers with the remaining quota of the token.
 fn limited(reply: ResponseBuilder) -> ResponseBuilder {
     reply
         .header(
@@ -97,7 +97,7 @@ fn limited(reply: ResponseBuilder) -> ResponseBuilder {
         )
 }
 
-/// The reply can have warnings.
+/// Adds the header for warnings.
 fn warned(reply: ResponseBuilder) -> ResponseBuilder {
     reply.header(
         "Warning",
@@ -107,7 +107,7 @@ fn warned(reply: ResponseBuilder) -> ResponseBuilder {
     )
 }
 
-/// Every reply to a request that fails, by status.
+/// Returns the replies to failed requests, by status.
 fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     let has_body = row.request.is_some();
     let mut failures = Vec::new();
@@ -140,14 +140,17 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     if row.takes_if_match() {
         failures.push((
             412,
-            refused(context, "The record is not what the client takes it for."),
+            refused(
+                context,
+                "`If-Match` does not match the `ETag` of the record.",
+            ),
         ));
     }
     if has_body {
         failures.push((413, refused(context, "The body is too large.")));
         failures.push((
             415,
-            refused(context, "The body is said to be something else than JSON."),
+            refused(context, "The `Content-Type` of the body is not JSON."),
         ));
     }
     failures.push((422, invalid(context, row)));
@@ -173,7 +176,7 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
     let failures = failures
         .into_iter()
         .map(|(status, reply)| (status.to_string(), warned(reply)));
-    // Without a valid token there is none that could expire.
+    // Without a valid token there is no expiry to warn about.
     let form = context.version.wire.problems;
     let example = serde_json::from_slice(&ErrorBody::Unauthorized.to_json(form, 401)).ok();
     let name = match form {
@@ -195,7 +198,7 @@ fn failures(context: Context<'_>, row: &Row) -> Vec<(String, ResponseBuilder)> {
         .collect()
 }
 
-/// What an endpoint may not find.
+/// Describes the status 404 of an endpoint; `None` if the endpoint always exists.
 fn missing(row: &Row) -> Option<String> {
     let found = missing_record(row);
     if !row.sandbox_only {
@@ -224,7 +227,7 @@ fn missing_record(row: &Row) -> Option<String> {
     })
 }
 
-/// A duplicate, with the existing records, or a concurrent change.
+/// Returns the reply to a duplicate, with the existing records, or to a concurrent change.
 fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
     let existing = |record: RecordKind| {
         let existing =
@@ -264,8 +267,8 @@ fn conflict(context: Context<'_>, row: &Row) -> ResponseBuilder {
     }
 }
 
-/// The reply to a request whose content is wrong, or which the state of the record refuses; and to
-/// unknown names in the query, when the client wants them refused.
+/// Returns the reply to a request with invalid content, a request that the state of the record does
+/// not allow, and a strict request with unknown names in the query.
 fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
     if context.version.wire.problems == ProblemForm::Details {
         let is_list = [ReplyBody::TraineePage, ReplyBody::Changes].contains(&row.reply);
@@ -303,7 +306,7 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
             None,
         );
     }
-    // A generated client asks for no other form, and sends no unknown names in a query.
+    // A generated client requests no other form, and sends no unknown names in a query.
     if context.profile == Profile::Client {
         let reply = refused(
             context,
@@ -322,7 +325,7 @@ fn invalid(context: Context<'_>, row: &Row) -> ResponseBuilder {
         return json_of(TOO_MANY_ITEMS, either, None)
             .header("Preference-Applied", header(VALIDATE_ONLY));
     }
-    // Where problems can be requested by field, those of the query have that form too.
+    // If problems can be requested by field, problems of the query have this form too.
     let by_field = if row.has_errors_by_field() {
         schemas::named(errors::ERRORS_BY_FIELD)
     } else {
@@ -347,7 +350,7 @@ fn refused(context: Context<'_>, description: &str) -> ResponseBuilder {
     error_of(context, description, schemas::named(name), None)
 }
 
-/// A reply with an error, in the media type of the version.
+/// Returns a reply with an error, in the media type of the version.
 fn error_of(
     context: Context<'_>,
     description: &str,
@@ -384,7 +387,7 @@ fn header(description: &str) -> Header {
         .build()
 }
 
-/// The headers of what should no longer be used.
+/// Adds the headers of deprecated versions and endpoints.
 fn deprecation(
     version: &ApiVersion,
     endpoint: Endpoint,
@@ -414,8 +417,7 @@ fn id_name<R: NestedRecord>() -> &'static str {
     R::ID.info().name
 }
 
-/// Links from a reply to the endpoints for the record that was created, or the trainee that was
-/// changed.
+/// Returns links from a reply to the endpoints of the created record or the changed trainee.
 fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
     let nested = match row.reply {
         ReplyBody::Nested(record) => {
@@ -443,8 +445,8 @@ fn links(version: &ApiVersion, row: &Row) -> Vec<(String, Link)> {
         let link = LinkBuilder::new()
             .operation_id(&operation)
             .parameter(id, format!("$response.body#{pointer}"));
-        let of_trainee = id == "trainee_id";
-        let link = if of_trainee {
+        let is_trainee = id == "trainee_id";
+        let link = if is_trainee {
             link
         } else {
             link.parameter("trainee_id", "$request.path.trainee_id")
@@ -462,7 +464,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoint_that_takes_a_cursor_can_answer_that_it_has_expired() {
+    fn endpoint_with_cursor_has_status_410() {
         for profile in [Profile::Complete, Profile::Client] {
             let context = Context {
                 version: &SAMPLE_VERSION,

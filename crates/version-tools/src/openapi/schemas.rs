@@ -1,4 +1,4 @@
-//! The schemas of a version: what its requests and replies are made of.
+//! The schemas of the requests and replies of a version.
 
 use adapter_kit::body_kind::{Direction, Purpose, RecordKind};
 use adapter_kit::endpoint::{EntryProperty, ReplyBody, RequestBody};
@@ -31,10 +31,11 @@ const BATCH_ITEM: &str = "BatchItem";
 const BATCH_RESULT: &str = "BatchResult";
 const EXISTING_TRAINEES: &str = "ExistingTrainees";
 
-/// All schemas, by name, in the order in which they are shown.
+/// Returns all schemas by name, in display order.
 pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     let ApiVersion { shapes, rules, .. } = context.version;
-    let (request, reply) = (Request(context), Reply(context));
+    let request = Request(context);
+    let reply = Reply(context);
     let mut all: Vec<(String, RefOr<Schema>)> = Vec::new();
     let mut add = |name: &str, schema| all.push((name.to_owned(), schema));
     add(
@@ -95,11 +96,14 @@ pub(super) fn all(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     all
 }
 
-/// The schemas of a kind of nested record.
+/// Returns the schemas of a kind of nested record.
 fn nested<R: WireNested>(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
-    let (request, reply) = (Request(context), Reply(context));
-    let (shapes, rules) = (R::shapes(context.version), R::rules(context.version));
-    let (name, one) = (schema_name(R::KIND), with_article(R::NAME));
+    let request = Request(context);
+    let reply = Reply(context);
+    let shapes = R::shapes(context.version);
+    let rules = R::rules(context.version);
+    let name = schema_name(R::KIND);
+    let one = with_article(R::NAME);
     let shown = format!("{}, where a trainee is shown.", capitalised(&one));
     vec![
         (
@@ -125,23 +129,22 @@ fn nested<R: WireNested>(context: Context<'_>) -> Vec<(String, RefOr<Schema>)> {
     ]
 }
 
-/// The name of the schema of a record to be made.
+/// Returns the name of the schema of a new record.
 fn new_name(record: &str) -> String {
     format!("New{record}")
 }
 
-/// The name of the schema of the changes of a record.
+/// Returns the name of the schema of the changes of a record.
 fn changes_name(record: &str) -> String {
     format!("{record}Changes")
 }
 
-/// The name of the schema of a nested record in its trainee, where it differs from the record
-/// alone.
+/// Returns the name of the schema of a nested record in its trainee, if that form differs.
 fn in_trainee_name(record: &str) -> String {
     format!("{record}OfTrainee")
 }
 
-/// The name of the schema of a request.
+/// Returns the name of the schema of a request.
 pub(super) fn request(request: RequestBody) -> String {
     let name = schema_name(request.record);
     match request.purpose {
@@ -151,19 +154,19 @@ pub(super) fn request(request: RequestBody) -> String {
     }
 }
 
-/// The items of a batch.
+/// Returns the schema of a batch as a JSON array.
 pub(super) fn batch() -> ArrayBuilder {
     list_of(BATCH_ITEM)
         .min_items(Some(1))
         .max_items(Some(MAX_BATCH_ITEMS))
 }
 
-/// The same as text.
+/// Returns the schema of a batch as lines of JSON.
 pub(super) fn batch_lines() -> ObjectBuilder {
     text("One item a line, each as in the JSON array; blank lines are skipped.")
 }
 
-/// What the body of a successful reply is.
+/// Returns the schema of the body of a successful reply.
 pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema> {
     let one = |name: &str| in_data(named(name)).into();
     let record = |name: &str| {
@@ -175,7 +178,7 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
             .schema_type(Type::Object)
             .property("self", address)
             .required("self");
-        // A record that is only tried out has no address.
+        // A record in the reply to a dry run has no address.
         in_data(named(name)).property("links", links).into()
     };
     let list = |name: &str| in_data(list_of(name)).into();
@@ -236,7 +239,7 @@ pub(super) fn reply_body(context: Context<'_>, reply: ReplyBody) -> RefOr<Schema
     }
 }
 
-/// An object with something in `data`.
+/// Returns an object with this schema in `data`.
 pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
     ObjectBuilder::new()
         .schema_type(Type::Object)
@@ -244,7 +247,7 @@ pub(super) fn in_data(schema: impl Into<RefOr<Schema>>) -> ObjectBuilder {
         .required("data")
 }
 
-/// One of several forms. Of those that a generated client knows, exactly one holds.
+/// Returns one of several forms. In documents for clients, exactly one form must match.
 pub(super) fn either(
     profile: Profile,
     forms: impl IntoIterator<Item = RefOr<Schema>>,
@@ -261,7 +264,7 @@ pub(super) fn either(
     }
 }
 
-/// What the replies of a version show.
+/// Builds schemas of replies.
 struct Reply<'a>(Context<'a>);
 
 impl Reply<'_> {
@@ -273,7 +276,7 @@ impl Reply<'_> {
     ) -> RefOr<Schema> {
         let mut members = Members::default();
         for entry in shape.entries.iter().filter(|entry| entry.is_first_part()) {
-            // Nested records that are hidden are shown where a request asks for them.
+            // Hidden nested records appear if a request includes them.
             let is_required = !entry.when_set && nested.shows(entry.kind());
             members.add(entry.name, self.property(shape, entry), is_required);
         }
@@ -297,8 +300,8 @@ impl Reply<'_> {
         let schema = match &entry.source {
             Source::Field(field) => {
                 let info = field.info();
-                let nested = list_of_trainee(*field)
-                    .and_then(|list| for_nested_list!(list, in_trainee(self.0)));
+                let nested =
+                    nested_list(*field).and_then(|list| for_nested_list!(list, in_trainee(self.0)));
                 shown(info, info.kind, self.0, nested)
             }
             Source::Own(VersionField { meaning, kind, .. }) => {
@@ -312,8 +315,9 @@ impl Reply<'_> {
         }
     }
 
-    /// What is no field of the dictionary, such as a field that only this version has; it may
-    /// always be null.
+    /// Returns the schema of a value outside the dictionary, such as a field of only this version.
+    /// The
+    /// value is nullable.
     fn outside_dictionary(&self, meaning: &'static str, kind: Kind) -> RefOr<Schema> {
         let info = domain::TraineeField::trn.definition();
         let info = FieldInfo {
@@ -327,15 +331,15 @@ impl Reply<'_> {
     }
 }
 
-/// The field as a list of nested records, if it is one.
-fn list_of_trainee<F: RecordField + Into<Field>>(field: F) -> Option<TraineeField> {
+/// Returns the field as a nested list of the trainee, if it is one.
+fn nested_list<F: RecordField + Into<Field>>(field: F) -> Option<TraineeField> {
     field
         .into()
         .to_record_field()
         .filter(|_| field.info().kind == Kind::Records)
 }
 
-/// The schema of a nested record in its trainee.
+/// Returns the schema of a nested record in its trainee.
 fn in_trainee<R: WireNested>(context: Context<'_>) -> Ref {
     let name = schema_name(R::KIND);
     named(&if R::shapes(context.version).differ() {
@@ -345,12 +349,12 @@ fn in_trainee<R: WireNested>(context: Context<'_>) -> Ref {
     })
 }
 
-/// The schema of a nested record that is made together with its trainee.
+/// Returns the schema of a nested record that is created together with its trainee.
 fn new_in_trainee<R: WireNested>() -> Ref {
     named(&new_name(&schema_name(R::KIND)))
 }
 
-/// The members of an object, by the paths to them.
+/// The members of an object: path, schema, and whether the member is required.
 #[derive(Default)]
 struct Members(Vec<(&'static str, RefOr<Schema>, bool)>);
 
@@ -359,8 +363,9 @@ impl Members {
         self.0.push((path, schema, is_required));
     }
 
-    /// The object with these members; those of a group are in an object. It may be null in a reply,
-    /// and in a request that needs none of them.
+    /// Adds the members to an object. Members of a group are in a nested object, which is nullable
+    /// in a
+    /// reply, and in a request that requires none of them.
     fn into_object(self, object: ObjectBuilder, direction: Direction) -> ObjectBuilder {
         let mut groups: Vec<(&'static str, Self)> = Vec::new();
         let mut object = object.schema_type(Type::Object);
@@ -396,17 +401,19 @@ impl Members {
     }
 }
 
-/// What the requests of a version can have.
+/// Builds schemas of requests.
 struct Request<'a>(Context<'a>);
 
 impl Request<'_> {
-    /// A request that makes a record or asks for a transition: it must have what the rules demand.
+    /// Returns the schema of a request that creates a record or is a transition, with required
+    /// fields.
     fn whole<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         self.inputs(description, rules, NestedLists::Read).into()
     }
 
-    /// A request that changes a record: it has what is to change. Nested records have endpoints of
-    /// their own.
+    /// Returns the schema of a request that changes a record, without required fields. Nested
+    /// records
+    /// have their own endpoints.
     fn changes<R: WireRecord>(&self, description: &str, rules: &[Rule<R>]) -> RefOr<Schema> {
         self.inputs(description, rules, NestedLists::Ignore).into()
     }
@@ -426,8 +433,8 @@ impl Request<'_> {
                 continue;
             }
             let presence = self.presence(rules, input.field);
-            let nested = list_of_trainee(input.field)
-                .and_then(|list| for_nested_list!(list, new_in_trainee()));
+            let nested =
+                nested_list(input.field).and_then(|list| for_nested_list!(list, new_in_trainee()));
             let schema = match input.part {
                 Some(part) => {
                     let meanings = inputs
@@ -456,14 +463,15 @@ impl Request<'_> {
         )
     }
 
-    /// Whether a rule demands a value in the field, whatever else is sent. Released documents do
-    /// not say it of the fields that a rule demands among other things.
+    /// Returns whether a rule requires a value in the field, regardless of other fields. Documents
+    /// of
+    /// released versions omit fields that a rule requires among other conditions.
     fn presence<R: Record>(&self, rules: &[Rule<R>], field: R::Field) -> Presence {
-        let demanded = match self.0.profile {
+        let required_field = match self.0.profile {
             Profile::Complete => Rule::required_field,
             Profile::Client => Rule::demanded_field,
         };
-        if rules.iter().any(|rule| demanded(rule) == Some(field)) {
+        if rules.iter().any(|rule| required_field(rule) == Some(field)) {
             Presence::Required
         } else {
             Presence::Optional
@@ -471,21 +479,22 @@ impl Request<'_> {
     }
 }
 
-/// Whether a page that was reached by a cursor has the member too.
-const fn is_of_every_page(member: PageMember) -> bool {
+/// Whether a page reached by a cursor also has the member.
+const fn is_on_every_page(member: PageMember) -> bool {
     matches!(member, PageMember::PerPage | PageMember::Next)
 }
 
-/// The contract demands all members, which a page that was reached by a number has.
+/// Returns the schema of the description of a page. The contract requires all members, which only a
+/// page reached by number has.
 fn page(context: Context<'_>) -> RefOr<Schema> {
     let (_, members) = context.version.wire.envelope.page;
-    let of_cursor_pages = members
+    let cursor_members = members
         .iter()
-        .filter(|(_, member)| is_of_every_page(*member))
+        .filter(|(_, member)| is_on_every_page(*member))
         .map(|(name, _)| *name);
     let meaning = format!(
-        "Where in a list the page is. Of a page that was reached by a cursor, there is {} and nothing else.",
-        listed(of_cursor_pages)
+        "The position of the page in the list. A page reached by a cursor has only {}.",
+        listed(cursor_members)
     );
     let mut object = ObjectBuilder::new()
         .schema_type(Type::Object)
@@ -499,7 +508,7 @@ fn page(context: Context<'_>) -> RefOr<Schema> {
             PageMember::Next => or_null(text("The address of the next page."), Type::String),
         };
         object = object.property(*name, schema);
-        if context.profile == Profile::Complete || is_of_every_page(*member) {
+        if context.profile == Profile::Complete || is_on_every_page(*member) {
             object = object.required(*name);
         }
     }
@@ -523,14 +532,8 @@ fn code_list() -> RefOr<Schema> {
         .schema_type(Type::Object)
         .property("code", text("The code."))
         .property("display_name", text("What it stands for."))
-        .property(
-            "start_year",
-            year("The first academic year in which it is used."),
-        )
-        .property(
-            "end_year",
-            year("The last academic year in which it is used."),
-        )
+        .property("start_year", year("The first academic year of use."))
+        .property("end_year", year("The last academic year of use."))
         .property(
             "funding_subjects",
             texts("Of a course subject: what it counts as for the funding."),
@@ -602,7 +605,8 @@ fn existing_trainees() -> ArrayBuilder {
     list_of(TRAINEE).description(Some("The existing records of a duplicate."))
 }
 
-/// What a request of its own would be answered, with the key and the status next to it.
+/// Returns the schema of the result of a batch item: the reply to a separate request, with the key
+/// and the status.
 fn batch_result(context: Context<'_>) -> RefOr<Schema> {
     let key = ObjectBuilder::new()
         .schema_type(SchemaType::Array(vec![Type::String, Type::Null]))
@@ -651,8 +655,7 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
                 .item(reply)
                 .into()
         }
-        // The members of all replies next to each other, since generators read no object from
-        // several parts.
+        // All members in one object, because generators cannot read an object from several parts.
         (ProblemForm::Errors, Profile::Client) => {
             let data = either(
                 context.profile,
@@ -666,7 +669,7 @@ fn batch_result(context: Context<'_>) -> RefOr<Schema> {
                 .property("errors", problems)
                 .property(
                     "error",
-                    text("`Unauthorized`, when the token was revoked meanwhile."),
+                    text("`Unauthorized`, if the token was revoked during the request."),
                 )
                 .into()
         }

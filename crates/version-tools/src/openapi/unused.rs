@@ -1,4 +1,4 @@
-//! Leaves out the schemas to which nothing in a document refers.
+//! Removes unused schemas from a document.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use utoipa::openapi::OpenApi;
 
 use super::version_3_0::SCHEMAS;
 
-/// The document without the schemas that are not used.
+/// Returns the document without unused schemas.
 pub(super) fn removed(mut document: OpenApi) -> OpenApi {
     let Some(mut components) = document.components.take() else {
         return document;
@@ -31,7 +31,7 @@ pub(super) fn removed(mut document: OpenApi) -> OpenApi {
     document
 }
 
-/// The names of schemas to which a part of a document refers.
+/// Collects the names of schemas referenced in a part of a document.
 fn collect(part: &Value, names: &mut BTreeSet<String>) {
     match part {
         Value::Object(members) => {

@@ -1,17 +1,18 @@
-//! A document of OpenAPI 3.1 in OpenAPI 3.0.3, for generators that do not know the later one.
+//! Converts a document from OpenAPI 3.1 to OpenAPI 3.0.3, for generators that do not support 3.1.
 //!
-//! What 3.0 says otherwise is rewritten: a value that may be null, the licence, a reference with
-//! something next to it. The errors of an operation become one component, since generators of that
-//! age give an operation one type of error.
+//! The conversion rewrites nullable values, the licence, and references with sibling keys. It joins
+//! the errors of an operation into one component, because such generators support only one error
+//! type
+//! for each operation.
 
 use serde_json::{Map, Value, json};
 
 const REFERENCE: &str = "$ref";
-/// What the references to schemas begin with.
+/// The prefix of references to schemas.
 pub(super) const SCHEMAS: &str = "#/components/schemas/";
 const LICENCE_URL: &str = "https://opensource.org/license/mit";
 
-/// The document in version 3.0.3 of OpenAPI.
+/// Returns the document in OpenAPI 3.0.3.
 #[must_use]
 pub fn in_version_3_0(mut document: Value) -> Value {
     if let Some(version) = document.get_mut("openapi") {
@@ -33,7 +34,7 @@ pub fn in_version_3_0(mut document: Value) -> Value {
 fn rewrite(part: &mut Value) {
     match part {
         Value::Object(members) => {
-            // Examples hold values, not schemas.
+            // Examples contain values, not schemas.
             members
                 .iter_mut()
                 .filter(|(name, _)| *name != "example")
@@ -46,7 +47,7 @@ fn rewrite(part: &mut Value) {
     }
 }
 
-/// `type: [string, null]` becomes `type: string, nullable: true`.
+/// Rewrites `type: [string, null]` to `type: string, nullable: true`.
 fn null_in_types(schema: &mut Map<String, Value>) {
     let Some(types) = schema.get("type").and_then(Value::as_array) else {
         return;
@@ -61,8 +62,8 @@ fn null_in_types(schema: &mut Map<String, Value>) {
     }
 }
 
-/// `anyOf: [X, {type: null}]` becomes `anyOf: [X, {enum: [null]}]`: 3.0 has no type of that name,
-/// but the value.
+/// Rewrites `anyOf: [X, {type: null}]` to `anyOf: [X, {enum: [null]}]`, because 3.0 has no null
+/// type.
 fn null_in_forms(schema: &mut Map<String, Value>) {
     let forms = schema.get_mut("anyOf").and_then(Value::as_array_mut);
     for form in forms
@@ -78,8 +79,8 @@ fn is_null_type(name: &Value) -> bool {
     name == "null"
 }
 
-/// Gives all errors of an operation one schema: one of their schemas, without those that another
-/// one extends.
+/// Gives all errors of an operation one schema: one of their schemas, except schemas that another
+/// schema extends.
 fn join_errors(document: &mut Value) {
     let mut joined = Map::new();
     let schemas = document
@@ -141,7 +142,8 @@ fn join_errors(document: &mut Value) {
     }
 }
 
-/// Whether a schema has all properties of another one, demands no others, and has more.
+/// Whether a schema has all properties of another schema and more, with the same required
+/// properties.
 fn extends(longer: Option<&Value>, shorter: Option<&Value>) -> bool {
     let part =
         |schema: Option<&Value>, key: &str| schema.and_then(|schema| schema.get(key)).cloned();
@@ -150,7 +152,8 @@ fn extends(longer: Option<&Value>, shorter: Option<&Value>) -> bool {
             .and_then(|all| all.as_object().cloned())
             .unwrap_or_default()
     };
-    let (more, fewer) = (properties(longer), properties(shorter));
+    let more = properties(longer);
+    let fewer = properties(shorter);
     part(longer, "required") == part(shorter, "required")
         && more.len() > fewer.len()
         && fewer
@@ -165,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_may_be_null_is_nullable() {
+    fn null_type_becomes_nullable() {
         let schema = |schema: Value| {
             let mut schema = schema;
             rewrite(&mut schema);

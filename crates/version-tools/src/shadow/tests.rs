@@ -1,4 +1,4 @@
-//! Writes of a small version, tried in one that calls, sets and demands other things.
+//! Writes of a small version, checked in a version with other names, inputs and rules.
 
 use adapter_kit::version::AllInputs;
 use adapter_kit::{Inputs, Label, Versions, inputs};
@@ -18,7 +18,7 @@ const RULES: &[Rule<Trainee>] = &[
     required::EMAIL,
 ];
 
-/// The small version, and one that demands an e-mail address.
+/// Returns the small version, and a version that requires an e-mail address.
 fn versions() -> Versions {
     let other = ApiVersion {
         label: Label::release(2002, 0),
@@ -42,7 +42,7 @@ fn versions() -> Versions {
     ])
 }
 
-/// What stands against a write.
+/// Returns the obstacles of a write.
 fn found(
     endpoint: Endpoint,
     trainee: Option<&Trainee>,
@@ -61,7 +61,8 @@ fn all_found(
 ) -> Option<BTreeSet<Finding>> {
     let versions = versions();
     let mut both = versions.iter();
-    let (from, to) = (both.next().unwrap(), both.next().unwrap());
+    let from = both.next().unwrap();
+    let to = both.next().unwrap();
     let organisations = Organisations {
         no_schools_loaded: true,
         no_training_partners_loaded: true,
@@ -69,7 +70,7 @@ fn all_found(
     };
     let now = TODAY.and_time(chrono::NaiveTime::MIN).and_utc();
     let lists = Lists::embedded();
-    let occasion = AcceptedWrite {
+    let write = AcceptedWrite {
         endpoint,
         trainee,
         part_id: "",
@@ -77,7 +78,7 @@ fn all_found(
         now,
         lists,
     };
-    check(body.to_string().as_bytes(), from, to, &occasion)
+    check(body.to_string().as_bytes(), from, to, &write)
 }
 
 fn create(body: &Value) -> Vec<(String, &'static str)> {
@@ -89,7 +90,7 @@ fn one(field: &str, code: &'static str) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn a_value_without_a_place_in_the_other_version_is_found() {
+fn value_without_field_in_other_version_is_an_obstacle() {
     let body =
         json!({"data": {"given_names": "A", "email": "a@b.cd", "date_of_birth": "1999-04-12"}});
     assert_eq!(create(&body), one("date_of_birth", NOT_SET));
@@ -97,15 +98,11 @@ fn a_value_without_a_place_in_the_other_version_is_found() {
     assert_eq!(create(&blank), []);
     let shown =
         json!({"data": {"given_names": "A", "email": "a@b.cd", "state": "x", "trainee_id": "y"}});
-    assert_eq!(
-        create(&shown),
-        [],
-        "what a reply shows and no request sets is no loss"
-    );
+    assert_eq!(create(&shown), [], "read-only fields are not lost");
 }
 
 #[test]
-fn a_name_that_is_another_one_there_is_found_and_stands_against_nothing() {
+fn renamed_field_is_a_finding_but_no_obstacle() {
     let award = json!({"topic": "100485"});
     let body = json!({"data": {"given_names": "A", "email": "a@b.cd", "awards": [award, award]}});
     let found = all_found(Endpoint::CreateTrainee, None, &body).unwrap();
@@ -121,7 +118,7 @@ fn a_name_that_is_another_one_there_is_found_and_stands_against_nothing() {
         ["awards", "given_names"]
     );
     assert!(renamed.iter().all(|finding| finding.code == RENAMED));
-    // Of a list that has no effect in an update nothing is said.
+    // Entries of a list that has no effect in an update are not reported.
     let before = Trainee {
         first_names: Some("A".to_owned()),
         email: Some("a@b.cd".to_owned()),
@@ -140,7 +137,7 @@ fn a_name_that_is_another_one_there_is_found_and_stands_against_nothing() {
 }
 
 #[test]
-fn positions_are_left_out_of_paths() {
+fn positions_are_removed_from_paths() {
     assert_eq!(
         without_positions("degrees_attributes[1].subject"),
         "degrees_attributes.subject"
@@ -168,7 +165,7 @@ fn findings_in_nested_records_have_no_positions() {
 }
 
 #[test]
-fn no_finding_has_a_key_of_the_client() {
+fn findings_never_contain_keys_of_the_client() {
     let rubbish = "Jane Example 1999-04-12";
     let body = json!({"data": {"given_names": [1], "forenames": "B", rubbish: "x",
         "email": rubbish, "awards": [{rubbish: 1, "subject": rubbish}], "schools": rubbish}});
@@ -183,7 +180,7 @@ fn no_finding_has_a_key_of_the_client() {
 }
 
 #[test]
-fn a_transition_is_decided_in_the_state_as_it_was() {
+fn transition_is_decided_in_the_state_before_the_write() {
     let body = json!({"data": {"left_on": "2026-03-01", "trigger": "trainee", "future_interest": "no",
         "reasons": ["trainee_workload_issues"]}});
     let withdraw = |state| {
@@ -200,7 +197,7 @@ fn a_transition_is_decided_in_the_state_as_it_was() {
 }
 
 #[test]
-fn what_does_not_write_or_has_no_record_is_not_checked() {
+fn reads_and_missing_records_are_not_checked() {
     let body = json!({"data": {"email": "a@b.cd"}});
     for endpoint in [
         Endpoint::UpdateTrainee,

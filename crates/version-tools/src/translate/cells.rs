@@ -1,5 +1,5 @@
-//! The values of a body, each by the path to it and in canonical form: groups are taken apart,
-//! joined texts are split, and words become codes. And the way back.
+//! Converts a body to a flat list of canonical values and back. Groups are flattened, joined texts
+//! are split, and words become codes.
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::shape::{JsonType, Part, Shape};
@@ -10,26 +10,26 @@ use domain::fields::field::Codes;
 use domain::{Kind, RecordField as _};
 use serde_json::{Map, Value};
 
-/// A value of a body.
+/// A canonical value of a body.
 pub(super) struct Cell {
-    /// The path to it, such as `withdrawal.date`.
+    /// The path, such as `withdrawal.date`.
     pub(super) key: String,
-    /// The place of the value in a text that joins several.
+    /// The position of the value in a joined text; `None` for other values.
     pub(super) part: Option<usize>,
-    /// The value, with codes in place of words.
+    /// The value, with codes instead of words.
     pub(super) value: Value,
-    /// The value as it stands in the body.
+    /// The value as it is in the body.
     pub(super) shown: Value,
 }
 
-/// What a version says of a record in one direction.
+/// The form of a record in one version and direction.
 pub(super) struct Side<'a, R: WireRecord> {
     pub(super) version: &'a ApiVersion,
     pub(super) shape: Option<&'a Shape<R>>,
     pub(super) direction: Direction,
 }
 
-// Written out, because a derive would ask the same of `R`.
+// Not derived, because `derive` would require the trait of `R`.
 impl<R: WireRecord> Clone for Side<'_, R> {
     fn clone(&self) -> Self {
         *self
@@ -37,7 +37,7 @@ impl<R: WireRecord> Clone for Side<'_, R> {
 }
 impl<R: WireRecord> Copy for Side<'_, R> {}
 
-/// What a version says of a value.
+/// The form of a value in one version.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Form {
     pub(super) codes: Option<Codes>,
@@ -47,7 +47,7 @@ pub(super) struct Form {
     is_number: bool,
 }
 
-/// The values of a record as a version writes it.
+/// Returns the canonical values of a record.
 pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, R>) -> Vec<Cell> {
     let mut cells = Vec::with_capacity(record.len());
     for (key, value) in record {
@@ -60,7 +60,7 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
             }
         } else if value.is_null() {
             for path in members {
-                if is_list_of_reply(side, path) {
+                if is_list_in_reply(side, path) {
                     let empty = Value::Array(Vec::new());
                     cells.push(Cell {
                         key: path.to_owned(),
@@ -84,14 +84,14 @@ pub(super) fn spread<R: WireRecord>(record: &Map<String, Value>, side: Side<'_, 
     cells
 }
 
-/// Whether a path is that of a list in a reply: it is empty where the group is null.
-fn is_list_of_reply<R: WireRecord>(side: Side<'_, R>, path: &str) -> bool {
+/// Whether the path is a list in a reply. Such a list is empty if its group is null.
+fn is_list_in_reply<R: WireRecord>(side: Side<'_, R>, path: &str) -> bool {
     let mut entries = side.shape.map_or(&[][..], |shape| shape.entries).iter();
     side.direction == Direction::Reply
         && entries.any(|entry| entry.name == path && entry.kind() == Kind::TextList)
 }
 
-/// The paths of the fields in a group of that name, each once; none where there is no such group.
+/// Returns the distinct paths of the fields in a group; none if there is no such group.
 fn members<R: WireRecord>(side: Side<'_, R>, group: &str) -> Vec<&'static str> {
     let inputs = R::inputs(side.version);
     let sent = inputs
@@ -103,8 +103,9 @@ fn members<R: WireRecord>(side: Side<'_, R>, group: &str) -> Vec<&'static str> {
         .filter(|shape| shape.has_groups)
         .map_or(&[][..], |shape| shape.entries)
         .iter();
-    let of_group = entries.filter(|entry| entry.group.is_some_and(|known| known.name == group));
-    let shown = of_group
+    let group_entries =
+        entries.filter(|entry| entry.group.is_some_and(|known| known.name == group));
+    let shown = group_entries
         .filter(|entry| entry.is_first_part())
         .map(|entry| entry.name);
     let both: Vec<&str> = match side.direction {
@@ -147,7 +148,7 @@ fn spread_value<R: WireRecord>(
             Vec::new()
         }
     };
-    // What cannot be split stays whole, and the version that is translated to refuses it.
+    // A text that cannot be split stays whole; the target version refuses it.
     if !value.is_null() && texts.len() != forms.len() {
         return cells.push(Cell {
             key,
@@ -174,7 +175,7 @@ fn spread_value<R: WireRecord>(
     }
 }
 
-/// What a version says of the values at a path: one for each part of a text.
+/// Returns the forms of the values at a path, one for each part of a joined text.
 pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
     let inputs = R::inputs(side.version);
     let sent = || {
@@ -217,11 +218,11 @@ pub(super) fn forms<R: WireRecord>(side: Side<'_, R>, path: &str) -> Vec<Form> {
     }
 }
 
-/// A value with the code in place of a word, and with text in place of a number where the version
-/// accepts numbers alone.
+/// Returns a value with a code instead of a word, and with text instead of a number if the version
+/// accepts only numbers.
 fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
     match (value, version.wire.words_of(form.codes), form.accepts) {
-        // A code that has a word is not one of the words: it stays, and is refused.
+        // A code is not a word: it stays unchanged, and the version refuses it.
         (Value::String(word), Some(words), _) => {
             code_of(words, word.trim()).map_or_else(|| value.clone(), Value::from)
         }
@@ -230,7 +231,7 @@ fn canonical(value: &Value, form: Form, version: &ApiVersion) -> Value {
     }
 }
 
-/// A canonical value as a version writes it.
+/// Returns a canonical value as the version writes it.
 pub(super) fn written(value: Value, form: Form, version: &ApiVersion) -> Value {
     match (&value, version.wire.words_of(form.codes), form.accepts) {
         (Value::String(code), Some(words), _) => Value::from(word_of(words, code)),
@@ -243,7 +244,7 @@ pub(super) fn written(value: Value, form: Form, version: &ApiVersion) -> Value {
     }
 }
 
-/// Values with their paths in a version, on their way to become a record.
+/// Values with their paths in the target version, collected for a record.
 #[derive(Default)]
 pub(super) struct Gathered {
     values: Vec<(&'static str, Option<Part>, Value)>,
@@ -251,12 +252,12 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// Adds a value at a path of the version.
+    /// Adds a value at a path of the target version.
     pub(super) fn add(&mut self, path: &'static str, part: Option<Part>, value: Value) {
         self.values.push((path, part, value));
     }
 
-    /// Adds a value of which the version knows nothing.
+    /// Adds the value of an unknown key.
     pub(super) fn add_unknown(&mut self, key: String, value: Value) {
         self.others.push((key, value));
     }
@@ -271,7 +272,7 @@ impl Gathered {
         self.values.iter().any(|(known, ..)| *known == path)
     }
 
-    /// The texts of which only some parts are there.
+    /// Returns the joined texts with missing parts.
     pub(super) fn incomplete(&self) -> Vec<&'static str> {
         let parts = |path: &str| {
             self.values
@@ -291,7 +292,7 @@ impl Gathered {
         incomplete
     }
 
-    /// The record. In a reply a group without values is null.
+    /// Builds the record. In a reply, a group without values is null.
     pub(super) fn into_record(self, direction: Direction) -> Map<String, Value> {
         let mut record = Map::new();
         for (path, part, value) in self.values {
@@ -327,12 +328,12 @@ impl Gathered {
     }
 }
 
-/// Whether there is no value: null or an empty list.
+/// Whether a value is null or an empty list.
 fn is_absent(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// Puts a part into its text; the text is null while no part has a value.
+/// Inserts a part into its joined text. The text is null while no part has a value.
 fn add_part(object: &mut Map<String, Value>, name: &str, part: Part, value: &Value) {
     let text = object.entry(name).or_insert(Value::Null);
     let plain = match value {
@@ -350,8 +351,8 @@ fn add_part(object: &mut Map<String, Value>, name: &str, part: Part, value: &Val
         known.split(part.separator).collect()
     };
     parts.resize(part.count, "");
-    if let Some(place) = parts.get_mut(part.index) {
-        *place = &plain;
+    if let Some(target) = parts.get_mut(part.index) {
+        *target = &plain;
     }
     *text = Value::from(parts.join(part.separator));
 }

@@ -1,4 +1,4 @@
-//! What a version would answer to a translated record.
+//! Evaluates a translated record with the rules of the target version.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ use super::findings::Finding;
 use super::{TranslationContext, guess, partial_update};
 use crate::decision::{DecidedRecord, Target};
 
-/// What a version would answer.
+/// The result that a version would return.
 #[derive(Debug, Default)]
 pub(super) struct Evaluation {
     pub(super) purpose: Option<Purpose>,
@@ -34,7 +34,7 @@ pub(super) struct Evaluation {
 
 /// A record that can be evaluated.
 pub(super) trait EvaluatedRecord: DecidedRecord {
-    /// Schools that a request names.
+    /// Returns the schools in a request.
     fn schools(_: &ParsedRecord<Self>) -> Vec<School> {
         Vec::new()
     }
@@ -65,7 +65,7 @@ fn schools_of_kind<R: NestedRecord>(nested: &NestedRecords<Sent>) -> Vec<School>
     R::in_nested(nested).iter().filter_map(school).collect()
 }
 
-/// A school with the URN, and the name in the request.
+/// Returns a school with the URN and name from the request; `None` if there is no valid URN.
 fn school<R: NestedRecord>(sent: &ParsedRecord<R>) -> Option<School> {
     let fields = R::SCHOOL?;
     let urn = sent
@@ -81,20 +81,20 @@ fn school<R: NestedRecord>(sent: &ParsedRecord<R>) -> Option<School> {
     })
 }
 
-/// What a version would answer to the record, which is translated from another one.
+/// Returns the result of a version for a translated record.
 pub(super) fn evaluate<R: EvaluatedRecord>(
     record: &Value,
     direction: Direction,
     purpose: Option<Purpose>,
     from: &ApiVersion,
     to: &Served,
-    setting: TranslationContext<'_>,
+    context: TranslationContext<'_>,
 ) -> Evaluation {
     let sent = match read::<R>(record, to, NestedLists::Read) {
         Ok(sent) => sent,
         Err(malformed) => return unreadable(&malformed),
     };
-    let TranslationContext { today, lists } = setting;
+    let TranslationContext { today, lists } = context;
     let version = to.version;
     let refused = |problems: &[Problem]| Evaluation {
         problems: Errors::from_problems(to, lists, problems).errors,
@@ -127,7 +127,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         }
         return refused(Candidate::new(R::Owner::default(), None, sent, &context).problems());
     }
-    // A record without a shape is the input of a transition.
+    // Only inputs of transitions have no shape.
     let purpose = R::shape(version)
         .is_some()
         .then(|| purpose.unwrap_or_else(|| guess::purpose(&sent, R::rules(version))));
@@ -140,7 +140,7 @@ pub(super) fn evaluate<R: EvaluatedRecord>(
         refused.notices.append(&mut found.findings);
         return Evaluation { purpose, ..refused };
     }
-    // A transition is decided on a trainee whose state allows all of them.
+    // The state of this trainee allows all transitions.
     let state = Some(State::TrnReceived);
     let trainee = Trainee {
         state,
@@ -172,9 +172,9 @@ fn read<R: EvaluatedRecord>(
     to: &Served,
     nested: NestedLists,
 ) -> Result<ParsedRecord<R>, Malformed> {
-    // A tree of JSON is always written.
+    // Serialising a JSON tree cannot fail.
     let body = serde_json::to_vec(&Data { data: record }).unwrap_or_default();
-    // The translation has reported unknown names already, as many as one translation may have.
+    // The translation has already reported unknown names, up to its limit.
     Reader {
         served: to,
         unknown: UnknownNames::Ignore,
@@ -183,15 +183,15 @@ fn read<R: EvaluatedRecord>(
     .read(&body)
 }
 
-/// The schools, the first of each URN.
+/// Removes schools with a duplicate URN.
 fn distinct(mut schools: Vec<School>) -> Vec<School> {
     let mut seen = HashSet::new();
     schools.retain(|school| seen.insert(school.urn.clone()));
     schools
 }
 
-/// What a client of the version would be warned about. Unknown names are found by the translation,
-/// and no school is looked up.
+/// Returns the warnings of the version. Unknown names are reported by the translation, and schools
+/// are not looked up.
 fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
     let finding = |notice: &Notice| {
         let code = match &notice.kind {
@@ -215,7 +215,7 @@ fn findings(version: &ApiVersion, notices: &[Notice]) -> Vec<Finding> {
     notices.iter().filter_map(finding).collect()
 }
 
-/// What to send in place of a code that ended, where that is the problem.
+/// Returns a finding with the replacement of an ended code; `None` for other problems.
 fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
     let (Path::Field(field) | Path::Nested { field, .. }) = &problem.at else {
         return None;
@@ -226,7 +226,8 @@ fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
     let Some(Codes::Listed(list)) = field.info().codes else {
         return None;
     };
-    let (at, label) = (path(version, &problem.at), version.label);
+    let at = path(version, &problem.at);
+    let label = version.label;
     let message = format!(
         "{at} has the code {value}, which {label} no longer accepts: {}",
         successor(list, value)?
@@ -234,7 +235,7 @@ fn ended_code(version: &ApiVersion, problem: &Problem) -> Option<Finding> {
     Some(Finding::new(at, "code_ended", message))
 }
 
-/// What is answered to a body that no version reads.
+/// Returns the result for a body that cannot be parsed.
 fn unreadable(malformed: &Malformed) -> Evaluation {
     let message = format!("the body is not valid JSON: {malformed}");
     let problem = ErrorEntry {

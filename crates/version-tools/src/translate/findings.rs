@@ -7,30 +7,31 @@ use serde_json::Value;
 
 use super::BodyKind;
 
-/// A translated body, and what was done to it. Serialises as an object with the names of the
-/// fields; the kind of the first body is among them.
+/// A translated body with its changes. Serialises as an object with the names of the fields; the
+/// kind
+/// of the first body is flattened into it.
 ///
-/// A path is that of a place in the body, such as `degrees_attributes[1].subject`: positions count
-/// from 0, and begin the path in an array of bodies and in a list.
+/// Paths are positions in the body, such as `degrees_attributes[1].subject`. Indexes count from 0.
+/// In
+/// an array of bodies and in a list, the path begins with an index.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Translation {
     /// The version of the body.
     pub from: Label,
-    /// The version that it was translated into.
+    /// The target version.
     pub to: Label,
-    /// The kind of the body, or of the first of them; empty when there is no record in it.
+    /// The kind of the body, or of the first body; empty if there is no record.
     #[serde(flatten)]
     pub body_kind: BodyKind,
     /// The translated body: keys in the same order, values and unknown keys unchanged.
     pub data: Value,
-    /// Every name that changed.
+    /// All renamed keys.
     pub renames: Vec<Rename>,
-    /// Every value for which the other version has no field. Null is no value.
+    /// All values without a field in the target version. Null is not a value.
     pub lost: Vec<Loss>,
-    /// What the other version would answer to the body, each with the code and the field in its
-    /// names.
+    /// The problems that the target version would report, with its codes and names.
     pub problems: Vec<ErrorEntry>,
-    /// What a client should know.
+    /// Further notes for the client.
     pub notices: Vec<Finding>,
 }
 
@@ -48,7 +49,7 @@ impl Translation {
         }
     }
 
-    /// Adds what would be answered to the record at a path.
+    /// Adds the problems and notices of the record at a path.
     pub(super) fn add(&mut self, problems: Vec<ErrorEntry>, notices: Vec<Finding>, at: &str) {
         for mut problem in problems {
             if let Some(located) = &mut problem.located {
@@ -63,64 +64,65 @@ impl Translation {
     }
 }
 
-/// A name that changed.
+/// A renamed key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Rename {
-    /// The path, in the names of the version that it comes from.
+    /// The path, in the names of the source version.
     pub path: String,
-    /// Its name.
+    /// The name in the source version.
     pub from: String,
-    /// The name in the other version.
+    /// The name in the target version.
     pub to: &'static str,
 }
 
-/// A value for which the other version has no field.
+/// A value without a field in the target version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Loss {
-    /// The path, in the names of the version that it comes from.
+    /// The path, in the names of the source version.
     pub path: String,
-    /// Its name.
+    /// The name in the source version.
     pub name: String,
     /// The value.
     pub value: Value,
-    /// Why there is no place for it.
+    /// The reason of the loss.
     pub why: LossReason,
-    /// The name, in the version that it comes from, of the field with the same value.
+    /// The name of the field with the same value, in the source version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same_as: Option<String>,
-    /// The same as a sentence.
+    /// A description in one sentence.
     pub message: String,
 }
 
-/// Why a value has no place in a version.
+/// The reason that a value has no field in the target version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LossReason {
-    /// Only the version that it comes from has the field.
+    /// Only the source version has the field.
     #[serde(rename = "own_field")]
     VersionField,
-    /// The field is a copy of another one, and the other version has no such copy.
+    /// The field is a copy of another field, and the target version has no such copy.
     Copy,
-    /// No request of the other version can set the field.
+    /// No request of the target version can set the field.
     NotSet,
-    /// The other version does not show the field.
+    /// The target version does not show the field.
     NotShown,
-    /// The name in the other version is taken by another key of the body.
+    /// Another key of the body has the target name.
     NameTaken,
 }
 
-/// Something that a client should know of a translation.
+/// A note about a translation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The path. In the names of the version that the body comes from, except for what the other
-    /// version would answer, which is in its own.
+    /// The path, in the names of the source version. In results of the evaluation it is in the
+    /// names of
+    /// the target version.
     pub path: String,
     /// The code: `unknown_name`, `name_of_target`, `foreign_name`, `said_twice`, `may_be_refused`,
     /// `code_ended`, `use_endpoint`, `no_match`, `moves_with`, `read_only` or `fell_away`.
     pub code: &'static str,
-    /// The same as a sentence.
+    /// A description in one sentence.
     pub message: String,
-    /// The known name that an unknown one is most likely a misspelling of.
+    /// The known name that is most similar to an unknown one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nearest: Option<&'static str>,
 }
@@ -136,7 +138,7 @@ impl Finding {
     }
 }
 
-/// The path of something below a path, which can be that of the body itself.
+/// Joins two paths. Either can be empty.
 pub(super) fn join(at: &str, below: &str) -> String {
     match (at, below) {
         ("", _) => below.to_owned(),
@@ -150,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_of_losses_are_the_documented_words() {
+    fn loss_reasons_serialise_as_documented() {
         let reasons = [
             LossReason::VersionField,
             LossReason::Copy,

@@ -1,4 +1,4 @@
-//! Guesses the kind of a body, where the caller does not know it.
+//! Guesses the kind of a body.
 
 use std::cmp::Reverse;
 
@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 
 use super::BodyKind;
 
-/// The most keys that are looked at.
+/// Maximum number of keys to consider.
 const MAX_KEYS: usize = 200;
 
-/// The record and the direction of a body, as far as they are not given: those in which most of its
-/// keys are known. Of two with as many known keys, the one that has fewer other names; without any
-/// known key, a request for a trainee.
+/// Returns the record and direction of a body, unless `given` has them. The best candidate has the
+/// most known keys; with equal numbers, the candidate with fewer names wins. Without any known key,
+/// the body is a request for a trainee.
 pub(super) fn record(
     object: &Map<String, Value>,
     from: &Served,
@@ -56,8 +56,8 @@ pub(super) fn record(
         .map_or(default, |(_, kind)| kind)
 }
 
-/// How many keys are known, and how many names there are; `None` when there is no such body. A name
-/// of the other version counts half.
+/// Returns a score of the known keys, and the number of names of the record. A key of `from` scores
+/// 2, and a key only in `to` scores 1. Returns `None` if there is no such body.
 fn score<R: WireRecord>(
     object: &Map<String, Value>,
     from: &Served,
@@ -82,7 +82,7 @@ fn score<R: WireRecord>(
     Some((object.keys().take(MAX_KEYS).map(score).sum(), names))
 }
 
-/// The purpose of a request: an update, when it has less than half of the required fields.
+/// Returns the purpose of a request: an update if it has fewer than half of the required fields.
 pub(super) fn purpose<R: WireRecord>(sent: &ParsedRecord<R>, rules: &[Rule<R>]) -> Purpose {
     let required = || rules.iter().filter_map(Rule::required_field);
     let has = |field: &R::Field| {

@@ -1,5 +1,5 @@
-//! Translates the keys of a record: the field of a key in the one version, and the name of that
-//! field in the other.
+//! Translates the keys of a record: finds the field of each key in the source version, and the name
+//! of this field in the target version.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use super::cells::{Cell, Gathered, Side, forms, spread, written};
 use super::findings::{Finding, Loss, LossReason, Rename, join};
 use super::{Translator, evaluate};
 
-/// Where a record is: by itself or in a nested list, in a request or in a reply.
+/// The position of a record: alone or in a nested list, in a request or in a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RecordPosition {
     pub(super) direction: Direction,
@@ -29,12 +29,12 @@ pub(super) struct RecordPosition {
 
 /// A record whose keys can be translated.
 pub(super) trait TranslatedRecord: evaluate::EvaluatedRecord {
-    /// The shape of the record in that place.
+    /// Returns the shape of the record at this position.
     fn shape_at(version: &ApiVersion, _: RecordPosition) -> Option<&Shape<Self>> {
         Self::shape(version)
     }
 
-    /// The records of a nested list.
+    /// Translates the records of a nested list.
     fn list(
         _: &mut Translator<'_>,
         _: Self::Field,
@@ -54,19 +54,19 @@ impl TranslatedRecord for Trainee {
         translator: &mut Translator<'_>,
         list: TraineeField,
         value: &Value,
-        place: RecordPosition,
+        position: RecordPosition,
         at: &str,
     ) -> Value {
-        for_nested_list!(list, each(translator, value, place, at)).unwrap_or(Value::Null)
+        for_nested_list!(list, each(translator, value, position, at)).unwrap_or(Value::Null)
     }
 }
 
 macro_rules! nested_records {
     ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {$(
         impl TranslatedRecord for domain::$record {
-            fn shape_at(version: &ApiVersion, place: RecordPosition) -> Option<&Shape<Self>> {
+            fn shape_at(version: &ApiVersion, position: RecordPosition) -> Option<&Shape<Self>> {
                 let shapes = Self::shapes(version);
-                Some(if place.nested { &shapes.in_trainee } else { &shapes.alone })
+                Some(if position.nested { &shapes.in_trainee } else { &shapes.alone })
             }
         }
     )+};
@@ -76,23 +76,24 @@ nested_kinds!([nested_records]);
 fn each<R: TranslatedRecord>(
     translator: &mut Translator<'_>,
     records: &Value,
-    place: RecordPosition,
+    position: RecordPosition,
     at: &str,
 ) -> Value {
     let Value::Array(records) = records else {
         return records.clone();
     };
-    let translated = records.iter().enumerate().map(|(position, record)| {
+    let translated = records.iter().enumerate().map(|(index, record)| {
         let Value::Object(record) = record else {
             return record.clone();
         };
-        let at = format!("{at}[{position}]");
-        let translated = Value::Object(translate_keys::<R>(translator, record, place, &at));
+        let at = format!("{at}[{index}]");
+        let translated = Value::Object(translate_keys::<R>(translator, record, position, &at));
         // The nested records of a request are evaluated together with the trainee.
-        if let (Direction::Reply, Some(context)) = (place.direction, translator.context) {
-            let (from, to) = (translator.from.version, translator.to);
+        if let (Direction::Reply, Some(context)) = (position.direction, translator.context) {
+            let from = translator.from.version;
+            let to = translator.to;
             let evaluation =
-                evaluate::evaluate::<R>(&translated, place.direction, None, from, to, context);
+                evaluate::evaluate::<R>(&translated, position.direction, None, from, to, context);
             translator
                 .out
                 .add(evaluation.problems, evaluation.notices, &at);
@@ -106,34 +107,17 @@ fn each<R: TranslatedRecord>(
 pub(super) fn translate_keys<R: TranslatedRecord>(
     translator: &mut Translator<'_>,
     record: &Map<String, Value>,
-    place: RecordPosition,
+    position: RecordPosition,
     at: &str,
 ) -> Map<String, Value> {
-    let (from, to) = (translator.from, translator.to);
-    let cells = spread(record, side::<R>(from.version, place));
+    let from = translator.from;
+    let to = translator.to;
+    let cells = spread(record, side::<R>(from.version, position));
     let mappings: Vec<KeyMapping<R::Field>> = cells
         .iter()
-        .map(|cell| key_mapping::<R>(from, to, &cell.key, cell.part, place))
+        .map(|cell| key_mapping::<R>(from, to, &cell.key, cell.part, position))
         .collect();
-    // The version's own name precedes another version's name for the same field, wherever it is.
-    let mut owners: HashMap<(&str, Option<usize>), usize> = HashMap::with_capacity(cells.len());
-    for known in [true, false] {
-        for (index, (cell, key_mapping)) in cells.iter().zip(&mappings).enumerate() {
-            match key_mapping {
-                KeyMapping::Named {
-                    name, own, part, ..
-                } if *own == known => {
-                    owners
-                        .entry((name, part.map(|part| part.index)))
-                        .or_insert(index);
-                }
-                KeyMapping::Unknown if !known => {
-                    owners.entry((&cell.key, None)).or_insert(index);
-                }
-                KeyMapping::Named { .. } | KeyMapping::Unknown | KeyMapping::Lost { .. } => {}
-            }
-        }
-    }
+    let owners = find_owners(&cells, &mappings);
     let mut gathered = Gathered::default();
     for (
         index,
@@ -183,7 +167,7 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
         }
         match key_mapping {
             KeyMapping::Unknown => {
-                report_unknown::<R>(translator, key, place, path);
+                report_unknown::<R>(translator, key, position, path);
                 gathered.add_unknown(key.clone(), value.clone());
             }
             KeyMapping::Named {
@@ -208,14 +192,14 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
                 }
                 let value = match list {
                     Some((list, direction)) => {
-                        let place = RecordPosition {
+                        let nested_position = RecordPosition {
                             direction: *direction,
                             nested: true,
                         };
-                        R::list(translator, *list, value, place, &path())
+                        R::list(translator, *list, value, nested_position, &path())
                     }
                     None => {
-                        let forms = forms(side::<R>(to.version, place), name);
+                        let forms = forms(side::<R>(to.version, position), name);
                         let form = forms
                             .get(part.map_or(0, |part| part.index))
                             .copied()
@@ -228,7 +212,7 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
             KeyMapping::Lost { .. } => {}
         }
     }
-    if place.direction == Direction::Request && is_whole::<R>(translator, &gathered, place) {
+    if position.direction == Direction::Request && is_whole::<R>(translator, &gathered, position) {
         add_defaults::<R>(from, to, &cells, &mut gathered);
     }
     for name in gathered.incomplete() {
@@ -239,26 +223,53 @@ pub(super) fn translate_keys<R: TranslatedRecord>(
             .notices
             .push(Finding::new(join(at, name), "part_missing", message));
     }
-    gathered.into_record(place.direction)
+    gathered.into_record(position.direction)
 }
 
-/// What a version says of the record in a place.
-fn side<R: TranslatedRecord>(version: &ApiVersion, place: RecordPosition) -> Side<'_, R> {
+/// Returns the index of the cell that each target name gets its value from. If several keys map to
+/// a name, a key of the source version precedes keys of other versions and unknown keys.
+fn find_owners<'a, F>(
+    cells: &'a [Cell],
+    mappings: &[KeyMapping<F>],
+) -> HashMap<(&'a str, Option<usize>), usize> {
+    let mut owners = HashMap::with_capacity(cells.len());
+    for wants_own in [true, false] {
+        for (index, (cell, key_mapping)) in cells.iter().zip(mappings).enumerate() {
+            match key_mapping {
+                KeyMapping::Named {
+                    name, own, part, ..
+                } if *own == wants_own => {
+                    owners
+                        .entry((*name, part.map(|part| part.index)))
+                        .or_insert(index);
+                }
+                KeyMapping::Unknown if !wants_own => {
+                    owners.entry((cell.key.as_str(), None)).or_insert(index);
+                }
+                KeyMapping::Named { .. } | KeyMapping::Unknown | KeyMapping::Lost { .. } => {}
+            }
+        }
+    }
+    owners
+}
+
+/// Returns the form of the record in a version.
+fn side<R: TranslatedRecord>(version: &ApiVersion, position: RecordPosition) -> Side<'_, R> {
     Side {
         version,
-        shape: R::shape_at(version, place),
-        direction: place.direction,
+        shape: R::shape_at(version, position),
+        direction: position.direction,
     }
 }
 
-/// Whether a request makes a record: it says so, or has half of the fields that the version
-/// demands.
+/// Whether a request creates a record: the caller says so, or it has at least half of the required
+/// fields.
 fn is_whole<R: TranslatedRecord>(
     translator: &Translator<'_>,
     gathered: &Gathered,
-    place: RecordPosition,
+    position: RecordPosition,
 ) -> bool {
-    if let Some(purpose) = translator.kind.purpose.filter(|_| !place.nested) {
+    if let Some(purpose) = translator.kind.purpose.filter(|_| !position.nested) {
         return purpose == Purpose::Create;
     }
     let to = translator.to.version;
@@ -269,7 +280,7 @@ fn is_whole<R: TranslatedRecord>(
     names.iter().filter(|name| gathered.has(name)).count() * 2 >= names.len()
 }
 
-/// Keeps what a body without a key means, where the two versions put different values in its place.
+/// Keeps the meaning of absent keys where the defaults of the two versions differ.
 fn add_defaults<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
@@ -286,7 +297,7 @@ fn add_defaults<R: TranslatedRecord>(
             .iter()
             .find(|cell| before.is_some_and(|before| cell.key == before.name))
         {
-            // Null says what a missing key says in the version without a default.
+            // In a version without a default, null means the same as a missing key.
             Some(cell) if cell.value.is_null() && after.default.is_none() => {
                 gathered.remove(after.name)
             }
@@ -313,7 +324,8 @@ fn add_loss(
     if value.is_null() {
         return;
     }
-    let (from, to) = (translator.out.from, translator.out.to);
+    let from = translator.out.from;
+    let to = translator.out.to;
     let same_as: Option<String> = same_as.map(Into::into);
     let message = match (why, &same_as) {
         (LossReason::Copy, Some(other)) => format!("{to} has no such copy of {other}"),
@@ -337,16 +349,17 @@ fn add_loss(
 fn report_unknown<R: TranslatedRecord>(
     translator: &mut Translator<'_>,
     key: &str,
-    place: RecordPosition,
+    position: RecordPosition,
     path: impl Fn() -> String,
 ) {
-    let (from, to) = (translator.from, translator.to);
+    let from = translator.from;
+    let to = translator.to;
     translator.unknown += 1;
     if translator.unknown > MAX_UNKNOWN {
         return;
     }
     let there = R::inputs(to.version).field(key).is_some()
-        || R::shape_at(to.version, place).is_some_and(|shape| shape.shows(key));
+        || R::shape_at(to.version, position).is_some_and(|shape| shape.shows(key));
     if there {
         let message = format!(
             "{key} is no field of {}, and is one of {}",
@@ -365,12 +378,12 @@ fn report_unknown<R: TranslatedRecord>(
             .map(|input| input.name)
     };
     let answered = || {
-        R::shape_at(from.version, place)
+        R::shape_at(from.version, position)
             .into_iter()
             .flat_map(|shape| shape.entries)
             .map(|entry| entry.name)
     };
-    let nearest = match place.direction {
+    let nearest = match position.direction {
         Direction::Request => nearest(key, sent()),
         Direction::Reply => nearest(key, answered()),
     };
@@ -388,40 +401,40 @@ fn report_unknown<R: TranslatedRecord>(
     });
 }
 
-/// The name of a key in the other version.
+/// The result of mapping a key to the target version.
 #[derive(Clone, Copy)]
 enum KeyMapping<F> {
-    /// The key of a field that has a name in the other version.
+    /// The field has a name in the target version.
     Named {
-        /// The name there.
+        /// The name in the target version.
         name: &'static str,
-        /// Whether it is the version's own name, and not that of another one.
+        /// Whether the key belongs to the source version.
         own: bool,
-        /// The nested list, and its direction.
+        /// The nested list with its direction; `None` for other fields.
         list: Option<(F, Direction)>,
-        /// The part of the text that the field is there.
+        /// The part of a joined text in the target version.
         part: Option<Part>,
     },
-    /// The key of a field that the other version does not have.
+    /// The target version does not have the field.
     Lost {
         why: LossReason,
         same_as: Option<&'static str>,
     },
-    /// An unknown key; it stays.
+    /// The key is unknown; it is kept.
     Unknown,
 }
 
-/// Maps a key of a record, or a part of the text that it has.
+/// Maps a key of a record, or a part of its joined text.
 fn key_mapping<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
     key: &str,
     part: Option<usize>,
-    place: RecordPosition,
+    position: RecordPosition,
 ) -> KeyMapping<R::Field> {
     let request_mapping = || request_mapping::<R>(from, to, key, part);
-    let reply_mapping = || reply_mapping::<R>(from, to, key, part, place);
-    let own = match place.direction {
+    let reply_mapping = || reply_mapping::<R>(from, to, key, part, position);
+    let own = match position.direction {
         Direction::Request => request_mapping().or_else(reply_mapping),
         Direction::Reply => reply_mapping().or_else(request_mapping),
     };
@@ -442,7 +455,7 @@ fn key_mapping<R: TranslatedRecord>(
     own.or_else(other_name).unwrap_or(KeyMapping::Unknown)
 }
 
-/// Maps a key that a request of the version can set.
+/// Maps a key that requests of the source version can set; `None` for other keys.
 fn request_mapping<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
@@ -471,22 +484,22 @@ fn request_mapping<R: TranslatedRecord>(
     })
 }
 
-/// Maps a key that a reply of the version shows.
+/// Maps a key that replies of the source version show; `None` for other keys.
 fn reply_mapping<R: TranslatedRecord>(
     from: &Served,
     to: &Served,
     key: &str,
     part: Option<usize>,
-    place: RecordPosition,
+    position: RecordPosition,
 ) -> Option<KeyMapping<R::Field>> {
-    let shape = R::shape_at(from.version, place)?;
+    let shape = R::shape_at(from.version, position)?;
     let entry = shape
         .entries
         .iter()
         .filter(|entry| entry.name == key)
         .nth(part.unwrap_or_default())?;
     let others = || {
-        R::shape_at(to.version, place)
+        R::shape_at(to.version, position)
             .into_iter()
             .flat_map(|shape| shape.entries)
     };

@@ -1,4 +1,4 @@
-//! Translations between a small version and one that calls, shows and sets other things.
+//! Translations between a small version and a version with other names, fields and inputs.
 
 use adapter_kit::version::{AllInputs, ApiVersion, Shapes};
 use adapter_kit::{Inputs, Label, Shape, VersionField, Versions, inputs, shape};
@@ -28,7 +28,7 @@ const RULES: &[Rule<Trainee>] = &[
     required::ITT_START_DATE,
 ];
 
-/// The small version, and the other one.
+/// Returns the small version and the other one.
 fn versions() -> Versions {
     let other = ApiVersion {
         label: Label::release(2002, 0),
@@ -59,7 +59,8 @@ fn versions() -> Versions {
 fn translated(body: &Value, older_first: bool, body_kind: &BodyKind) -> Translation {
     let versions = versions();
     let mut both = versions.iter();
-    let (older, newer) = (both.next().unwrap(), both.next().unwrap());
+    let older = both.next().unwrap();
+    let newer = both.next().unwrap();
     let (from, to) = if older_first {
         (older, newer)
     } else {
@@ -96,7 +97,7 @@ fn codes(translation: &Translation) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn a_field_that_the_other_version_cannot_set_is_lost_with_its_value_and_null_is_not() {
+fn value_without_input_in_target_version_is_lost() {
     let translation = backwards(&json!({"data": {"forenames": "A", "iqts_country": "FR"}}));
     let [loss] = translation.lost.as_slice() else {
         panic!("{:?}", translation.lost)
@@ -110,7 +111,7 @@ fn a_field_that_the_other_version_cannot_set_is_lost_with_its_value_and_null_is_
 }
 
 #[test]
-fn copies_and_fields_of_one_version_alone_are_lost_with_what_they_are() {
+fn lost_copies_and_own_fields_have_their_reason() {
     let reply = json!({"data": {"trainee_id": "x", "itt_end_date": "2027-07-16", "planned_end": "2027-07-16", "word": "w"}});
     let translation = backwards(&reply);
     let lost: Vec<_> = translation
@@ -130,7 +131,7 @@ fn copies_and_fields_of_one_version_alone_are_lost_with_what_they_are() {
 }
 
 #[test]
-fn a_record_is_found_inside_an_entry_of_the_changes_or_a_result_of_a_batch() {
+fn record_in_change_or_batch_result_is_translated() {
     let changed = json!({"trainee_id": "x", "removed_at": null, "trainee": {"trainee_id": "x", "given_names": "A"}});
     let removed =
         json!({"trainee_id": "y", "removed_at": "2026-11-20T10:15:00.000Z", "trainee": null});
@@ -152,7 +153,7 @@ fn a_record_is_found_inside_an_entry_of_the_changes_or_a_result_of_a_batch() {
 }
 
 #[test]
-fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_one() {
+fn target_name_in_body_yields_to_source_name() {
     let alone = onwards(&json!({"forenames": "A"}));
     assert_eq!(
         (alone.data, alone.notices[0].code),
@@ -172,7 +173,7 @@ fn a_name_that_is_the_other_versions_already_stays_and_gives_way_to_the_right_on
 }
 
 #[test]
-fn a_request_that_has_most_of_what_it_needs_makes_a_record_and_misses_the_rest() {
+fn request_with_most_required_fields_is_a_creation() {
     let body = json!({"data": {"given_names": "A", "last_name": "B", "email": "a@b.cd", "course_subject_1": "100511"}});
     let translation = onwards(&body);
     assert_eq!(translation.body_kind.purpose, Some(Purpose::Create));
@@ -195,7 +196,7 @@ fn a_request_that_has_most_of_what_it_needs_makes_a_record_and_misses_the_rest()
 }
 
 #[test]
-fn update_is_evaluated_by_the_fields_in_it() {
+fn update_is_evaluated_by_its_own_fields() {
     let dates =
         onwards(&json!({"data": {"itt_start_date": "2026-09-01", "itt_end_date": "2026-08-01"}}));
     assert_eq!(dates.body_kind.purpose, Some(Purpose::Update));
@@ -211,8 +212,7 @@ fn update_is_evaluated_by_the_fields_in_it() {
 }
 
 #[test]
-fn update_may_be_refused_by_a_rule_of_the_other_version_alone_that_reads_fields_which_are_not_sent()
-{
+fn rule_of_only_target_version_may_refuse_an_update() {
     for (field, code, others) in [
         (
             "course_age_range",
@@ -245,7 +245,7 @@ fn update_may_be_refused_by_a_rule_of_the_other_version_alone_that_reads_fields_
         onwards(&json!({"data": {"itt_end_date": "2026-08-01"}})).notices,
         []
     );
-    // A field with a problem decides nothing.
+    // Rules that read a field with a problem are skipped.
     let invalid = onwards(&json!({"data": {"course_subject_1": "100511"}}));
     assert_eq!(
         (codes(&invalid), invalid.notices.len()),
@@ -254,7 +254,7 @@ fn update_may_be_refused_by_a_rule_of_the_other_version_alone_that_reads_fields_
 }
 
 #[test]
-fn update_is_not_reported_for_a_rule_that_only_adds_an_exception() {
+fn rule_with_added_exception_is_not_reported_for_update() {
     let older = ApiVersion {
         rules: Rules {
             trainee: &[domain::rules::course::STUDY_MODE],
@@ -286,7 +286,7 @@ fn update_is_not_reported_for_a_rule_that_only_adds_an_exception() {
 }
 
 #[test]
-fn replies_of_errors_stay_as_they_are_but_for_the_records_in_them() {
+fn only_records_in_error_replies_are_translated() {
     let error = json!({"errors": [{"error": "NotFound", "message": "not found"}]});
     let translation = onwards(&error);
     assert_eq!(
@@ -301,7 +301,7 @@ fn replies_of_errors_stay_as_they_are_but_for_the_records_in_them() {
 }
 
 #[test]
-fn a_record_is_known_by_its_keys() {
+fn record_kind_is_guessed_from_keys() {
     for (body, kind, direction) in [
         (
             json!({"left_on": "2026-01-01", "trigger": "trainee"}),

@@ -1,4 +1,4 @@
-//! Describes changes of fields: what changes, its effect on a client, and what to do.
+//! Descriptions of changed fields: the change, its effect on a client, and advice.
 
 use adapter_kit::body_kind::Direction;
 use adapter_kit::version::ApiVersion;
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::{FieldChange, FieldChangeKind};
 use crate::difference::{Change, ChangeDetail, Effect, at_path};
 
-/// Describes the change; `refuses` says whether the version that is moved to refuses another
-/// version's name.
+/// Describes a change. `refuses` returns whether the target version refuses a name of another
+/// version.
 pub(super) fn describe(
     change: FieldChange,
     to: &ApiVersion,
@@ -31,7 +31,7 @@ pub(super) fn describe(
     }
 }
 
-/// JSON before and after, where a field became a part of a text or was one.
+/// Returns JSON before and after if a field became a part of a text or was one.
 fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
     let value = |path: &str| at_path(path, json!("VALUE"));
     let text = |index: usize, separator: &str| {
@@ -60,20 +60,20 @@ fn example(kind: FieldChangeKind) -> Option<(Value, Value)> {
     })
 }
 
-/// The place of a value in a text that joins several.
+/// Describes a part of a joined text.
 fn place(index: usize, separator: &str, text: &str) -> String {
     format!(
-        "value {} of the text `{text}`, whose values have `{separator}` between them",
+        "part {} of the text `{text}`, which has the separator `{separator}`",
         index + 1
     )
 }
 
-/// The beginning of a sentence about a text that joins several values.
+/// Returns the beginning of a sentence about a joined text.
 fn joins(before: &str, after: &str) -> String {
     if before == after {
         format!("`{after}` joins")
     } else {
-        format!("`{before}` is called `{after}` and joins")
+        format!("`{before}` is renamed to `{after}` and joins")
     }
 }
 
@@ -87,14 +87,14 @@ fn request(
     match change.kind {
         FieldChangeKind::Renamed { before, after } if refuses(before) => (
             Effect::Refused,
-            format!("In requests, `{before}` is called `{after}`."),
-            format!("Send `{after}` instead of `{before}`; the name `{before}` is refused."),
+            format!("In requests, `{before}` is renamed to `{after}`."),
+            format!("Send `{after}` instead of `{before}`. The name `{before}` is refused."),
         ),
         FieldChangeKind::Renamed { before, after } => (
             Effect::RecordedDifferently,
-            format!("In requests, `{before}` is called `{after}`."),
+            format!("In requests, `{before}` is renamed to `{after}`."),
             format!(
-                "Send `{after}` instead of `{before}`; the name `{before}` no longer stands for it."
+                "Send `{after}` instead of `{before}`. The name `{before}` has another meaning or none."
             ),
         ),
         FieldChangeKind::Removed {
@@ -111,12 +111,12 @@ fn request(
         } => (
             Effect::RecordedDifferently,
             format!("Requests no longer have `{name}`. {meaning}"),
-            format!("Stop sending `{name}`: {to} does not record it."),
+            format!("Stop sending `{name}`. {to} does not record it."),
         ),
         FieldChangeKind::Added { name, .. } => (
             Effect::NewlyPossible,
             format!("Requests can have `{name}`. {meaning}"),
-            format!("Send `{name}` where you have a value for it."),
+            format!("You can send `{name}`."),
         ),
         FieldChangeKind::Joined {
             before,
@@ -163,15 +163,15 @@ fn request(
                 Effect::RecordedDifferently
             },
             format!(
-                "In requests, {} its values in another way.",
+                "In requests, {} its parts differently.",
                 joins(before, after)
             ),
-            format!("Send `{after}` as its description in the OpenAPI document says."),
+            format!("Send `{after}` as described in the OpenAPI document."),
         ),
-        // A request can always leave out a field.
+        // A request can always omit a field.
         FieldChangeKind::LeftOutWhenUnset { name } | FieldChangeKind::AlwaysShown { name } => (
             Effect::WorthKnowing,
-            format!("Requests can leave out `{name}`."),
+            format!("Requests can omit `{name}`."),
             "Nothing to do.".to_owned(),
         ),
     }
@@ -183,7 +183,7 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
     match change.kind {
         FieldChangeKind::Renamed { before, after } => (
             Effect::ReadDifferently,
-            format!("In responses, `{before}` is called `{after}`."),
+            format!("In responses, `{before}` is renamed to `{after}`."),
             format!("Read `{after}` instead of `{before}`."),
         ),
         FieldChangeKind::Joined {
@@ -215,17 +215,17 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
         FieldChangeKind::Rejoined { before, after, .. } => (
             Effect::ReadDifferently,
             format!(
-                "In responses, {} its values in another way.",
+                "In responses, {} its parts differently.",
                 joins(before, after)
             ),
-            format!("Read `{after}` as its description in the OpenAPI document says."),
+            format!("Read `{after}` as described in the OpenAPI document."),
         ),
         FieldChangeKind::Removed {
             name,
             same_value: Some(other),
         } => (
             Effect::ReadDifferently,
-            format!("Responses no longer have `{name}`, which has the value of `{other}`."),
+            format!("Responses no longer have `{name}`, a copy of `{other}`."),
             format!("Stop reading `{name}`; read `{other}` instead."),
         ),
         FieldChangeKind::Removed {
@@ -234,15 +234,17 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
         } => (
             Effect::ReadDifferently,
             format!("Responses no longer have `{name}`. {meaning}"),
-            format!("Stop reading `{name}`; no single field of {to} takes its place."),
+            format!("Stop reading `{name}`. No single field of {to} replaces it."),
         ),
         FieldChangeKind::Added {
             name,
             same_value: Some(other),
         } => (
             Effect::NewlyPossible,
-            format!("Responses have `{name}`, which has the value of `{other}`."),
-            format!("Read `{name}`, or go on reading `{other}` if it is still there."),
+            format!("Responses have `{name}`, with the value of `{other}`."),
+            format!(
+                "You can read `{name}`, or continue to read `{other}` if responses still have it."
+            ),
         ),
         FieldChangeKind::Added {
             name,
@@ -250,17 +252,17 @@ fn response(change: &FieldChange, to: &ApiVersion) -> (Effect, String, String) {
         } => (
             Effect::NewlyPossible,
             format!("Responses have `{name}`. {meaning}"),
-            format!("Read `{name}` if you need it; ignore it otherwise."),
+            format!("You can read `{name}`."),
         ),
         FieldChangeKind::LeftOutWhenUnset { name } => (
             Effect::ReadDifferently,
-            format!("Responses leave out `{name}` while it has no value."),
+            format!("Responses omit `{name}` while it has no value."),
             format!("Read an absent `{name}` as null."),
         ),
         FieldChangeKind::AlwaysShown { name } => (
             Effect::WorthKnowing,
-            format!("Responses have `{name}` also while it has no value."),
-            format!("Read a null `{name}` as no value."),
+            format!("Responses have `{name}` even without a value."),
+            format!("Read null in `{name}` as no value."),
         ),
     }
 }

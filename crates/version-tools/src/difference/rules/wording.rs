@@ -1,4 +1,4 @@
-//! Describes changes of rules: what changes, its effect on a client, and what to do.
+//! Descriptions of changed rules: the change, its effect on a client, and advice.
 
 use adapter_kit::label::Label;
 use domain::ended_codes::value_in_place;
@@ -8,7 +8,7 @@ use crate::demand::{only_adds_exception, with_subject};
 use crate::difference::{Change, ChangeDetail, Effect};
 use crate::documents::listed;
 
-/// Describes the change.
+/// Describes a change.
 pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
     let (effect, summary, advice) = match &change.kind {
         RuleChangeKind::Added { after } => added(after, to),
@@ -20,7 +20,8 @@ pub(super) fn describe(change: RuleChange, from: Label, to: Label) -> Change {
 }
 
 fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
-    let (title, demand) = (title(rule), demand(rule));
+    let title = title(rule);
+    let demand = demand(rule);
     match rule.stage {
         RuleStage::Check => (
             Effect::Refused,
@@ -30,13 +31,13 @@ fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
         RuleStage::Adjust => (
             Effect::RecordedDifferently,
             format!("New adjustment {title}: {demand}."),
-            "Compare what the reply shows with what you sent.".to_owned(),
+            "Compare the values in the response with the values that you sent.".to_owned(),
         ),
         RuleStage::Gate => (
             Effect::Refused,
             format!("New gate {title}: {to} {}.", rule.description),
             format!(
-                "Look at `{}` before you ask for such a change.",
+                "Check `{}` before you request such a change.",
                 subject(rule)
             ),
         ),
@@ -44,25 +45,23 @@ fn added(rule: &RuleSummary, to: Label) -> (Effect, String, String) {
 }
 
 fn dropped(rule: &RuleSummary, from: Label, to: Label) -> (Effect, String, String) {
-    let (title, demand) = (title(rule), demand(rule));
+    let title = title(rule);
+    let demand = demand(rule);
     match rule.stage {
         RuleStage::Check => (
             Effect::NewlyPossible,
-            format!("No longer demanded, rule {title}: {demand}."),
-            format!("You can send what {from} refuses for this reason."),
+            format!("Removed rule {title}: {demand}."),
+            format!("You can send values that {from} refuses for this reason."),
         ),
         RuleStage::Adjust => (
             Effect::RecordedDifferently,
-            format!("No longer done, adjustment {title}: {demand}."),
-            format!("Send what is to be recorded: {to} does not do this by itself."),
+            format!("Removed adjustment {title}: {demand}."),
+            format!("Send the values to record. {to} does not adjust them."),
         ),
         RuleStage::Gate => (
             Effect::NewlyPossible,
-            format!(
-                "No longer refused, gate {title}: {from} {}.",
-                rule.description
-            ),
-            format!("You can ask for such a change in {to}."),
+            format!("Removed gate {title}: {from} {}.", rule.description),
+            format!("You can request such a change in {to}."),
         ),
     }
 }
@@ -73,13 +72,14 @@ fn replaced(
     from: Label,
     to: Label,
 ) -> (Effect, String, String) {
-    let (old, new) = (demand(before), demand(after));
+    let old = demand(before);
+    let new = demand(after);
     let summary = format!("New rule {}: {new}. In {from}: {old}.", title(after));
     if eases(before, after) {
         return (
             Effect::NewlyPossible,
             summary,
-            "You can leave out what is no longer demanded.".to_owned(),
+            "You can omit what is no longer required.".to_owned(),
         );
     }
     match (before.stage, after.stage) {
@@ -87,12 +87,12 @@ fn replaced(
         (RuleStage::Adjust, RuleStage::Check) => (
             Effect::Refused,
             summary,
-            format!("{} {to} does not put it right by itself.", check(after)),
+            format!("{} {to} does not adjust the value.", check(after)),
         ),
         (RuleStage::Check | RuleStage::Adjust, RuleStage::Adjust) => (
             Effect::RecordedDifferently,
             summary,
-            "Compare what the reply shows with what you sent.".to_owned(),
+            "Compare the values in the response with the values that you sent.".to_owned(),
         ),
         (RuleStage::Gate, _) | (_, RuleStage::Gate) => (
             Effect::Refused,
@@ -103,23 +103,23 @@ fn replaced(
                 before.description
             ),
             format!(
-                "Look at `{}` before you ask for such a change.",
+                "Check `{}` before you request such a change.",
                 subject(after)
             ),
         ),
     }
 }
 
-/// Whether a demand is the one before it with an exception, so that nobody is refused who was not.
+/// Whether the new demand only adds an exception, so that all accepted requests stay accepted.
 fn eases(before: &RuleSummary, after: &RuleSummary) -> bool {
     let checks = before.stage == RuleStage::Check && after.stage == RuleStage::Check;
     checks && only_adds_exception(before.description, after.description)
 }
 
-/// What to look at before sending, with the other fields that the rule reads.
+/// Returns advice about a check, with the other fields that the rule reads.
 fn check(rule: &RuleSummary) -> String {
     let mut checked = format!(
-        "Check what you send: {}. Anything else is refused.",
+        "Check your values: {}. Other values are refused.",
         demand(rule)
     );
     if let Some(instead) = value_in_place(rule.name) {
@@ -127,14 +127,14 @@ fn check(rule: &RuleSummary) -> String {
     }
     match rule.reads.get(1..) {
         Some(others) if !others.is_empty() => format!(
-            "{checked} It depends on {}.",
+            "{checked} The rule also reads {}.",
             listed(others.iter().copied())
         ),
         Some(_) | None => checked,
     }
 }
 
-/// What the rule demands, with the field that it is about.
+/// Returns the demand of the rule with its field.
 fn demand(rule: &RuleSummary) -> String {
     match rule.reads.first() {
         Some(field) => with_subject(&format!("`{field}`"), rule.description),
