@@ -1,28 +1,28 @@
-//! Version v2025.0 of the Trainee Register API, the first that was released.
+//! Version v2025.0 of the Trainee Register API, the first release.
 //!
-//! - Calls a training partner a lead partner, numbers the subjects of a course in words
-//!   (`course_subject_one`) and dates a withdrawal with `withdraw_date`.
-//! - Accepts a primary course whatever its first subject is, and puts 100511 first by itself.
+//! - Uses the names `lead_partner_urn`, `course_subject_one` and `withdraw_date` instead of
+//!   `training_partner_urn`, `course_subject_1` and `withdrawal_date`.
+//! - Accepts a primary course with any first subject, and inserts 100511 as the first subject.
 //! - Shows four fields that later versions do not have: `expected_end_date`, `bursary_level`,
 //!   `agency_disabilities` and `withdraw_reasons_dfe_details`.
 //! - Takes any text as the year of a course, and any end date after the start.
 //! - Changes finished records: a trainee who is recommended, withdrawn or awarded can be updated.
 //! - Reports problems by field, where they are requested in that form, in a flat object.
 //! - Knows no iQTS, assessment only, early years or HPITT route as input; records on such a route
-//!   are read, listed, deferred, withdrawn and recommended all the same.
+//!   can still be read, listed, deferred, withdrawn and recommended.
 //!
-//! The crate knows no other version, no storage and no HTTP.
+//! The crate does not depend on other versions, storage or HTTP.
 //!
 //! # How to add a name or a rule
 //!
-//! 1. A name: in `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. A name that
-//!    differs from the dictionary's is `name = field`. The order of the list is the contract.
-//! 2. A rule that also binds other versions: in `rules.rs`, at its place in the order. Its code is
-//!    in `crates/domain/src/rules/`.
-//! 3. A rule or a field of this version alone: in `own.rs`, named in `rules.rs` or `names.rs`.
-//! 4. Describe the difference in the list above, in `notes` and in `docs/api.md`, section 9.
-//! 5. Run the tests of this crate: `tests/conformance.rs` fails if names or rules contradict each
-//!    other.
+//! 1. A name: add it to `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. Write
+//!    `name = field` if the name differs from the dictionary. The order of the list is the contract.
+//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order. Their
+//!    code is in `crates/domain/src/rules/`.
+//! 3. A rule or a field of this version only: declare it in `own.rs`, and list it in `rules.rs` or
+//!    `names.rs`.
+//! 4. Describe the difference in the list above, in `notes` and in `docs/api/9-versions.md`.
+//! 5. Run the tests of this crate: `tests/conformance.rs` fails if names or rules are inconsistent.
 //! 6. Run `make docs` and `make snapshots` (tests `the_committed_documents_say_what_the_code_says`
 //!    and `the_committed_contracts_are_what_is_served`). Snapshots of a released version change
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.

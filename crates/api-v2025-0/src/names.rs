@@ -1,4 +1,4 @@
-//! What the fields are called in this version.
+//! The field names of this version.
 
 use adapter_kit::{AllInputs, NestedShapes, NestedVisibility, Shapes, inputs, shape};
 use domain::{
@@ -8,7 +8,7 @@ use domain::{
 
 use crate::own::{AGENCY_DISABILITIES, WITHDRAW_REASONS_DFE_DETAILS};
 
-/// What its responses look like.
+/// The fields of responses.
 pub(crate) const SHAPES: Shapes = Shapes {
     trainee: shape! { Trainee, TraineeField:
         trainee_id, provider_trainee_id, application_id, agency_id, trn,
@@ -53,7 +53,7 @@ pub(crate) const SHAPES: Shapes = Shapes {
     ..Shapes::NONE
 };
 
-/// What its requests can set.
+/// The fields that requests can set.
 pub(crate) const INPUTS: AllInputs = AllInputs {
     trainee: inputs! { Trainee, TraineeField:
         provider_trainee_id, application_id, agency_id, first_names, middle_names, last_name, previous_last_name,

@@ -1,4 +1,4 @@
-//! What binds this version alone: one adjustment, and two fields that left with the next version.
+//! The rule and the fields of this version only. The next version removed them.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use domain::records::trainee::{DISABILITIES, SUBJECTS, is_primary_course, subjec
 use domain::rules::{Rule, Run, course::PRIMARY_SUBJECT_CODE};
 use domain::{Candidate, Kind, Lists, RecordField as _, Stored, Trainee, TraineeField, Value};
 
-/// A primary course gets primary teaching as its first subject; the others follow in order, and a
-/// fourth falls away (contract, section 9.2: an error from the next version on).
+/// Inserts primary teaching as the first subject of a primary course. The other subjects follow in
+/// order, and a fourth subject is dropped (contract, section 9.2). Later versions report an error.
 pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
     name: "primary_subject_first",
     description: "puts 100511 first when the oldest age is 11 or less, except on early years routes",
@@ -28,17 +28,16 @@ pub(crate) const PRIMARY_SUBJECT_FIRST: Rule<Trainee> = Rule {
 fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let sent = SUBJECTS.map(|field| candidate.changes_any(&[field]));
     let trainee = &mut candidate.record;
-    // A course without a first subject is for the rule that demands one.
+    // Another rule reports a missing first subject.
     if !is_primary_course(trainee, context.lists) || trainee.course_subject_1.is_none() {
         return;
     }
     let mut subjects = Vec::new();
     for (subject, sent) in subject_codes(trainee).into_iter().zip(sent) {
-        // A stored one may have been moved there before, and does not come again.
+        // Skips a stored subject that an earlier field has: a former request may have moved it.
         subjects.extend(subject.filter(|subject| sent || !subjects.contains(subject)));
     }
-    // Subjects that repeat one another are for the rules that demand distinct ones, where they were
-    // sent.
+    // Other rules report repeated subjects.
     if BTreeSet::from_iter(&subjects).len() < subjects.len() {
         return;
     }
@@ -46,7 +45,8 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
         .into_iter()
         .filter(|subject| subject != PRIMARY_SUBJECT_CODE);
     trainee.course_subject_1 = Some(PRIMARY_SUBJECT_CODE.to_owned());
-    (trainee.course_subject_2, trainee.course_subject_3) = (others.next(), others.next());
+    trainee.course_subject_2 = others.next();
+    trainee.course_subject_3 = others.next();
     for field in SUBJECTS {
         candidate.mark_changed(field);
     }
@@ -55,14 +55,14 @@ fn primary_subject_first(candidate: &mut Candidate<Trainee>, context: &Context<'
     }
 }
 
-/// The disabilities once more.
+/// The disabilities as an object.
 pub(crate) const AGENCY_DISABILITIES: VersionField<Trainee> = VersionField::new(
     "The disabilities that were sent; null when there are none.",
     Kind::Document,
     agency_disabilities,
 );
 
-/// Never filled.
+/// A field without a value.
 pub(crate) const WITHDRAW_REASONS_DFE_DETAILS: VersionField<Trainee> =
     VersionField::new("Always null.", Kind::Text, |_, _| Value::Null);
 
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// A trainee from an older system, whose primary course does not begin with primary teaching.
+    /// Returns a trainee as imported from an older system: a primary course with another first subject.
     fn imported() -> Trainee {
         Trainee {
             course_age_range: Some("13914".to_owned()),
@@ -98,6 +98,7 @@ mod tests {
         }
     }
 
+    /// Returns the subjects after an update of one field.
     fn updated(stored: &Trainee, field: TraineeField, code: &str) -> [Option<String>; 3] {
         let mut changes = TraineeChanges::default();
         assert!(changes.set(field, Input::Text(code.into())));
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_any_field_of_the_course_puts_the_subjects_in_order() {
+    fn change_of_any_course_field_inserts_primary_subject() {
         let subjects = |codes: [&str; 2]| {
             [
                 Some(PRIMARY_SUBJECT_CODE.to_owned()),
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_another_field_leaves_the_subjects_as_they_are() {
+    fn change_of_other_field_leaves_subjects_unchanged() {
         let [first, second, _] = updated(&imported(), TraineeField::middle_names, "Ola");
         assert_eq!((first.as_deref(), second), (Some("100403"), None));
     }

@@ -2,26 +2,25 @@
 //!
 //! - Renames the lead partner to training partner, the subjects to `course_subject_1` to `_3`, and
 //!   `withdraw_date` and `withdraw_reasons` to `withdrawal_date` and `withdrawal_reasons`.
-//! - Refuses a primary course whose first subject is not 100511, instead of putting it first.
-//! - Bounds the end of a course, asks for a whole number as its year, and checks the second
+//! - Refuses a primary course with a first subject other than 100511.
+//! - Limits the end date of a course, requires a whole number as its year, and checks the second
 //!   initiative against the year of the start.
-//! - Nests problems of placements and degrees, where problems are requested by field.
-//! - Refuses route 02 as input.
-//! - Funds some subjects without student finance for starts in 2026, too.
+//! - Nests problems of placements and degrees, for clients that request problems by field.
+//! - Refuses route 02 in requests.
+//! - Also accepts funding for some subjects without student finance for starts in 2026.
 //!
-//! The crate knows no other version, no storage and no HTTP.
+//! The crate does not depend on other versions, storage or HTTP.
 //!
 //! # How to add a name or a rule
 //!
-//! 1. A name: in `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. A name that
-//!    differs from the dictionary's is `name = field`. The order of the list is the contract.
-//! 2. A rule that also binds other versions: in `rules.rs`, at its place in the order. Its code is
-//!    in `crates/domain/src/rules/`.
-//! 3. A rule or a field of this version alone: in `own.rs`, which this version does not have yet,
-//!    named in `rules.rs` or `names.rs`.
-//! 4. Describe the difference in the list above, in `notes` and in `docs/api.md`, section 9.
-//! 5. Run the tests of this crate: `tests/conformance.rs` fails if names or rules contradict each
-//!    other.
+//! 1. A name: add it to `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. Write
+//!    `name = field` if the name differs from the dictionary. The order of the list is the contract.
+//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order. Their
+//!    code is in `crates/domain/src/rules/`.
+//! 3. A rule or a field of this version only: create `own.rs`, declare it there, and list it in
+//!    `rules.rs` or `names.rs`.
+//! 4. Describe the difference in the list above, in `notes` and in `docs/api/9-versions.md`.
+//! 5. Run the tests of this crate: `tests/conformance.rs` fails if names or rules are inconsistent.
 //! 6. Run `make docs` and `make snapshots` (tests `the_committed_documents_say_what_the_code_says`
 //!    and `the_committed_contracts_are_what_is_served`). Snapshots of a released version change
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.

@@ -1,26 +1,25 @@
-//! Version v2026.1 of the Trainee Register API, the current one.
+//! Version v2026.1 of the Trainee Register API, the current version.
 //!
 //! - Accepts the routes 15 to 21: iQTS, assessment only, early years and HPITT.
-//! - Adds `iqts_country`, which the iQTS route needs and no other has.
-//! - Needs no study mode on the two assessment only routes.
-//! - Accepts the age range 13920 on early years routes, which accept no other.
-//! - Refuses changes of a trainee who is recommended, withdrawn or awarded.
+//! - Adds `iqts_country`. Requires it on the iQTS route and refuses it on all other routes.
+//! - Does not require a study mode on the two assessment only routes.
+//! - Accepts the age range 13920 only on early years routes. These routes accept no other age range.
+//! - Refuses changes of recommended, withdrawn or awarded trainees.
 //! - Adds `update-qts-or-eyts-status`, and deprecates `recommend-for-qts`.
-//! - Publishes the code lists as `reference-data`.
+//! - Publishes the code lists at `reference-data`.
 //!
-//! The crate knows no other version, no storage and no HTTP.
+//! The crate does not depend on other versions, storage or HTTP.
 //!
 //! # How to add a name or a rule
 //!
-//! 1. A name: in `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. A name that
-//!    differs from the dictionary's is `name = field`. The order of the list is the contract.
-//! 2. A rule that also binds other versions: in `rules.rs`, at its place in the order. Its code is
-//!    in `crates/domain/src/rules/`.
-//! 3. A rule or a field of this version alone: in `own.rs`, which this version does not have yet,
-//!    named in `rules.rs` or `names.rs`.
-//! 4. Describe the difference in the list above, in `notes` and in `docs/api.md`, section 9.
-//! 5. Run the tests of this crate: `tests/conformance.rs` fails if names or rules contradict each
-//!    other.
+//! 1. A name: add it to `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. Write
+//!    `name = field` if the name differs from the dictionary. The order of the list is the contract.
+//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order. Their
+//!    code is in `crates/domain/src/rules/`.
+//! 3. A rule or a field of this version only: create `own.rs`, declare it there, and list it in
+//!    `rules.rs` or `names.rs`.
+//! 4. Describe the difference in the list above, in `notes` and in `docs/api/9-versions.md`.
+//! 5. Run the tests of this crate: `tests/conformance.rs` fails if names or rules are inconsistent.
 //! 6. Run `make docs` and `make snapshots` (tests `the_committed_documents_say_what_the_code_says`
 //!    and `the_committed_contracts_are_what_is_served`). Snapshots of a released version change
 //!    only with `ACCEPT_RELEASED=1` and a line in `CHANGELOG.md`.

@@ -1,11 +1,11 @@
-//! The rules that bind this version, in the order in which they run.
+//! The rules of this version, in the order of their evaluation.
 
 use domain::rules::{
     Rules, course, dates, deferral, degree, diversity, funding, gates, organisation, personal,
     placement, recommendation, required, withdrawal,
 };
 
-/// The rules that bind this version.
+/// The rules of this version.
 #[rustfmt::skip]
 pub(crate) const RULES: Rules = Rules {
     trainee: &[

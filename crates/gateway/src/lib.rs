@@ -14,7 +14,7 @@
 //! 1. Add its row (recipe in `adapter-kit`), its handler to a file in `endpoints/`, and the
 //!    handler's name and [`endpoints::Access`] to `endpoints.rs`. The compiler names the places.
 //! 2. If it writes, add a request to `crates/black-box/tests/plans/asking.rs` (test
-//!    `every_query_of_every_endpoint_is_served_by_an_index`). Describe it in `docs/api.md`.
+//!    `every_query_of_every_endpoint_is_served_by_an_index`). Describe it in `docs/api/4-endpoints.md`.
 //!
 //! A query parameter:
 //!
@@ -30,7 +30,7 @@
 //! 1. Add a variant to [`error::ApiError`], in the group of who can act: the client or the
 //!    operator. The compiler asks for its status in `response_without_version`.
 //! 2. Add a status that is new for an endpoint to `crates/version-tools/src/openapi/replies.rs`, or
-//!    each test that gets it panics with `not described`; and to `docs/api.md`, section 7.
+//!    each test that gets it panics with `not described`; and to `docs/api/7-errors.md`, section 7.
 //!
 //! Run `make snapshots` after each (test `the_committed_contracts_are_what_is_served`).
 

@@ -12,7 +12,7 @@
 //!    `crates/server/src/operations/`. One that depends on the request: `access_log.rs`, like
 //!    `X-Request-Id`. For JSON replies only: `From<ApiResponse>` in
 //!    `crates/gateway/src/response.rs`. For pages only: `headers` in `responses/page.rs`.
-//! 2. Describe it in `docs/api.md`, section 6.1. Test it like `every_reply_names_its_request`
+//! 2. Describe it in `docs/api/6-requests-and-replies.md`, section 6.1. Test it like `every_reply_names_its_request`
 //!    (`crates/server/tests/program/observing/logs.rs`); no test finds a missing one.
 //!
 //! A metric:
@@ -28,7 +28,7 @@
 //!    in `crates/gateway/src/state.rs`; an option sets it in
 //!    `crates/server/src/cli/serve/limits.rs`.
 //! 2. Refuse with a variant of `ApiError` (`crates/gateway/src/error.rs`). Add a row to
-//!    `docs/api.md`, section 8, and a test to `crates/black-box/tests/api/http/limits.rs`.
+//!    `docs/api/8-limits.md`, section 8, and a test to `crates/black-box/tests/api/http/limits.rs`.
 
 pub mod access_log;
 pub mod connections;
