@@ -1,4 +1,4 @@
-//! What a body is: of which record, in which direction, and for what purpose.
+//! Classifies request and reply bodies by record, direction and purpose.
 
 use std::str::FromStr;
 
@@ -24,10 +24,10 @@ macro_rules! choices {
         impl $name {
             /// All variants.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
-            /// Their names, in the same order.
+            /// The names of the variants, in the order of `ALL`.
             pub const NAMES: &'static [&'static str] = &[$($choice),+];
 
-            /// The name.
+            /// Returns the name of the variant.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $choice),+ }
@@ -54,19 +54,19 @@ macro_rules! choices {
 macro_rules! record_kinds {
     ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
         choices! {
-            /// A record that a body can have.
+            /// The kind of the record in a body.
             RecordKind {
                 /// A trainee, with or without nested records.
                 Trainee = "trainee",
                 $(
-                    #[doc = concat!("A ", stringify!($name), " by itself.")]
+                    #[doc = concat!("A ", stringify!($name), " outside its trainee.")]
                     $record = stringify!($name),
                 )+
-                /// The input of withdraw.
+                /// The input of a withdraw request.
                 Withdrawal = "withdrawal",
-                /// The input of defer.
+                /// The input of a defer request.
                 Deferral = "deferral",
-                /// The input of a recommendation.
+                /// The input of a recommend request.
                 Recommendation = "recommendation",
             }
         }
@@ -85,16 +85,16 @@ choices! {
 }
 
 choices! {
-    /// What a request for a trainee, a placement or a degree is for.
+    /// The purpose of a request that carries a trainee, a placement or a degree.
     Purpose {
-        /// It creates the record.
+        /// The request creates the record.
         Create = "create",
-        /// It changes the record, and has only what changes.
+        /// The request changes the record. Fields without a key keep their values.
         Update = "update",
     }
 }
 
-/// Calls a generic function for the type of a record.
+/// Calls a generic function for the record type of a [`RecordKind`].
 #[macro_export]
 macro_rules! for_record_kind {
     (@kinds $kind:tt $call:tt
@@ -114,7 +114,7 @@ macro_rules! for_record_kind {
     };
 }
 
-/// Calls a generic function for the type of a nested record; the value is `None` for a record that
+/// Calls a generic function for the type of a nested record. Evaluates to `None` for a record that
 /// is not nested.
 #[macro_export]
 macro_rules! for_nested_kind {

@@ -1,4 +1,4 @@
-//! Writes a record as the body of a request, in the names of a version: the way back from reading.
+//! Writes a record as a request body in the field names of a version (the inverse of reading).
 
 use std::borrow::Cow;
 
@@ -13,8 +13,8 @@ use crate::version::ApiVersion;
 use crate::wire::{WireNested, WireRecord};
 use crate::wire_form::word_of;
 
-/// A record as a request that would make it. Fields without a value, and fields that this version
-/// cannot set, are left out.
+/// A request that would create the record. Leaves out fields without a value and fields that
+/// requests of this version cannot set.
 #[derive(Debug)]
 pub struct Request<'a, R: Record> {
     /// The version.
@@ -25,7 +25,7 @@ pub struct Request<'a, R: Record> {
     pub lists: &'a Lists,
 }
 
-/// The body `{"data": ...}` around something.
+/// The request body `{"data": ...}`.
 #[derive(Debug, serde::Serialize)]
 pub struct Data<T> {
     /// The value of `data`.
@@ -33,11 +33,12 @@ pub struct Data<T> {
 }
 
 impl<R: WireRecord> Request<'_, R> {
-    /// The body of the request.
+    /// Returns the body of the request as JSON.
     ///
     /// # Errors
     ///
-    /// Never for a record of the dictionary; a value that JSON does not have would be one.
+    /// Fails if a value cannot be written as JSON. Records of the dictionary have only values that
+    /// can.
     pub fn body(&self) -> Result<Vec<u8>, serde_json::Error> {
         serde_json::to_vec(&Data { data: self })
     }
@@ -67,10 +68,11 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
                 continue;
             }
             groups.push(group);
-            let members = inputs.in_group(group).filter(|input| input.is_first_part());
-            let names = members
-                .filter_map(|input| Some((input.name.get(group.len() + 1..)?, self.value(input)?)));
-            let members: Vec<(&str, Written<'_>)> = names.collect();
+            let members: Vec<(&str, JsonValue<'_>)> = inputs
+                .in_group(group)
+                .filter(|input| input.is_first_part())
+                .filter_map(|input| Some((input.name.get(group.len() + 1..)?, self.value(input)?)))
+                .collect();
             if !members.is_empty() {
                 object.serialize_entry(group, &Members(members))?;
             }
@@ -79,11 +81,11 @@ impl<R: WireRecord> Serialize for Request<'_, R> {
     }
 }
 
-/// A value of a request, as JSON.
+/// A JSON value in a request.
 #[derive(serde::Serialize)]
 #[serde(untagged)]
-enum Written<'a> {
-    /// In place of a value that the version would put in.
+enum JsonValue<'a> {
+    /// Sent where the record has no value, so that the version does not set its default.
     Null,
     Text(Cow<'a, str>),
     Integer(i64),
@@ -91,8 +93,8 @@ enum Written<'a> {
     Texts(Vec<Cow<'a, str>>),
 }
 
-/// The fields of a group.
-struct Members<'a>(Vec<(&'a str, Written<'a>)>);
+/// The fields of a group, by name within the group.
+struct Members<'a>(Vec<(&'a str, JsonValue<'a>)>);
 
 impl Serialize for Members<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -101,45 +103,45 @@ impl Serialize for Members<'_> {
 }
 
 impl<R: WireRecord> Request<'_, R> {
-    /// The value of an input; `None` where the record has none.
-    fn value(&self, input: &InputName<R::Field>) -> Option<Written<'_>> {
+    /// Returns the value of an input, or `None` if the record has none.
+    fn value(&self, input: &InputName<R::Field>) -> Option<JsonValue<'_>> {
         if let Some(part) = input.part {
             let parts = R::inputs(self.version).parts(input).iter();
             let values: Vec<_> = parts
                 .map(|part| R::shown(self.record, part.field, self.lists))
                 .collect();
-            return joined(&values, part.separator).map(|text| Written::Text(Cow::Owned(text)));
+            return joined(&values, part.separator).map(|text| JsonValue::Text(Cow::Owned(text)));
         }
         let info = input.field.info();
         let value = R::shown(self.record, input.field, self.lists);
         if let (Value::Text(code), Some(words)) = (&value, self.version.wire.words_of(info.codes)) {
-            return Some(Written::Text(Cow::Owned(word_of(words, code).to_owned())));
+            return Some(JsonValue::Text(Cow::Owned(word_of(words, code).to_owned())));
         }
-        // A request carries a year as text (contract, section 4.8), unless the version accepts
-        // whole numbers alone.
+        // Years are sent as text (contract, section 4.8) unless the version accepts only whole
+        // numbers.
         let is_integer = input.accepts.map_or(info.kind != Kind::Year, |accepted| {
             accepted == JsonType::Integer
         });
         Some(match value {
-            Value::Integer(number) if is_integer => Written::Integer(number),
-            Value::Integer(number) => Written::Text(Cow::Owned(number.to_string())),
+            Value::Integer(number) if is_integer => JsonValue::Integer(number),
+            Value::Integer(number) => JsonValue::Text(Cow::Owned(number.to_string())),
             Value::Text(text) if input.accepts == Some(JsonType::Integer) => match text.parse() {
-                Ok(number) => Written::Integer(number),
-                Err(_) => Written::Text(text),
+                Ok(number) => JsonValue::Integer(number),
+                Err(_) => JsonValue::Text(text),
             },
-            Value::Text(text) => Written::Text(text),
-            Value::Boolean(flag) => Written::Boolean(flag),
-            Value::TextList(texts) => Written::Texts(texts),
+            Value::Text(text) => JsonValue::Text(text),
+            Value::Boolean(flag) => JsonValue::Boolean(flag),
+            Value::TextList(texts) => JsonValue::Texts(texts),
             Value::Date(_) | Value::Timestamp(_) | Value::Uuid(_) => {
-                Written::Text(Cow::Owned(value.to_plain_text()?.into_owned()))
+                JsonValue::Text(Cow::Owned(value.to_plain_text()?.into_owned()))
             }
-            Value::Null if input.default.is_some() => Written::Null,
+            Value::Null if input.default.is_some() => JsonValue::Null,
             Value::Null | Value::Codes(_) | Value::Document(_) => return None,
         })
     }
 }
 
-/// A list of nested records as requests that would make them.
+/// Writes a list of nested records as requests that would create them.
 fn nested_entry<N: WireNested, M: SerializeMap>(
     version: &ApiVersion,
     lists: &Lists,

@@ -1,7 +1,7 @@
 //! The endpoints that a version can have (contract, section 4), one row each.
 //!
-//! The OpenAPI document, the translation of bodies, shadow checks and tests follow from the row.
-//! The handler is the server's.
+//! The OpenAPI document, the translation of bodies, shadow checks and tests use these rows. The
+//! handlers are in the crate `gateway`.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -16,13 +16,13 @@ use crate::body_kind::{Purpose, RecordKind};
 /// The HTTP method of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// Reads.
+    /// Reads a resource.
     Get,
-    /// Creates, or carries out an action.
+    /// Creates a resource or performs an action.
     Post,
-    /// Changes; PUT and PATCH mean the same here.
+    /// Changes a resource. PUT and PATCH have the same effect.
     PutOrPatch,
-    /// Removes.
+    /// Removes a resource.
     Delete,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Method {
 
 /// A group of endpoints in the OpenAPI document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the meaning of each is a string")]
+#[expect(missing_docs, reason = "`Tag::ALL` has a meaning for each")]
 pub enum Tag {
     Trainees,
     Placements,
@@ -73,7 +73,7 @@ impl Tag {
         (
             Self::Account,
             "account",
-            "What the service knows of the provider that asks; an addition of this service",
+            "The provider of the token and its use of the API; an addition of this service",
         ),
         (
             Self::Sandbox,
@@ -83,15 +83,14 @@ impl Tag {
     ];
 }
 
-/// What the body of a request has.
+/// The contents of a request body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RequestBody {
-    /// The record.
+    /// The kind of the record.
     pub record: RecordKind,
-    /// Whether the record is created or changed; `None` for a transition of the trainee.
+    /// Whether the record is created or changed; `None` for a transition of a trainee.
     pub purpose: Option<Purpose>,
-    /// The endpoint that each item of a batch is a request for; `None` where the body is one
-    /// record.
+    /// For a batch, the endpoint that handles each item. `None` if the body is a single record.
     pub batch_of: Option<Endpoint>,
 }
 
@@ -103,9 +102,9 @@ impl RequestBody {
     }
 }
 
-/// What the reply to a successful request shows.
+/// The contents of the reply to a successful request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is named after what it shows")]
+#[expect(missing_docs, reason = "each is named after its contents")]
 pub enum ReplyBody {
     ServiceStatus,
     Trainee,
@@ -122,7 +121,7 @@ pub enum ReplyBody {
     Nested(RecordKind),
     /// Nested records of a kind.
     NestedList(RecordKind),
-    /// A list of objects that are no records of the dictionary.
+    /// A list of objects with these properties. The objects are not records of the dictionary.
     Entries(&'static [EntryProperty]),
 }
 
@@ -139,36 +138,36 @@ pub struct EntryProperty {
     pub example: &'static str,
 }
 
-/// Everything about an endpoint that does not differ between the versions that have it.
+/// The properties of an endpoint that are equal in all versions.
 #[derive(Debug)]
 pub struct Row {
-    /// The path below that of the version.
+    /// The path relative to the path of the version, such as `/trainees`.
     pub path: &'static str,
-    /// The method.
+    /// The HTTP method.
     pub method: Method,
     /// The group in the OpenAPI document.
     pub tag: Tag,
-    /// What a request has; `None` where there is no body to read.
+    /// The contents of the request body; `None` if the endpoint reads no body.
     pub request: Option<RequestBody>,
-    /// The status of the reply to a successful request.
+    /// The HTTP status of a successful reply.
     pub status: u16,
-    /// What that reply shows.
+    /// The contents of a successful reply.
     pub reply: ReplyBody,
-    /// That reply, in one sentence.
+    /// The description of a successful reply, one sentence.
     pub description: &'static str,
-    /// What a client of this endpoint alone should know.
+    /// A note for clients of this endpoint.
     pub note: Option<&'static str>,
-    /// Whether an empty list is answered as missing.
+    /// Whether the endpoint answers 404 instead of an empty list.
     pub is_missing_when_empty: bool,
-    /// The names that a query can have.
+    /// The names of the query parameters.
     pub query_parameters: &'static [&'static str],
-    /// Endpoints for the record that was created, or the trainee that was changed.
+    /// Endpoints for the created record or the changed trainee.
     pub next: &'static [Endpoint],
-    /// The endpoint that takes its place in later versions.
+    /// The endpoint that replaces this one in later versions.
     pub replaced_by: Option<Endpoint>,
     /// Whether accepted requests are checked against the newest version.
     pub shadow_checked: bool,
-    /// Whether only a sandbox has the endpoint. In production its path does not exist.
+    /// Whether only sandboxes have the endpoint. In production the path does not exist.
     pub sandbox_only: bool,
 }
 
@@ -179,15 +178,22 @@ impl Row {
         reply: ReplyBody,
         description: &'static str,
     ) -> Self {
-        let (method, request, status, replaced_by, note) = (Method::Get, None, 200, None, None);
-        let (query_parameters, next): (&[&str], &[Endpoint]) = (&[], &[]);
-        let (is_missing_when_empty, shadow_checked, sandbox_only) = (false, false, false);
-        #[rustfmt::skip]
-        let row = Self {
-            path, method, tag, request, status, reply, description, note, is_missing_when_empty, query_parameters, next,
-            replaced_by, shadow_checked, sandbox_only,
-        };
-        row
+        Self {
+            path,
+            method: Method::Get,
+            tag,
+            request: None,
+            status: 200,
+            reply,
+            description,
+            note: None,
+            is_missing_when_empty: false,
+            query_parameters: &[],
+            next: &[],
+            replaced_by: None,
+            shadow_checked: false,
+            sandbox_only: false,
+        }
     }
 
     const fn posts(self, record: RecordKind, purpose: Option<Purpose>, status: u16) -> Self {
@@ -236,7 +242,8 @@ impl Row {
         }
     }
 
-    /// Each item is judged as a request of its own, and so is its shadow check.
+    /// Turns the row into a batch endpoint. Items are handled and shadow-checked one by one, so the
+    /// batch itself has no shadow check.
     const fn creates_many(self, record: RecordKind, batch_of: Endpoint) -> Self {
         let request = Some(RequestBody {
             record,
@@ -250,13 +257,13 @@ impl Row {
         }
     }
 
-    /// Whether requests can change a record.
+    /// Whether the endpoint can change a record.
     #[must_use]
     pub fn writes(&self) -> bool {
         self.method != Method::Get
     }
 
-    /// Whether the reply shows one thing that can be requested again.
+    /// Whether the reply shows a single resource that has its own URL.
     #[must_use]
     pub fn shows_one(&self) -> bool {
         match self.reply {
@@ -274,26 +281,25 @@ impl Row {
         }
     }
 
-    /// The endpoint that each item of a request is a request for, where a request is a batch.
+    /// Returns the endpoint that handles each item, or `None` if requests are not batches.
     #[must_use]
     pub fn batch_of(&self) -> Option<Endpoint> {
         self.request.and_then(|request| request.batch_of)
     }
 
-    /// Whether a request is a batch: requests for another endpoint, each with an idempotency key.
+    /// Whether requests are batches of items with an idempotency key each.
     #[must_use]
     pub fn is_batch(&self) -> bool {
         self.batch_of().is_some()
     }
 
-    /// Whether a request can state the version of the record that it is for: whatever changes one
-    /// existing record.
+    /// Whether requests can have `If-Match`. Endpoints that change one existing record accept it.
     #[must_use]
     pub fn takes_if_match(&self) -> bool {
         self.writes() && self.path.contains("{trainee_id}")
     }
 
-    /// Whether problems can be requested by field.
+    /// Whether clients can request problems grouped by field.
     #[must_use]
     pub fn has_errors_by_field(&self) -> bool {
         self.request
@@ -313,13 +319,13 @@ macro_rules! endpoints {
             /// All endpoints.
             pub const ALL: &'static [Self] = &[$(Self::$endpoint),+];
 
-            /// What the endpoint does, in one sentence.
+            /// Returns one sentence that describes the endpoint.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$endpoint => concat!($($doc),+).trim_ascii()),+ }
             }
 
-            /// What does not differ between versions.
+            /// Returns the properties that are equal in all versions.
             #[must_use]
             pub const fn row(self) -> &'static Row {
                 match self {
@@ -334,7 +340,7 @@ macro_rules! endpoints {
 }
 
 impl Endpoint {
-    /// The endpoints beyond the national contract, which this service adds to every version alike.
+    /// Endpoints that this service adds to every version. The national contract lacks them.
     pub const ADDITIONS: &'static [Self] = &[
         Self::ListChanges,
         Self::CreateTrainees,
@@ -345,19 +351,19 @@ impl Endpoint {
         Self::AdvanceTrainee,
     ];
 
-    /// The path below that of the version.
+    /// Returns the path relative to the path of the version.
     #[must_use]
     pub const fn path(self) -> &'static str {
         self.row().path
     }
 
-    /// The method.
+    /// Returns the HTTP method.
     #[must_use]
     pub const fn method(self) -> Method {
         self.row().method
     }
 
-    /// The method and the path, such as `GET /trainees`.
+    /// Returns the method and the path, such as `GET /trainees`.
     #[must_use]
     pub fn name(self) -> &'static str {
         static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -383,7 +389,7 @@ impl Serialize for Endpoint {
 }
 
 endpoints! {
-    /// Tells that the service is alive.
+    /// Reports that the service is alive.
     Info = Row::get(Service, "/info", Body::ServiceStatus, "The service is alive."),
     /// Lists the trainees of one academic cycle.
     ListTrainees = Row {
@@ -392,14 +398,14 @@ endpoints! {
         ],
         ..Row::get(Trainees, "/trainees", Body::TraineePage, "A page of trainees.")
     },
-    /// Lists what has changed, of all cycles, for those who keep a copy.
+    /// Lists changes of all academic cycles, for clients that keep a copy.
     ListChanges = Row {
         query_parameters: &["after", "limit"],
         ..Row::get(Trainees, "/changes", Body::Changes, "Changes, the oldest first; there may be none.")
     },
     /// Registers a trainee.
     CreateTrainee = Row::get(Trainees, "/trainees", Body::Trainee, "The trainee is registered.")
-        .creates(RecordKind::Trainee, OF_TRAINEE),
+        .creates(RecordKind::Trainee, AFTER_TRAINEE),
     /// Reads a trainee.
     ShowTrainee = Row::get(Trainees, TRAINEE, Body::Trainee, "The trainee."),
     /// Changes a trainee.
@@ -410,7 +416,7 @@ endpoints! {
     CreatePlacement = Row {
         note: Some("The URN of a known school gives its name and postcode."),
         ..Row::get(Placements, PLACEMENTS, Body::Nested(RecordKind::Placement), "The placement is added.")
-            .creates(RecordKind::Placement, OF_PLACEMENT)
+            .creates(RecordKind::Placement, AFTER_PLACEMENT)
     },
     /// Reads a placement.
     ShowPlacement = Row::get(Placements, PLACEMENT, Body::Nested(RecordKind::Placement), "The placement."),
@@ -427,7 +433,7 @@ endpoints! {
     /// Adds a degree.
     CreateDegree =
         Row::get(Degrees, DEGREES, Body::NestedList(RecordKind::Degree), "The degree is added; it is the only one in the list.")
-            .creates(RecordKind::Degree, OF_DEGREE),
+            .creates(RecordKind::Degree, AFTER_DEGREE),
     /// Reads a degree.
     ShowDegree = Row::get(Degrees, DEGREE, Body::Nested(RecordKind::Degree), "The degree."),
     /// Changes a degree.
@@ -458,14 +464,15 @@ endpoints! {
     /// Registers up to 200 trainees.
     CreateTrainees = Row::get(Trainees, "/trainees/batch", Body::BatchResults, "A result for each item, in order.")
         .creates_many(RecordKind::Trainee, Endpoint::CreateTrainee),
-    /// Tells to whom the token belongs.
+    /// Shows the provider and the token of the request.
     ShowAccount = Row::get(Account, "/account", Body::Account, "The provider and the token."),
     /// Reports what the provider has requested.
     ShowUsage = Row {
         query_parameters: &["days"],
         ..Row::get(Account, "/account/usage", Body::Usage, "The requests of the provider's tokens.")
     },
-    /// Reports what of the provider's requests the newest version would refuse or lose.
+    /// Reports which of the provider's requests the newest version would refuse, and what it would
+    /// drop.
     ShowReadiness = Row {
         query_parameters: &["days"],
         ..Row::get(Account, "/account/readiness", Body::Readiness, "How ready the provider is for the newest version.")
@@ -484,19 +491,19 @@ const PLACEMENTS: &str = "/trainees/{trainee_id}/placements";
 const PLACEMENT: &str = "/trainees/{trainee_id}/placements/{placement_id}";
 const DEGREES: &str = "/trainees/{trainee_id}/degrees";
 const DEGREE: &str = "/trainees/{trainee_id}/degrees/{degree_id}";
-const ALL_LISTS: &str = "All code lists by name, or the one that was asked for.";
+const ALL_LISTS: &str = "All code lists by name, or the requested one.";
 const RECOMMENDED: &str = "The trainee is recommended for the award.";
 #[rustfmt::skip]
-const OF_TRAINEE: &[Endpoint] = &[
+const AFTER_TRAINEE: &[Endpoint] = &[
     Endpoint::ShowTrainee, Endpoint::UpdateTrainee, Endpoint::ListPlacements, Endpoint::CreatePlacement,
     Endpoint::CreateDegree, Endpoint::Defer,
 ];
-const OF_PLACEMENT: &[Endpoint] = &[
+const AFTER_PLACEMENT: &[Endpoint] = &[
     Endpoint::ShowPlacement,
     Endpoint::UpdatePlacement,
     Endpoint::DeletePlacement,
 ];
-const OF_DEGREE: &[Endpoint] = &[
+const AFTER_DEGREE: &[Endpoint] = &[
     Endpoint::ShowDegree,
     Endpoint::UpdateDegree,
     Endpoint::DeleteDegree,

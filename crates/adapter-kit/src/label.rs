@@ -5,32 +5,31 @@ use std::str::FromStr;
 
 use serde::ser::{Serialize, Serializer};
 
-/// How far a version has come. A pre-release comes before a release candidate, and that before the
-/// release.
+/// The stage of a version: pre-release, then release candidate, then release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Stage {
-    /// `-pre`: anything may change.
+    /// Suffix `-pre`: anything may change.
     PreRelease,
-    /// `-rc`: no change is expected before it goes live.
+    /// Suffix `-rc`: no change is expected before the release.
     Candidate,
-    /// No suffix.
+    /// Without a suffix.
     Release,
 }
 
-/// `vYEAR.MAJOR`, with the year in which the version enters production. Ordered by year, major
-/// number and stage.
+/// A version label such as `v2026.1` or `v2026.1-rc`. Labels are ordered by year, major number and
+/// stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
-    /// The year.
+    /// The year when the version enters production.
     pub year: u16,
-    /// The major number.
+    /// The major number within the year, from 0.
     pub major: u16,
-    /// How far the version has come.
+    /// The stage.
     pub stage: Stage,
 }
 
 impl Label {
-    /// The label of a released version.
+    /// Returns the label of a release.
     #[must_use]
     pub const fn release(year: u16, major: u16) -> Self {
         Self {
@@ -40,7 +39,7 @@ impl Label {
         }
     }
 
-    /// The path below which the version is served.
+    /// Returns the path of the version, such as `/api/v2026.1`.
     #[must_use]
     pub fn base_path(self) -> String {
         format!("/api/{self}")
@@ -83,19 +82,22 @@ impl FromStr for Label {
             .strip_prefix('v')
             .and_then(|numbers| numbers.split_once('.'))
             .ok_or(InvalidLabel)?;
-        let number = |text: &str| {
-            let canonical = text == "0" || !text.starts_with('0');
-            text.bytes()
-                .all(|byte| byte.is_ascii_digit())
-                .then_some(())
-                .filter(|()| canonical)?;
-            text.parse().ok()
-        };
         Ok(Self {
-            year: number(year).ok_or(InvalidLabel)?,
-            major: number(major).ok_or(InvalidLabel)?,
+            year: canonical_number(year).ok_or(InvalidLabel)?,
+            major: canonical_number(major).ok_or(InvalidLabel)?,
             stage,
         })
+    }
+}
+
+/// Parses decimal digits without a sign and without leading zeros.
+fn canonical_number(text: &str) -> Option<u16> {
+    let is_canonical = text == "0" || !text.starts_with('0');
+    let has_only_digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_canonical && has_only_digits {
+        text.parse().ok()
+    } else {
+        None
     }
 }
 
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_strings_are_rejected() {
+    fn malformed_labels_are_rejected() {
         for text in [
             "",
             "2025.0",

@@ -1,32 +1,33 @@
-//! What an API version is, and everything that follows from one.
+//! API versions as values: reading requests, writing responses and naming fields in errors.
 //!
-//! A version is a value: one constant [`ApiVersion`] in its own adapter crate. It says what the
-//! fields are called, which rules bind, which codes are accepted and which endpoints exist. Reading
-//! a body ([`read`]), writing a response ([`view`]) and a request ([`compose`]) and naming a field
-//! in an error ([`problems`]) follow from that value. What is computed about versions rather than
-//! for a request is in the crate `version-tools`; what every version must pass is in the crate
-//! `conformance`.
+//! A version is one constant [`ApiVersion`] in its own adapter crate. The constant lists the names
+//! of fields, the rules, the accepted codes and the endpoints. This crate reads bodies ([`read`]),
+//! writes responses ([`view`]) and requests ([`compose`]), and words errors ([`problems`]) for any
+//! such constant.
 //!
-//! The kit deliberately knows no HTTP, no database, and no particular version.
+//! Related crates: `version-tools` compares and documents versions, and `conformance` tests every
+//! version.
 //!
-//! # How to add an endpoint's row or a difference between versions
+//! The crate does not depend on HTTP, on a database or on any version.
 //!
-//! The row of an endpoint, with what does not differ between versions:
+//! # How to add an endpoint or a difference between versions
 //!
-//! 1. Add an entry to `endpoints!` in `endpoint.rs`. The compiler asks for its handler in
-//!    `crates/gateway/src/endpoints.rs`, and for the schema and example of a new
+//! An endpoint (its row has everything that is equal in all versions):
+//!
+//! 1. Add an entry to `endpoints!` in `endpoint.rs`. The compiler then requires a handler in
+//!    `crates/gateway/src/endpoints.rs`, and a schema and an example of a new
 //!    [`ReplyBody`](endpoint::ReplyBody) in `crates/version-tools/src/openapi/`.
 //! 2. Add the endpoint to `endpoints.available` of a version, or to `Endpoint::ADDITIONS` for all
-//!    of them. Otherwise no version serves it.
+//!    versions. Otherwise no version serves it.
 //! 3. Run `make snapshots` (test `the_committed_contracts_are_what_is_served`).
 //!
-//! A way for versions to differ:
+//! A difference between versions:
 //!
-//! 1. Add a field to [`ApiVersion`] in `version.rs`. The compiler asks for its value in each
+//! 1. Add a field to [`ApiVersion`] in `version.rs`. The compiler then requires its value in each
 //!    adapter and in `crates/conformance/src/sample_version.rs`.
-//! 2. Use it in `read/`, `view.rs`, `compose.rs` or `problems.rs`. Do not compare labels.
-//! 3. Report it in `difference/`, `compatibility/shape.rs` and `only_use.rs` of `version-tools`. No
-//!    test finds a missing report: add an edit to
+//! 2. Use the field in `read/`, `view.rs`, `compose.rs` or `problems.rs`. Do not compare labels.
+//! 3. Report the field in `difference/`, `compatibility/shape.rs` and `only_use.rs` of
+//!    `version-tools`. No test detects a missing report: add an edit to
 //!    `crates/black-box/tests/api/versions/contracts/edits.rs`.
 //! 4. Add a row to the table in `docs/adding-a-version.md`.
 

@@ -1,7 +1,7 @@
-//! Deprecation and removal of versions and of their endpoints: the dates, and what to use instead.
+//! Deprecation and removal of versions and of their endpoints: dates and replacements.
 //!
-//! Headers, links and pages are not known here, and neither is the current date: a deprecation in
-//! the future is reported like one that has begun.
+//! The functions do not read the current date: a deprecation in the future is returned like one
+//! that has begun.
 
 use chrono::NaiveDate;
 
@@ -13,18 +13,19 @@ use crate::versions::Versions;
 /// A version that is no longer served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Removed {
-    /// Its label.
+    /// The label.
     pub label: Label,
-    /// The day on which it appeared.
+    /// The day of publication.
     pub since: NaiveDate,
 }
 
-/// The end of a version, or of one endpoint in it. Without dates none is announced.
+/// The announced deprecation and removal of a version or of one of its endpoints. Both dates are
+/// `None` if nothing is announced.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeprecationStatus {
-    /// The day from which it should no longer be used.
+    /// The first day of the deprecation.
     pub deprecated_on: Option<NaiveDate>,
-    /// The day on which it is removed.
+    /// The day of the removal.
     pub sunset_on: Option<NaiveDate>,
     /// The endpoint of the same version to use instead.
     pub replaced_by: Option<Endpoint>,
@@ -33,7 +34,7 @@ pub struct DeprecationStatus {
 }
 
 impl DeprecationStatus {
-    /// The end of a version.
+    /// Returns the deprecation status of a version.
     #[must_use]
     pub fn from_version(version: &ApiVersion, versions: &Versions) -> Self {
         let publication = version.publication;
@@ -46,8 +47,9 @@ impl DeprecationStatus {
         }
     }
 
-    /// The end of an endpoint of a version: the earlier one of the two. Only a new version removes
-    /// an endpoint, so it has no day of removal except that of its version.
+    /// Returns the deprecation status of an endpoint. An endpoint is deprecated from the earlier of
+    /// its own date and the date of its version. Only a new version removes an endpoint, so the
+    /// removal date is always the date of the version.
     #[must_use]
     pub fn from_endpoint(version: &ApiVersion, endpoint: Endpoint, versions: &Versions) -> Self {
         let end = Self::from_version(version, versions);
@@ -64,7 +66,7 @@ impl DeprecationStatus {
         }
     }
 
-    /// Whether there is a date.
+    /// Whether a deprecation or a removal is announced.
     #[must_use]
     pub fn is_announced(&self) -> bool {
         self.deprecated_on.is_some() || self.sunset_on.is_some()

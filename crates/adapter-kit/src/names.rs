@@ -1,4 +1,4 @@
-//! The names of a version on the wire, and how it names the path of a problem.
+//! The field names of a version, and the paths of problems in these names.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::wire::{WireNested, WireRecord, for_each_record};
 pub mod known_names;
 pub mod other_names;
 
-/// Every name of a field in this version, in requests and in responses.
+/// Returns all field names of the version, in requests and in responses.
 #[must_use]
 pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
     fn record_names<R: WireRecord>(version: &ApiVersion) -> Vec<&'static str> {
@@ -43,13 +43,14 @@ pub fn all(version: &ApiVersion) -> BTreeSet<&'static str> {
         .collect()
 }
 
-/// The name of a field in this version: that of requests, else that of responses, else the
-/// canonical one.
+/// Returns the name of a field in this version: the name in requests, else the name in responses,
+/// else the canonical name.
 #[must_use]
 pub fn field(version: &ApiVersion, field: Field) -> &'static str {
-    // A nested list has another name in requests; see `list`.
-    let is_list = |field: &TraineeField| field.info().kind == Kind::Records;
-    if let Some(nested) = field.to_record_field().filter(is_list) {
+    // Nested lists have a separate name in requests; see `list`.
+    if let Some(nested) = field.to_record_field::<TraineeField>()
+        && nested.info().kind == Kind::Records
+    {
         return version
             .shapes
             .trainee
@@ -59,7 +60,8 @@ pub fn field(version: &ApiVersion, field: Field) -> &'static str {
     list(version, field)
 }
 
-/// The name of a field, or of a nested list, in a request.
+/// Returns the name of a field or of a nested list in requests. Falls back to the name in
+/// responses, then to the canonical name.
 #[must_use]
 pub fn list(version: &ApiVersion, field: Field) -> &'static str {
     fn name<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<&'static str> {
@@ -75,16 +77,16 @@ pub fn list(version: &ApiVersion, field: Field) -> &'static str {
         .unwrap_or(field.info().name)
 }
 
-/// What a version says of the value of a field in a request.
+/// The form that a version requires for the value of a field in requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InputForm {
-    /// The one JSON type that it accepts.
+    /// The only accepted JSON type; `None` if the version accepts every type of the field.
     pub accepts: Option<JsonType>,
-    /// The part of a text that the field is.
+    /// The position of the field in a joined text; `None` if the field is sent by itself.
     pub part: Option<Part>,
 }
 
-/// What a version says of the value of a field in a request.
+/// Returns the form that a version requires for the value of a field in requests.
 #[must_use]
 pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
     fn form<R: WireRecord>(version: &ApiVersion, field: Field) -> Option<InputForm> {
@@ -101,7 +103,7 @@ pub fn input_form(version: &ApiVersion, field: Field) -> InputForm {
         .unwrap_or_default()
 }
 
-/// The path as a message begins with it: positions count from 1.
+/// Returns the path for the beginning of a message. Positions count from 1.
 #[must_use]
 pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
     match path {
@@ -132,7 +134,7 @@ pub fn path_in_message(version: &ApiVersion, path: &Path) -> String {
     }
 }
 
-/// The path as a program finds it in the body: positions count from 0.
+/// Returns the path for programs, such as `placements_attributes[0].name`. Positions count from 0.
 #[must_use]
 pub fn path(version: &ApiVersion, path: &Path) -> String {
     match path {
@@ -161,16 +163,16 @@ pub fn path(version: &ApiVersion, path: &Path) -> String {
     }
 }
 
-/// The place of a problem as [`path`] has it, without any key that only the client knows: then it
-/// is the place of the record that has the key, such as `data` or `placements_attributes[1]`.
+/// Returns the [`path`] of a problem without keys that are unknown to the service. For such a key,
+/// returns the path of the record that has it, such as `data` or `placements_attributes[1]`.
 #[must_use]
 pub fn path_without_unknown_keys(version: &ApiVersion, problem: &Problem) -> String {
     let (Path::Key(key) | Path::NestedKey { key, .. }) = &problem.at else {
         return path(version, &problem.at);
     };
-    // Kinds with which only names of the program have the path of a key: of other versions, nested
-    // lists, idempotency keys.
-    let is_of_known_names = matches!(
+    // Problems of these kinds are reported only at keys that are known: names of other versions,
+    // nested lists and `idempotency_key`.
+    let has_known_key = matches!(
         problem.kind,
         ProblemKind::OtherVersionsName { .. }
             | ProblemKind::UseEndpoint
@@ -178,7 +180,7 @@ pub fn path_without_unknown_keys(version: &ApiVersion, problem: &Problem) -> Str
             | ProblemKind::MalformedKey
             | ProblemKind::RepeatsPosition { .. }
     );
-    let is_known = is_of_known_names || all(version).contains(key.as_str());
+    let is_known = has_known_key || all(version).contains(key.as_str());
     match &problem.at {
         at if is_known => path(version, at),
         Path::NestedKey {

@@ -1,7 +1,7 @@
-//! Words problems for the client of a version, and writes the bodies of error replies.
+//! Writes the messages of problems and the bodies of error replies for a version.
 //!
-//! A message begins with the name of the field in that version, then one space, then the problem
-//! (contract, section 7).
+//! A message consists of the field name in that version, a space and the problem (contract,
+//! section 7).
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::names::{self, field, path, path_in_message};
 use crate::read::MAX_KEY_CHARS;
 use crate::read::client_text::{header_text, is_printable, truncated};
 use crate::reference;
-use crate::shape::{JsonType, Part};
+use crate::shape::JsonType;
 use crate::version::ApiVersion;
 use crate::versions::Served;
 use crate::wire::{WireRecord, for_each_record};
@@ -33,15 +33,15 @@ mod error_body;
 pub use by_field::{ErrorsByField, FieldErrors};
 pub use error_body::{ErrorBody, ParameterErrors, pointer};
 
-/// How many accepted codes a message lists when there are more.
+/// The maximum number of accepted codes in a message.
 const CODES_LISTED: usize = 10;
 
-/// The name of an error that a wrong input causes.
+/// The name of an error caused by invalid input.
 pub const UNPROCESSABLE: &str = "UnprocessableEntity";
-/// The name of an error that the state of the record causes.
+/// The name of an error caused by the state of the record.
 pub const TRANSITION: &str = "StateTransitionError";
 
-/// How a warning about a name begins.
+/// The first word of a warning about an unknown name.
 pub const UNKNOWN: &str = "unknown";
 
 /// One entry of the list of errors.
@@ -49,32 +49,33 @@ pub const UNKNOWN: &str = "unknown";
 pub struct ErrorEntry {
     /// The name of the error.
     pub error: &'static str,
-    /// What is wrong, in words.
+    /// The message.
     pub message: String,
-    /// What a program needs to know, where a request was read and found wrong.
+    /// The code and the path of the problem. `None` for errors that do not come from the content of
+    /// the request.
     #[serde(flatten)]
     pub located: Option<Located>,
 }
 
-/// A problem, as a program sees it.
+/// The code and the path of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Located {
-    /// The code of the problem, which is the same in all versions.
+    /// The code, which is equal in all versions.
     pub code: &'static str,
-    /// The place, as a path in the names of the version.
+    /// The path in the names of the version.
     pub field: String,
 }
 
-/// The body of an error reply: `{errors: [{error, message}]}`; each problem of a request has its
-/// code and field besides.
+/// The body of an error reply: `{errors: [{error, message}]}`. Entries about the content of a
+/// request also have a code and a field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Errors {
-    /// What is wrong.
+    /// The entries.
     pub errors: Vec<ErrorEntry>,
 }
 
 impl Errors {
-    /// A single error.
+    /// Returns a body with one error without a path.
     #[must_use]
     pub fn one(error: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -86,7 +87,7 @@ impl Errors {
         }
     }
 
-    /// All problems, one entry each.
+    /// Returns a body with one entry for each problem.
     #[must_use]
     pub fn from_problems(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
         Self {
@@ -122,23 +123,67 @@ fn entry(served: &Served, lists: &Lists, problem: &Problem) -> ErrorEntry {
     }
 }
 
-/// What is wrong, in words, without the place and without a link.
+/// Names of fields and codes as a version writes them in messages.
+struct Wording<'a> {
+    version: &'a ApiVersion,
+    lists: &'a Lists,
+}
+
+impl Wording<'_> {
+    /// Returns the name of a field.
+    fn name(&self, other: impl Into<Field>) -> &'static str {
+        field(self.version, other.into())
+    }
+
+    /// Returns a code of a list.
+    fn code<'c>(&self, list: List, code: &'c str) -> &'c str {
+        self.version.wire.written(list, code)
+    }
+
+    /// Returns a training initiative with its name in parentheses.
+    fn initiative(&self, code: &str) -> String {
+        let written = self.code(List::TrainingInitiative, code);
+        match self.lists.entry(List::TrainingInitiative, code) {
+            Some(entry) => format!("{written} ({})", entry.name),
+            None => written.to_owned(),
+        }
+    }
+
+    /// Returns a training route with its name in parentheses.
+    fn route(&self, code: &str) -> String {
+        let name = self
+            .lists
+            .entry(List::TrainingRoute, code)
+            .map_or(code, |entry| entry.name.as_str());
+        format!("{} ({name})", self.code(List::TrainingRoute, code))
+    }
+
+    /// Returns the message for a value of the wrong JSON type at a path.
+    fn wrong_type(&self, at: &Path, expected: Kind) -> String {
+        let field = field_at(at);
+        let form = field
+            .map(|field| names::input_form(self.version, field))
+            .unwrap_or_default();
+        let codes = field.and_then(|field| accepted_codes(self.version, self.lists, field));
+        let expected = match (form.part, codes) {
+            (Some(part), _) => format!(
+                "text of {} values with \"{}\" between them",
+                part.count, part.separator
+            ),
+            (None, Some(codes)) => format!("text; {}", accepted_message(&codes)),
+            (None, None) if form.accepts == Some(JsonType::Text) && expected == Kind::Text => {
+                "text".to_owned()
+            }
+            (None, None) => expected_message(expected).to_owned(),
+        };
+        format!("is invalid: it must be {expected}")
+    }
+}
+
+/// Returns the message for a problem, without the path and without the link to a code list.
 #[must_use]
 pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String {
-    let name = |other: &Field| field(version, *other);
-    let code = |list: List, code: &str| version.wire.written(list, code).to_owned();
-    let named = |list: List, of: &str| {
-        let entry = lists.entry(list, of);
-        entry.map_or(code(list, of), |entry| {
-            format!("{} ({})", code(list, of), entry.name)
-        })
-    };
-    let route = |of: &str| {
-        let name = lists
-            .entry(List::TrainingRoute, of)
-            .map_or(of, |entry| entry.name.as_str());
-        format!("{} ({name})", code(List::TrainingRoute, of))
-    };
+    let wording = Wording { version, lists };
     match &problem.kind {
         ProblemKind::UseEndpoint => {
             "is not changed here; use the endpoints of its records".to_owned()
@@ -154,33 +199,11 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::WrongType {
             expected,
             impossible_date: None,
-        } => {
-            let at = field_of(&problem.at);
-            let codes = at.and_then(|field| accepted_codes(version, lists, field));
-            let form = at
-                .map(|field| names::input_form(version, field))
-                .unwrap_or_default();
-            let expected = match (form.part, codes) {
-                (
-                    Some(Part {
-                        count, separator, ..
-                    }),
-                    _,
-                ) => {
-                    format!("text of {count} values with \"{separator}\" between them")
-                }
-                (None, Some(codes)) => format!("text; {}", accepted_message(&codes)),
-                (None, None) if form.accepts == Some(JsonType::Text) && *expected == Kind::Text => {
-                    "text".to_owned()
-                }
-                (None, None) => expected_message(*expected).to_owned(),
-            };
-            format!("is invalid: it must be {expected}")
-        }
+        } => wording.wrong_type(&problem.at, *expected),
         ProblemKind::ControlCharacter => "is invalid: it has control characters".to_owned(),
         ProblemKind::RepeatedKey => "is sent more than once".to_owned(),
         ProblemKind::OtherVersionsName { field } => {
-            format!("is called {} in this version", name(field))
+            format!("is called {} in this version", wording.name(*field))
         }
         ProblemKind::UnknownName { hint } => {
             let hint =
@@ -196,7 +219,7 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::TooMany { max } => format!("can have {max} items at most"),
         ProblemKind::UnknownCode { value, accepted } => {
             let words =
-                field_of(&problem.at).and_then(|field| version.wire.words_of(field.info().codes));
+                field_at(&problem.at).and_then(|field| version.wire.words_of(field.info().codes));
             format!(
                 "{} is not in the list; {}",
                 quoted(value),
@@ -222,43 +245,46 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::YearOutside { earliest, latest } => {
             format!("must be a year from {earliest} to {latest}")
         }
-        ProblemKind::NotAfter { field } => format!("must be later than {}", name(field)),
-        ProblemKind::Before { field } => format!("cannot be earlier than {}", name(field)),
-        ProblemKind::SameAs { field } => format!("must differ from {}", name(field)),
+        ProblemKind::NotAfter { field } => format!("must be later than {}", wording.name(*field)),
+        ProblemKind::Before { field } => format!("cannot be earlier than {}", wording.name(*field)),
+        ProblemKind::SameAs { field } => format!("must differ from {}", wording.name(*field)),
         ProblemKind::SubjectForPhase { phase, subject } => {
             format!(
                 "must be {} when the course is for the {phase} phase",
-                code(List::CourseSubject, subject)
+                wording.code(List::CourseSubject, subject)
             )
         }
-        ProblemKind::RequiredOnRoute { route: of } => {
+        ProblemKind::RequiredOnRoute { route } => {
             format!(
                 "cannot be blank when {} is {}",
-                name(&TraineeField::training_route.into()),
-                route(of)
+                wording.name(TraineeField::training_route),
+                wording.route(route)
             )
         }
-        ProblemKind::NotOnRoute { route: of } => {
+        ProblemKind::NotOnRoute { route } => {
             format!(
                 "must be blank when {} is {}",
-                name(&TraineeField::training_route.into()),
-                route(of)
+                wording.name(TraineeField::training_route),
+                wording.route(route)
             )
         }
         ProblemKind::EarlyYearsOnly { code: range } => {
             format!(
                 "can be {} on early years routes only",
-                code(List::CourseAgeRange, range)
+                wording.code(List::CourseAgeRange, range)
             )
         }
         ProblemKind::EarlyYearsDemand { code: range } => {
             format!(
                 "must be {} on an early years route",
-                code(List::CourseAgeRange, range)
+                wording.code(List::CourseAgeRange, range)
             )
         }
-        ProblemKind::RouteNotInYear { route: of, from } => {
-            format!("can be {} for a start from August {from} only", route(of))
+        ProblemKind::RouteNotInYear { route, from } => {
+            format!(
+                "can be {} for a start from August {from} only",
+                wording.route(route)
+            )
         }
         ProblemKind::NoSuchSchool { urn } => {
             format!("{} is not the URN of a known school", quoted(urn))
@@ -280,16 +306,16 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
         ProblemKind::NoStudentFinance { year } => {
             format!(
                 "cannot be {}: there is no student finance for this route and age range in {}",
-                code(List::FundCode, ELIGIBLE),
+                wording.code(List::FundCode, ELIGIBLE),
                 academic_year::label(*year)
             )
         }
         ProblemKind::FundingNeedsFinance { method } => {
             format!(
                 "cannot be {} unless {} is {}",
-                code(List::FundingMethod, method),
-                name(&TraineeField::fund_code.into()),
-                code(List::FundCode, ELIGIBLE)
+                wording.code(List::FundingMethod, method),
+                wording.name(TraineeField::fund_code),
+                wording.code(List::FundCode, ELIGIBLE)
             )
         }
         ProblemKind::NoSuchFunding {
@@ -298,9 +324,9 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
             available,
         } => format!(
             "{} is not available for this {} and {} in {}; {}",
-            code(List::FundingMethod, method),
-            name(&TraineeField::training_route.into()),
-            name(&TraineeField::course_subject_1.into()),
+            wording.code(List::FundingMethod, method),
+            wording.name(TraineeField::training_route),
+            wording.name(TraineeField::course_subject_1),
             academic_year::label(*year),
             accepted_message(&in_words(
                 available,
@@ -308,9 +334,9 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
             ))
         ),
         ProblemKind::InitiativeNotInYear { initiative, year } => {
-            let initiative = named(List::TrainingInitiative, initiative);
             format!(
-                "{initiative} is not available in {}",
+                "{} is not available in {}",
+                wording.initiative(initiative),
                 academic_year::label(*year)
             )
         }
@@ -356,34 +382,39 @@ pub fn message(version: &ApiVersion, lists: &Lists, problem: &Problem) -> String
     }
 }
 
-/// Where to read the list that a code is not in: in this version by the name of the field, else
-/// where the list is published, by its own name. Empty where no version publishes it.
+/// Returns the end of a message that links to the list of accepted codes: by the name of the field
+/// if this version publishes the lists, else by the name of the list in the version that does.
+/// Returns an empty string if the problem is not about a code or no version publishes the lists.
 fn link_to_list(served: &Served, problem: &Problem) -> String {
-    let is_of_a_code = matches!(
+    let concerns_code = matches!(
         problem.kind,
         ProblemKind::UnknownCode { .. }
             | ProblemKind::WrongReasons { .. }
             | ProblemKind::WrongType { .. }
     );
-    let at = field_of(&problem.at).filter(|_| is_of_a_code);
-    let link = at.zip(served.reference_data).and_then(|(at, label)| {
-        let list = reference::list_of(at)?;
-        let name = if label == served.version.label {
-            field(served.version, at)
-        } else {
-            list
-        };
-        Some(format!(
-            "; see GET {}{}?field={name}",
-            label.base_path(),
-            Endpoint::ReferenceData.path()
-        ))
-    });
-    link.unwrap_or_default()
+    if !concerns_code {
+        return String::new();
+    }
+    let (Some(at), Some(label)) = (field_at(&problem.at), served.reference_data) else {
+        return String::new();
+    };
+    let Some(list) = reference::list_of(at) else {
+        return String::new();
+    };
+    let name = if label == served.version.label {
+        field(served.version, at)
+    } else {
+        list
+    };
+    format!(
+        "; see GET {}{}?field={name}",
+        label.base_path(),
+        Endpoint::ReferenceData.path()
+    )
 }
 
-/// The field at a place.
-fn field_of(at: &Path) -> Option<Field> {
+/// Returns the field at a path, or `None` if the path is not that of a field.
+fn field_at(at: &Path) -> Option<Field> {
     match at {
         Path::Field(field) | Path::Nested { field, .. } => Some(*field),
         Path::Data
@@ -394,7 +425,7 @@ fn field_of(at: &Path) -> Option<Field> {
     }
 }
 
-/// The codes that a version accepts in a field.
+/// Returns the codes that a version accepts in a field, or `None` if the field has no codes.
 fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<Vec<String>> {
     Some(match field.info().codes? {
         Codes::Listed(list) => {
@@ -409,7 +440,7 @@ fn accepted_codes(version: &ApiVersion, lists: &Lists, field: Field) -> Option<V
     })
 }
 
-/// Whether a path can be repeated in a header: of a name in a group that the version has.
+/// Whether the path is a printable name in a group of the version.
 fn is_printable_path(version: &ApiVersion, path: &str) -> bool {
     path.split_once('.').is_some_and(|(group, name)| {
         is_printable(group)
@@ -422,8 +453,8 @@ fn has_group<R: WireRecord>(version: &ApiVersion, group: &str) -> bool {
     R::inputs(version).is_group(group)
 }
 
-/// What the client should know about an accepted request, for a `Warning` header; `None` where the
-/// place cannot be repeated in a header.
+/// Returns the text of a `Warning` header for a notice. Returns `None` if the path of the notice
+/// has characters that a header cannot contain.
 #[must_use]
 pub fn warning(version: &ApiVersion, notice: &Notice) -> Option<String> {
     let at = path_in_message(version, &notice.at);
@@ -514,7 +545,7 @@ fn expected_message(kind: Kind) -> &'static str {
     }
 }
 
-/// Codes as the version writes them.
+/// Returns the codes as the version writes them.
 fn in_words(codes: &[String], words: Option<Words>) -> Cow<'_, [String]> {
     match words {
         Some(words) => codes
@@ -558,7 +589,7 @@ fn past(action: Action) -> &'static str {
     }
 }
 
-/// What a client can do with a trainee whom the registry has nothing to do with.
+/// Returns the next step for a trainee in a state without an action of the registry.
 fn next_step(state: State) -> &'static str {
     match state {
         State::TrnReceived => {

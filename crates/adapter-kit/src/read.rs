@@ -1,9 +1,11 @@
-//! Reads the body of a request: JSON to the changes that it asks for, in one pass.
+//! Reads request bodies: converts JSON to requested changes in one pass.
 //!
-//! Everything that is wrong is collected; absent, null, blank and a value are distinguished. A name
-//! of another version for an input is refused with the right name; fields of a response are
-//! ignored, so that a record that was read can be sent back whole. Whether a value is allowed in a
-//! field is the domain's decision.
+//! - All problems of a body are collected.
+//! - Absent, null, blank and set fields are distinguished.
+//! - A field name of another version is refused, and the problem has the right name.
+//! - Fields of responses are ignored. Therefore clients can send back a whole record.
+//!
+//! The domain checks the values.
 
 use std::borrow::Cow;
 
@@ -28,26 +30,26 @@ pub use keys::{UnknownNames, nearest};
 pub use limits::{MAX_BATCH_ITEMS, MAX_DEPTH, MAX_KEY_CHARS, MAX_RECORDS, MAX_UNKNOWN};
 pub use record::{NestedLists, ReadableRecord, Reader};
 
-/// A body that is not JSON, or nested too deeply. The message says where, and nothing of the
-/// content.
+/// A body that is not JSON or is nested too deeply. The message has the position, but no content of
+/// the body.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct Malformed(serde_json::Error);
 
-/// Byte order mark in UTF-8.
+/// The byte order mark in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// A JSON text without a byte order mark before it.
+/// Strips a leading byte order mark.
 fn without_byte_order_mark(json: &[u8]) -> &[u8] {
     json.strip_prefix(BYTE_ORDER_MARK).unwrap_or(json)
 }
 
-/// Parses a body as a JSON tree. It can be nested as deeply as any body. A whole number that does
-/// not fit into 64 bits becomes the text that a text field reads.
+/// Parses a body as a JSON tree of up to [`MAX_DEPTH`] levels. In values of objects, a whole number
+/// that does not fit into 64 bits becomes a string of its digits.
 ///
 /// # Errors
 ///
-/// [`Malformed`] when the body is not JSON, or nested too deeply.
+/// [`Malformed`] if the body is not JSON or is nested too deeply.
 pub fn parse_json(body: &[u8]) -> Result<Value, Malformed> {
     let body = without_byte_order_mark(body);
     let mut value: Value = serde_json::from_slice(body).map_err(Malformed)?;
@@ -61,30 +63,30 @@ pub fn parse_json(body: &[u8]) -> Result<Value, Malformed> {
     Ok(value)
 }
 
-/// The levels of arrays and objects; the parser has bounded them already.
+/// Returns the levels of arrays and objects. The parser has limited the recursion already.
 fn depth(value: &Value) -> usize {
-    let below = |inner: Option<usize>| 1 + inner.unwrap_or_default();
     match value {
-        Value::Array(values) => below(values.iter().map(depth).max()),
-        Value::Object(object) => below(object.values().map(depth).max()),
+        Value::Array(values) => 1 + values.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(object) => 1 + object.values().map(depth).max().unwrap_or_default(),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => 0,
     }
 }
 
 impl Reader<'_> {
-    /// Reads `{"data": {...}}`. An empty body counts as one without `data`.
+    /// Reads `{"data": {...}}`. An empty body counts as a body without `data`.
     ///
     /// # Errors
     ///
-    /// [`Malformed`] when the body is not JSON. Everything else that is wrong is in the result.
+    /// [`Malformed`] if the body is not JSON or is nested too deeply. All other problems are in the
+    /// result.
     pub fn read<R: ReadableRecord>(&self, body: &[u8]) -> Result<ParsedRecord<R>, Malformed> {
         let body = without_byte_order_mark(body);
         if body.is_empty() {
             return Ok(record::without_data());
         }
         let sent = self.read_json(body)?;
-        // Only valid JSON is rewritten, so that the position in an error is that in the text as it
-        // was sent.
+        // The body is read before long integers are rewritten, so that positions in errors refer to
+        // the body as sent.
         if let Cow::Owned(body) = long_integers::as_text(body) {
             self.read_json(&body)
         } else {
@@ -104,7 +106,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether there was no `data`; it is answered before anything else about the content.
+/// Whether the body had no `data`. Callers report this problem before all others.
 #[must_use]
 pub fn lacks_data<R: domain::Record>(sent: &ParsedRecord<R>) -> bool {
     sent.problems

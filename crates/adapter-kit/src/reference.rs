@@ -1,4 +1,4 @@
-//! The code lists as JSON, for clients that want to know the codes.
+//! The code lists as JSON, for the endpoint `reference-data`.
 
 use domain::fields::field::Codes;
 use domain::fields::vocabulary::{FUTURE_INTERESTS, WITHDRAWAL_TRIGGERS};
@@ -12,16 +12,16 @@ use crate::version::{ApiVersion, capitalised};
 use crate::wire::{WireRecord, for_each_record};
 use crate::wire_form::Wire;
 
-/// The name of the list of withdrawal reasons, which has its own form.
+/// The name of the list of withdrawal reasons. The list has a separate form.
 const WITHDRAWAL_REASONS: &str = "withdrawal_reasons";
-/// The name of the list of the funding that exists, which is in no field: a rule reads it.
+/// The name of the list of available funding. Only a rule reads the list; no field has its codes.
 pub const FUNDING_RULES: &str = "funding_rules";
 
-/// All lists, by name, as a version writes them.
+/// All lists, by name, in the form of a version.
 #[derive(Debug)]
 pub struct AllLists<'a>(pub &'a Lists, pub &'a Wire);
 
-/// One list, as a version writes it.
+/// One list in the form of a version.
 #[derive(Debug)]
 pub struct OneList<'a> {
     kind: ListKind<'a>,
@@ -33,15 +33,14 @@ pub struct OneList<'a> {
 enum ListKind<'a> {
     /// A list of codes.
     Codes(List),
-    /// The reasons of a withdrawal, which go with a trigger.
+    /// The reasons of a withdrawal, by trigger.
     WithdrawalReasons(&'a [WithdrawalReason]),
-    /// The funding that exists, which goes with an academic year, a training route and a funding
-    /// subject.
+    /// The available funding, by academic year, training route and funding subject.
     FundingRules,
 }
 
 impl<'a> OneList<'a> {
-    /// The list of that name.
+    /// Returns the list with the name, or `None` if there is no such list.
     #[must_use]
     pub fn find(name: &str, lists: &'a Lists, wire: &'a Wire) -> Option<Self> {
         let kind = if name == WITHDRAWAL_REASONS {
@@ -55,7 +54,7 @@ impl<'a> OneList<'a> {
     }
 }
 
-/// The names of all lists.
+/// Returns the names of all lists.
 pub fn names() -> impl Iterator<Item = &'static str> {
     List::ALL
         .iter()
@@ -63,23 +62,21 @@ pub fn names() -> impl Iterator<Item = &'static str> {
         .chain([WITHDRAWAL_REASONS, FUNDING_RULES])
 }
 
-/// The name of the list in which the codes of a field are.
+/// Returns the name of the list with the codes of a field, or `None` if the field has no list.
 #[must_use]
 pub fn list_of(field: Field) -> Option<&'static str> {
-    let withdrawal = [
-        WithdrawalField::trigger,
-        WithdrawalField::future_interest,
-        WithdrawalField::reasons,
-    ];
     if field == DegreeField::country.to_field() {
         return Some(List::Country.name());
     }
     if field == DegreeField::institution.to_field() {
         return Some(List::Institution.name());
     }
-    if withdrawal
-        .iter()
-        .any(|of_reasons| field == of_reasons.to_field())
+    if [
+        WithdrawalField::trigger.to_field(),
+        WithdrawalField::future_interest.to_field(),
+        WithdrawalField::reasons.to_field(),
+    ]
+    .contains(&field)
     {
         return Some(WITHDRAWAL_REASONS);
     }
@@ -89,29 +86,25 @@ pub fn list_of(field: Field) -> Option<&'static str> {
     }
 }
 
-/// The name of the list that a client of the version asks for: by its own name, or by that of a
-/// field in its requests, which may be a path such as `degrees_attributes[0].subject`.
+/// Resolves the name of a list in a request, or returns `None` for an unknown name. The name is
+/// that of a list or of a field in requests of the version; a field can be a path such as
+/// `degrees_attributes[0].subject`.
 #[must_use]
 pub fn list_named(version: &ApiVersion, name: &str) -> Option<&'static str> {
+    let path_in_item = name.rsplit("].").next().unwrap_or(name);
+    let last_name = name.rsplit('.').next().unwrap_or(name);
+    if let Some(list) = names().find(|list| *list == last_name) {
+        return Some(list);
+    }
     let fields = fields_with_codes(version);
-    let of_field = |name: &str| {
-        fields
-            .iter()
-            .find(|(field, _)| *field == name)
-            .map(|(_, list)| *list)
-    };
-    let (in_item, last) = (
-        name.rsplit("].").next().unwrap_or(name),
-        name.rsplit('.').next().unwrap_or(name),
-    );
-    names()
-        .find(|list| *list == last)
-        .or_else(|| of_field(in_item))
-        .or_else(|| of_field(last))
+    [path_in_item, last_name].into_iter().find_map(|name| {
+        let (_, list) = fields.iter().find(|(field, _)| *field == name)?;
+        Some(*list)
+    })
 }
 
-/// The names by which a client of the version can ask for a list: those of the lists, and those of
-/// fields in its requests that are no lists.
+/// Returns all names that [`list_named`] resolves for the version: the names of lists, then the
+/// names of fields.
 #[must_use]
 pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = names().collect();
@@ -123,22 +116,19 @@ pub fn names_in(version: &ApiVersion) -> Vec<&'static str> {
     names
 }
 
-/// The fields in requests of a version whose codes are in the list, each once.
+/// Returns the names of the fields in requests of a version that have codes of the list, each once.
 #[must_use]
 pub fn fields_of_list(version: &ApiVersion, list: &str) -> Vec<&'static str> {
     let mut fields = Vec::new();
-    for (field, _) in fields_with_codes(version)
-        .into_iter()
-        .filter(|(_, of_field)| *of_field == list)
-    {
-        if !fields.contains(&field) {
+    for (field, list_of_field) in fields_with_codes(version) {
+        if list_of_field == list && !fields.contains(&field) {
             fields.push(field);
         }
     }
     fields
 }
 
-/// The fields in requests of a version that have codes, each with the name of its list.
+/// Returns the fields with codes in requests of a version, and the name of the list of each.
 fn fields_with_codes(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
     fn record_fields<R: WireRecord>(version: &ApiVersion) -> Vec<(&'static str, &'static str)> {
         let inputs = R::inputs(version).entries.iter();
@@ -161,15 +151,6 @@ impl Serialize for AllLists<'_> {
 
 impl Serialize for OneList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let reason = |reason: &WithdrawalReason| {
-            json!({
-                "code": reason.code,
-                "display_name": reason.name,
-                "trigger": reason.trigger,
-                "requires_another_reason": reason.requires_another_reason,
-                "requires_safeguarding_concern_reasons": reason.requires_safeguarding_concern_reasons,
-            })
-        };
         let Self { kind, lists, wire } = self;
         let list = match kind {
             ListKind::Codes(list) => json!({
@@ -196,7 +177,7 @@ impl Serialize for OneList<'_> {
                     "metadata": { "name": WITHDRAWAL_REASONS, "display_name": display_name(WITHDRAWAL_REASONS) },
                     "triggers": WITHDRAWAL_TRIGGERS,
                     "future_interest": FUTURE_INTERESTS,
-                    "entries": sorted.map(reason).collect::<Vec<_>>(),
+                    "entries": sorted.map(withdrawal_reason).collect::<Vec<_>>(),
                 })
             }
         };
@@ -204,7 +185,17 @@ impl Serialize for OneList<'_> {
     }
 }
 
-/// A code, with what follows from it for the funding.
+fn withdrawal_reason(reason: &WithdrawalReason) -> Value {
+    json!({
+        "code": reason.code,
+        "display_name": reason.name,
+        "trigger": reason.trigger,
+        "requires_another_reason": reason.requires_another_reason,
+        "requires_safeguarding_concern_reasons": reason.requires_safeguarding_concern_reasons,
+    })
+}
+
+/// Returns a code with its facts about funding.
 fn code(list: List, entry: &Entry, lists: &Lists, wire: &Wire) -> Value {
     let mut code = json!({
         "code": wire.written(list, &entry.code),
@@ -231,7 +222,7 @@ fn code(list: List, entry: &Entry, lists: &Lists, wire: &Wire) -> Value {
     code
 }
 
-/// The funding rules, in the form of codes: each has a code of its own, and a name.
+/// Returns the funding rules in the form of codes. The code of a rule consists of all its values.
 fn funding_rules(lists: &Lists, wire: &Wire) -> Vec<Value> {
     let mut rules: Vec<_> = lists.funding().collect();
     rules.sort_unstable();

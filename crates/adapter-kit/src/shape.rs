@@ -1,28 +1,26 @@
-//! What a version calls the fields of a record: in a response ([`Shape`]) and in a request
-//! ([`Inputs`]).
+//! The field names of a record in a version: in responses ([`Shape`]) and in requests ([`Inputs`]).
 //!
-//! Each lists its fields in order, also those whose name is canonical: it is the contract of the
-//! version, and does not move when a neighbour does.
+//! Both list all fields in order, including fields with the canonical name. The lists are the
+//! contract of the version and do not depend on other versions.
 
 use domain::{Kind, Lists, Record, RecordField, Stored, Value};
 
 #[doc(hidden)]
 pub mod declare;
 
-/// A field that only one version has: computed by a function of the version's crate, so that it
-/// goes with the crate.
+/// A field of one version. A function in the crate of the version computes its value.
 #[derive(Debug)]
 pub struct VersionField<R: Record> {
-    /// One sentence of meaning.
+    /// The description, one sentence.
     pub meaning: &'static str,
-    /// The kind of its value.
+    /// The kind of the value.
     pub kind: Kind,
-    /// Its value.
+    /// Computes the value.
     pub value: for<'a> fn(&'a dyn Stored<R>, &'a Lists) -> Value<'a>,
 }
 
 impl<R: Record> VersionField<R> {
-    /// A field with a meaning, a kind and the function that computes it.
+    /// Returns a field with a description, a kind and the function that computes its value.
     #[must_use]
     pub const fn new(
         meaning: &'static str,
@@ -37,16 +35,16 @@ impl<R: Record> VersionField<R> {
     }
 }
 
-/// Where the value of a response field comes from.
+/// The source of the value of a response field.
 #[derive(Debug)]
 pub enum Source<R: Record> {
     /// A field of the dictionary.
     Field(R::Field),
-    /// A field of this version alone.
+    /// A field of this version only.
     Own(&'static VersionField<R>),
 }
 
-// Written out, because a derive would ask the same of `R`.
+// Not derived: `derive` would require `R: Clone`.
 impl<R: Record> Clone for Source<R> {
     fn clone(&self) -> Self {
         *self
@@ -54,43 +52,42 @@ impl<R: Record> Clone for Source<R> {
 }
 impl<R: Record> Copy for Source<R> {}
 
-/// An object in a record that groups some of its fields.
+/// An object that groups some fields of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Group {
     /// The name.
     pub name: &'static str,
-    /// The name as a further key of a JSON object, with a comma, quotes and a colon.
+    /// The name as a JSON key behind another pair: comma, quoted name, colon.
     pub key: &'static str,
 }
 
-/// Which part of a text a field is, where a version joins several fields into one text.
+/// The position of a field in a text that joins several fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Its place among the parts, from 0.
+    /// The index of the part, from 0.
     pub index: usize,
-    /// How many parts there are.
+    /// The number of parts.
     pub count: usize,
-    /// What stands between two parts. No value of a part has it.
+    /// The text between two parts. Values of parts do not contain it.
     pub separator: &'static str,
 }
 
-/// One field of a response. The fields of a group follow each other, and so do the parts of a text.
+/// One field of a response. The fields of a group are adjacent, and so are the parts of a text.
 #[derive(Debug)]
 pub struct Entry<R: Record> {
-    /// The name in this version; a field in a group has the path to it, such as `withdrawal.date`.
+    /// The name in this version. For a field in a group, the path, such as `withdrawal.date`.
     pub name: &'static str,
-    /// The last name of that path as a further key of a JSON object, with a comma, quotes and a
-    /// colon.
+    /// The last name of the path as a JSON key behind another pair: comma, quoted name, colon.
     pub key: &'static str,
-    /// Where the value comes from.
+    /// The source of the value.
     pub source: Source<R>,
-    /// Whether the field is left out while it has no value.
+    /// Whether responses omit the field if it has no value.
     pub when_set: bool,
-    /// Whether the contract says that no request sets the field.
+    /// Whether the contract marks the field as read-only.
     pub read_only: bool,
-    /// The group that has the field.
+    /// The group of the field; `None` outside groups.
     pub group: Option<Group>,
-    /// The part of the text that the field is.
+    /// The position in a joined text; `None` if the field has a text of its own.
     pub part: Option<Part>,
 }
 
@@ -102,7 +99,7 @@ impl<R: Record> Clone for Entry<R> {
 impl<R: Record> Copy for Entry<R> {}
 
 impl<R: Record> Entry<R> {
-    /// The kind of its value.
+    /// Returns the kind of the value.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.source {
@@ -111,7 +108,7 @@ impl<R: Record> Entry<R> {
         }
     }
 
-    /// The field of the dictionary; `None` for one of this version alone.
+    /// Returns the field of the dictionary, or `None` for a field of this version only.
     #[must_use]
     pub fn field(&self) -> Option<R::Field> {
         match self.source {
@@ -120,14 +117,14 @@ impl<R: Record> Entry<R> {
         }
     }
 
-    /// The list of nested records that the field is, if it is one.
+    /// Returns the field if it is a list of nested records, else `None`.
     #[must_use]
     pub fn nested_list(&self) -> Option<R::Field> {
         self.field()
             .filter(|field| field.info().kind == Kind::Records)
     }
 
-    /// The value of the field or of its part, before the version writes it.
+    /// Returns the canonical value of the field. Words of the version are not applied.
     #[must_use]
     pub fn value<'a>(&self, record: &'a dyn Stored<R>, lists: &'a Lists) -> Value<'a> {
         match &self.source {
@@ -136,8 +133,7 @@ impl<R: Record> Entry<R> {
         }
     }
 
-    /// Whether this is the name of the field, and not a further part of a text that has one
-    /// already.
+    /// Whether the entry is not a part of a joined text, or its first part.
     #[must_use]
     pub fn is_first_part(&self) -> bool {
         self.part.is_none_or(|part| part.index == 0)
@@ -155,7 +151,7 @@ pub struct Shape<R: Record> {
     pub has_groups: bool,
 }
 
-// Written out, because a derive would ask the same of `R`.
+// Not derived: `derive` would require `R: Clone`.
 impl<R: Record> Clone for Shape<R> {
     fn clone(&self) -> Self {
         *self
@@ -171,13 +167,13 @@ impl<R: Record> Shape<R> {
         has_groups: false,
     };
 
-    /// Whether a response has a field, or a group, of that name.
+    /// Whether responses have a field or a group with the name.
     #[must_use]
     pub fn shows(&self, name: &str) -> bool {
         look_up(self.names, name).is_some() || self.has_groups && self.group(name).is_some()
     }
 
-    /// The group of that name.
+    /// Returns the group with the name, or `None`.
     #[must_use]
     pub fn group(&self, name: &str) -> Option<Group> {
         self.entries
@@ -186,23 +182,24 @@ impl<R: Record> Shape<R> {
             .find(|group| group.name == name)
     }
 
-    /// The lists of nested records, by their names.
+    /// Returns the lists of nested records and their names.
     pub fn nested_lists(&self) -> impl Iterator<Item = (&'static str, R::Field)> {
         self.entries
             .iter()
             .filter_map(|entry| Some((entry.name, entry.nested_list()?)))
     }
 
-    /// The name under which a field is shown.
+    /// Returns the name of a field in responses, or `None` if responses do not show the field.
     #[must_use]
     pub fn name_of(&self, field: R::Field) -> Option<&'static str> {
-        let is_field =
-            |entry: &&Entry<R>| matches!(&entry.source, Source::Field(shown) if *shown == field);
-        self.entries.iter().find(is_field).map(|entry| entry.name)
+        self.entries
+            .iter()
+            .find(|entry| entry.field() == Some(field))
+            .map(|entry| entry.name)
     }
 }
 
-/// A type of JSON values.
+/// A JSON type that a version can require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JsonType {
     /// A whole number.
@@ -211,23 +208,23 @@ pub enum JsonType {
     Text,
 }
 
-/// One field of a request. The fields of a group follow each other, and so do the parts of a text.
+/// One field of a request. The fields of a group are adjacent, and so are the parts of a text.
 #[derive(Debug, Clone, Copy)]
 pub struct InputName<F> {
-    /// The name in this version; a field in a group has the path to it, such as `withdrawal.date`.
+    /// The name in this version. For a field in a group, the path, such as `withdrawal.date`.
     pub name: &'static str,
     /// The field of the dictionary.
     pub field: F,
-    /// The one type that the version accepts; without one, all that the field can be read from.
+    /// The only accepted JSON type; `None` if the version accepts every type of the field.
     pub accepts: Option<JsonType>,
-    /// The canonical value of the field in a new record whose request has no key for it.
+    /// The canonical value for new records if the request has no key for the field.
     pub default: Option<&'static str>,
-    /// The part of the text that the field is.
+    /// The position in a joined text; `None` if the field is sent by itself.
     pub part: Option<Part>,
 }
 
 impl<F> InputName<F> {
-    /// A name of a field, without any of what a version can say besides.
+    /// Returns a name of a field without a required type, a default or a part.
     #[must_use]
     pub const fn new(name: &'static str, field: F) -> Self {
         Self {
@@ -239,8 +236,7 @@ impl<F> InputName<F> {
         }
     }
 
-    /// Whether this is the name of the field, and not a further part of a text that has one
-    /// already.
+    /// Whether the entry is not a part of a joined text, or its first part.
     #[must_use]
     pub fn is_first_part(&self) -> bool {
         self.part.is_none_or(|part| part.index == 0)
@@ -252,13 +248,13 @@ impl<F> InputName<F> {
 pub struct Inputs<R: Record> {
     /// The fields, in order.
     pub entries: &'static [InputName<R::Field>],
-    /// The same, sorted by name.
+    /// The fields, sorted by name.
     pub by_name: &'static [InputName<R::Field>],
     /// Whether any field is in a group.
     pub has_groups: bool,
 }
 
-// As for a shape.
+// Not derived: `derive` would require `R: Clone`.
 impl<R: Record> Clone for Inputs<R> {
     fn clone(&self) -> Self {
         *self
@@ -274,13 +270,14 @@ impl<R: Record> Inputs<R> {
         has_groups: false,
     };
 
-    /// The field that a name stands for; the first part of a text.
+    /// Returns the field with a name, or `None`. For a joined text, returns the field of its first
+    /// part.
     #[must_use]
     pub fn field(&self, name: &str) -> Option<R::Field> {
         self.input(name).map(|input| input.field)
     }
 
-    /// The input of that name; the first part of a text.
+    /// Returns the input with a name, or `None`. For a joined text, returns its first part.
     #[must_use]
     pub fn input(&self, name: &str) -> Option<&'static InputName<R::Field>> {
         let found = look_up(self.by_name, name)?;
@@ -291,58 +288,53 @@ impl<R: Record> Inputs<R> {
         }
     }
 
-    /// All parts of the text that has this one; the input alone where it is no part.
+    /// Returns all parts of the joined text of an input. For an input without a part, returns the
+    /// input itself.
     #[must_use]
     pub fn parts(&self, input: &InputName<R::Field>) -> &'static [InputName<R::Field>] {
-        let same = |other: &InputName<R::Field>| other.name == input.name;
         let count = input.part.map_or(1, |part| part.count);
-        let parts = self
-            .entries
+        self.entries
             .iter()
-            .position(same)
-            .and_then(|start| self.entries.get(start..start + count));
-        parts.unwrap_or_default()
+            .position(|other| other.name == input.name)
+            .and_then(|start| self.entries.get(start..start + count))
+            .unwrap_or_default()
     }
 
-    /// The inputs in the group of that name.
+    /// Returns the inputs in the group with the name.
     pub fn in_group<'a>(
         &self,
         group: &'a str,
     ) -> impl Iterator<Item = &'static InputName<R::Field>> + 'a {
-        let is_member = move |input: &&InputName<R::Field>| group_of(input.name) == Some(group);
-        self.entries.iter().filter(is_member)
+        self.entries
+            .iter()
+            .filter(move |input| group_of(input.name) == Some(group))
     }
 
-    /// Whether a name is that of a group.
+    /// Whether the name is the name of a group.
     #[must_use]
     pub fn is_group(&self, name: &str) -> bool {
         self.has_groups && self.in_group(name).next().is_some()
     }
 
-    /// The input that sets a field.
+    /// Returns the input of a field, or `None` if requests cannot set the field.
     #[must_use]
     pub fn find_by_field(&self, field: R::Field) -> Option<&'static InputName<R::Field>> {
         self.entries.iter().find(|input| input.field == field)
     }
 
-    /// The name of a field.
+    /// Returns the name of a field, or `None` if requests cannot set the field.
     #[must_use]
     pub fn name_of(&self, field: R::Field) -> Option<&'static str> {
-        self.entries
-            .iter()
-            .find(|input| input.field == field)
-            .map(|input| input.name)
+        self.find_by_field(field).map(|input| input.name)
     }
 }
 
 fn look_up<'a, F>(sorted: &'a [InputName<F>], name: &str) -> Option<&'a InputName<F>> {
-    sorted
-        .binary_search_by(|input| input.name.cmp(name))
-        .ok()
-        .and_then(|at| sorted.get(at))
+    let index = sorted.binary_search_by(|input| input.name.cmp(name)).ok()?;
+    sorted.get(index)
 }
 
-/// The values of the parts of a text, joined; `None` where no part has a value.
+/// Joins the values of the parts of a text. Returns `None` if no part has a value.
 pub(crate) fn joined(values: &[Value<'_>], separator: &str) -> Option<String> {
     let has_value = values.iter().any(|value| *value != Value::Null);
     let texts: Vec<_> = values
@@ -352,7 +344,7 @@ pub(crate) fn joined(values: &[Value<'_>], separator: &str) -> Option<String> {
     has_value.then(|| texts.join(separator))
 }
 
-/// The group in the path of a field.
+/// Returns the group in the path of a field, or `None` outside groups.
 #[must_use]
 pub fn group_of(name: &str) -> Option<&str> {
     name.split_once('.').map(|(group, _)| group)

@@ -1,4 +1,4 @@
-//! A version of the API, as a value.
+//! The definition of an API version.
 
 use std::borrow::Cow;
 
@@ -13,70 +13,69 @@ use crate::label::Label;
 use crate::shape::{Inputs, Shape};
 use crate::wire_form::Wire;
 
-/// Everything that a version of the API is.
+/// An API version.
 #[derive(Debug, Clone, Copy)]
 pub struct ApiVersion {
-    /// Its label, which is part of its path.
+    /// The label, which is part of the path.
     pub label: Label,
-    /// Since when it exists, and for how long.
+    /// The dates of publication, deprecation and removal.
     pub publication: Publication,
-    /// What its responses look like.
+    /// The fields of responses.
     pub shapes: Shapes,
-    /// What its requests can set.
+    /// The fields that requests can set.
     pub inputs: AllInputs,
-    /// The rules that bind it.
+    /// The rules of the version.
     pub rules: Rules,
-    /// The codes that it accepts.
+    /// The accepted codes.
     pub accepted_codes: AcceptedCodes,
-    /// The endpoints that it has.
+    /// The endpoints.
     pub endpoints: Endpoints,
-    /// The newest version whose names for its inputs it refuses: the newest one when it is made,
-    /// and never changed after it was released. Names that only later versions have are accepted,
-    /// not stored, and named in a `Warning`.
+    /// The newest version whose field names are refused. Set to the newest version at the time of
+    /// writing, and never changed after the release. Names that only later versions have are
+    /// accepted, not stored, and listed in a `Warning`.
     pub refuses_names_up_to: Label,
-    /// How it reports problems in nested records, when a client requests problems by field.
+    /// The form of problems in nested records when a client requests problems by field.
     pub nested_errors: NestedErrors,
-    /// Its terms, where versions differ.
+    /// The terms that differ between versions.
     pub vocabulary: Vocabulary,
-    /// How it writes what it has.
+    /// The form of values, envelopes and errors.
     pub wire: Wire,
-    /// What a client should know, one sentence each.
+    /// Notes for clients, one sentence each.
     pub notes: &'static [&'static str],
 }
 
-/// Since when a version exists, and for how long. Its successor is the next one in the list of
-/// versions.
+/// The dates and the availability of a version. Its successor is the next version in the list.
 #[derive(Debug, Clone, Copy)]
 pub struct Publication {
-    /// The day on which it appears; `None` while no date is set.
+    /// The day of publication; `None` while no date is set.
     pub since: Option<NaiveDate>,
-    /// Where it can be used.
+    /// The environments that serve the version.
     pub status: Status,
-    /// The day from which it should no longer be used.
+    /// The first day of the deprecation; `None` if it is not announced.
     pub deprecated_on: Option<NaiveDate>,
-    /// The day on which it is removed.
+    /// The day of the removal; `None` if it is not announced.
     pub sunset_on: Option<NaiveDate>,
 }
 
-/// Where a version can be used.
+/// The environments that serve a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// In the sandbox and in production.
+    /// The sandbox and production.
     Released,
-    /// In the sandbox.
+    /// The sandbox.
     SandboxOnly,
 }
 
-/// What the responses of a version show of a kind of nested record.
+/// The fields of a kind of nested record in responses.
 #[derive(Debug)]
 pub struct NestedShapes<R: Record> {
-    /// A record from its endpoints.
+    /// The fields in replies of the endpoints of the nested record.
     pub alone: Shape<R>,
-    /// A record in its trainee.
+    /// The fields within a trainee.
     pub in_trainee: Shape<R>,
 }
 
-// Written out, because a derive would ask the same of `R`.
+// Not derived: `derive` would require `R: Clone`.
 impl<R: Record> Clone for NestedShapes<R> {
     fn clone(&self) -> Self {
         *self
@@ -85,7 +84,7 @@ impl<R: Record> Clone for NestedShapes<R> {
 impl<R: Record> Copy for NestedShapes<R> {}
 
 impl<R: Record> NestedShapes<R> {
-    /// The same fields in both places.
+    /// Returns shapes with the same fields in both places.
     #[must_use]
     pub const fn from_shape(shape: Shape<R>) -> Self {
         Self {
@@ -94,17 +93,14 @@ impl<R: Record> NestedShapes<R> {
         }
     }
 
-    /// Whether a trainee shows other fields of its records than their endpoints do.
+    /// Whether the fields within a trainee differ from the fields in replies of the endpoints.
     #[must_use]
     pub fn differ(&self) -> bool {
-        let fields = |shape: &Shape<R>| {
-            shape
-                .entries
-                .iter()
-                .map(|entry| (entry.name, entry.when_set))
-                .collect::<Vec<_>>()
-        };
-        fields(&self.alone) != fields(&self.in_trainee)
+        let alone = self.alone.entries.iter();
+        let in_trainee = self.in_trainee.entries.iter();
+        !alone
+            .map(|entry| (entry.name, entry.when_set))
+            .eq(in_trainee.map(|entry| (entry.name, entry.when_set)))
     }
 
     /// Whether the version has records of this kind.
@@ -116,22 +112,21 @@ impl<R: Record> NestedShapes<R> {
 
 macro_rules! declare {
     ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
-        /// What the responses of a version look like.
+        /// The fields of the responses of a version.
         #[derive(Debug, Clone, Copy)]
         pub struct Shapes {
-            /// A trainee.
+            /// The fields of a trainee.
             pub trainee: Shape<Trainee>,
-            /// Whether a trainee in a list has nested records.
+            /// Whether trainees in lists have nested records.
             pub nested_in_lists: NestedVisibility,
             $(
-                #[doc = concat!("A ", stringify!($name), ".")]
+                #[doc = concat!("The fields of a ", stringify!($name), ".")]
                 pub $name: NestedShapes<domain::$record>,
             )+
         }
 
         impl Shapes {
-            /// No fields: the rest of what a version lists, so that it lists nothing for a kind of
-            /// record that it does not have.
+            /// No fields. Versions use this value for the kinds of records that they do not have.
             pub const NONE: Self = Self {
                 trainee: Shape::EMPTY,
                 nested_in_lists: NestedVisibility::Hidden,
@@ -139,25 +134,25 @@ macro_rules! declare {
             };
         }
 
-        /// What the requests of a version can set.
+        /// The fields that requests of a version can set.
         #[derive(Debug, Clone, Copy)]
         pub struct AllInputs {
-            /// On a trainee.
+            /// The inputs of a trainee.
             pub trainee: Inputs<Trainee>,
             $(
-                #[doc = concat!("On a ", stringify!($name), ".")]
+                #[doc = concat!("The inputs of a ", stringify!($name), ".")]
                 pub $name: Inputs<domain::$record>,
             )+
-            /// To withdraw.
+            /// The inputs of a withdrawal.
             pub withdrawal: Inputs<Withdrawal>,
-            /// To defer.
+            /// The inputs of a deferral.
             pub deferral: Inputs<Deferral>,
-            /// To recommend.
+            /// The inputs of a recommendation.
             pub recommendation: Inputs<Recommendation>,
         }
 
         impl AllInputs {
-            /// No fields; see [`Shapes::NONE`].
+            /// No inputs; see [`Shapes::NONE`].
             pub const NONE: Self = Self {
                 trainee: Inputs::EMPTY,
                 $( $name: Inputs::EMPTY, )+
@@ -170,86 +165,84 @@ macro_rules! declare {
 }
 nested_kinds!([declare]);
 
-/// Whether a response has the records nested in a trainee.
+/// Whether a trainee in a response has its nested records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
+#[expect(missing_docs, reason = "the names are self-explanatory")]
 pub enum NestedVisibility {
     Shown,
     Hidden,
 }
 
 impl NestedVisibility {
-    /// Whether a field of that kind is shown.
+    /// Whether fields of that kind are shown.
     #[must_use]
     pub fn shows(self, kind: Kind) -> bool {
         self == Self::Shown || kind != Kind::Records
     }
 }
 
-/// The endpoints of a version. Besides those that it lists it has the additions of this service
-/// ([`Endpoint::ADDITIONS`]), and no others.
+/// The endpoints of a version. Every version also has [`Endpoint::ADDITIONS`].
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoints {
-    /// Endpoints to use.
+    /// Endpoints that are not deprecated.
     pub available: &'static [Endpoint],
-    /// Endpoints that still work.
+    /// Deprecated endpoints. They still work.
     pub deprecated: &'static [Deprecation],
 }
 
-/// An endpoint that still works and should no longer be used.
+/// A deprecated endpoint.
 #[derive(Debug, Clone, Copy)]
 pub struct Deprecation {
     /// The endpoint.
     pub endpoint: Endpoint,
-    /// The day since when.
+    /// The first day of the deprecation.
     pub since: NaiveDate,
-    /// The version in which it is gone.
+    /// The first version without the endpoint.
     pub removed_in: Label,
 }
 
 impl Endpoints {
-    /// All endpoints that work: those that the version lists, the deprecated ones included, and the
-    /// additions of this service.
+    /// Returns all endpoints of the version: available, deprecated and
+    /// [additional](Endpoint::ADDITIONS) ones.
     pub fn all(&self) -> impl Iterator<Item = Endpoint> {
-        let of_version = self
-            .available
-            .iter()
-            .copied()
-            .chain(self.deprecated.iter().map(|gone| gone.endpoint));
-        of_version.chain(Endpoint::ADDITIONS.iter().copied())
+        let available = self.available.iter().copied();
+        let deprecated = self.deprecated.iter().map(|gone| gone.endpoint);
+        let additions = Endpoint::ADDITIONS.iter().copied();
+        available.chain(deprecated).chain(additions)
     }
 
-    /// The endpoint that shows one nested record of a kind.
+    /// Returns the endpoint that shows one nested record of a kind, or `None` if the version has no
+    /// such endpoint.
     #[must_use]
     pub fn that_shows(&self, kind: RecordKind) -> Option<Endpoint> {
-        let shows_one = |endpoint: &Endpoint| {
+        self.all().find(|endpoint| {
             endpoint.method() == Method::Get && endpoint.row().reply == ReplyBody::Nested(kind)
-        };
-        self.all().find(shows_one)
+        })
     }
 
-    /// Whether the endpoint works, deprecated or not.
+    /// Whether the version has the endpoint, deprecated or not.
     #[must_use]
     pub fn has(&self, endpoint: Endpoint) -> bool {
         self.all().any(|known| known == endpoint)
     }
 
-    /// The endpoint of this version to use instead of another one.
+    /// Returns the endpoint of this version that replaces `endpoint`, or `None` if there is none.
     #[must_use]
     pub fn replacement(&self, endpoint: Endpoint) -> Option<Endpoint> {
         endpoint.row().replaced_by.filter(|other| self.has(*other))
     }
 
-    /// The endpoint of this version that does what another one does elsewhere, be it its
-    /// replacement or the one that it replaced.
+    /// Returns the endpoint of this version with the same function as an endpoint of another
+    /// version: its replacement or its predecessor. `None` if there is neither.
     #[must_use]
     pub fn counterpart(&self, endpoint: Endpoint) -> Option<Endpoint> {
-        let replaced = |older: &Endpoint| older.row().replaced_by == Some(endpoint);
-        self.replacement(endpoint)
-            .or_else(|| self.all().find(replaced))
+        self.replacement(endpoint).or_else(|| {
+            self.all()
+                .find(|older| older.row().replaced_by == Some(endpoint))
+        })
     }
 
-    /// Why an endpoint should no longer be used.
+    /// Returns the deprecation of an endpoint, or `None` if the endpoint is not deprecated.
     #[must_use]
     pub fn deprecation(&self, endpoint: Endpoint) -> Option<&'static Deprecation> {
         self.deprecated
@@ -258,17 +251,17 @@ impl Endpoints {
     }
 }
 
-/// How problems in nested records are reported by field.
+/// The form of problems in nested records when a client requests problems by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NestedErrors {
-    /// Each under its path, like those of any other field.
+    /// Under the path of the field, like problems of any other field.
     Flat,
     /// In an object under the name of the array.
     Nested,
 }
 
 impl NestedErrors {
-    /// The name of the form.
+    /// Returns the name of the form.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -278,23 +271,24 @@ impl NestedErrors {
     }
 }
 
-/// The terms of a version, where versions differ.
+/// The terms that differ between versions.
 #[derive(Debug, Clone, Copy)]
 pub struct Vocabulary {
-    /// An organisation that delivers training together with the provider.
+    /// The term for an organisation that delivers training together with the provider.
     pub training_partner: &'static str,
 }
 
 impl Vocabulary {
-    /// The terms in the meanings of fields and rules.
+    /// The terms in descriptions of fields and rules.
     const CANONICAL: Self = Self {
         training_partner: "training partner",
     };
 
-    /// Replaces the canonical terms in a sentence by those of the version.
+    /// Replaces the canonical terms in a sentence by the terms of the version.
     #[must_use]
     pub fn apply<'a>(&self, sentence: &'a str) -> Cow<'a, str> {
-        let (canonical, own) = (Self::CANONICAL.training_partner, self.training_partner);
+        let canonical = Self::CANONICAL.training_partner;
+        let own = self.training_partner;
         if canonical == own || !sentence.to_lowercase().contains(canonical) {
             return Cow::Borrowed(sentence);
         }
@@ -306,7 +300,7 @@ impl Vocabulary {
     }
 }
 
-/// The term with a capital letter.
+/// Returns the term with a capital first letter.
 #[must_use]
 pub fn capitalised(term: &str) -> String {
     let mut letters = term.chars();
@@ -316,7 +310,7 @@ pub fn capitalised(term: &str) -> String {
         .unwrap_or_default()
 }
 
-/// A date of a publication, at build time.
+/// Returns a date at build time. Does not compile if the day does not exist.
 #[must_use]
 pub const fn date(year: i32, month: u32, day: u32) -> NaiveDate {
     match NaiveDate::from_ymd_opt(year, month, day) {

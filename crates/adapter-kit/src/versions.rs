@@ -1,6 +1,6 @@
-//! The versions that are served side by side.
+//! The served versions.
 //!
-//! No version names another: that a field has another name elsewhere follows from the list.
+//! Versions do not refer to each other. Differences in field names are computed from the list.
 
 use crate::endpoint::Endpoint;
 use crate::label::Label;
@@ -9,35 +9,35 @@ use crate::names::other_names::{FormerName, OtherVersionsNames};
 use crate::read::client_text::truncated;
 use crate::version::ApiVersion;
 
-/// A version among the others.
+/// A served version, with data that depends on the other versions.
 #[derive(Debug)]
 pub struct Served {
     /// The version.
     pub version: &'static ApiVersion,
-    /// Its label as text.
+    /// The label as text.
     pub label: String,
-    /// What other versions call its fields.
+    /// The field names that only other versions have.
     pub other_names: OtherVersionsNames,
-    /// The version that publishes the code lists: this one, else the newest one that is served and
-    /// does.
+    /// The version that publishes the code lists: this version if it does, else the newest served
+    /// version that does. `None` if no served version publishes them.
     pub reference_data: Option<Label>,
 }
 
-/// The versions that are served, oldest first.
+/// The served versions, oldest first.
 #[derive(Debug)]
 pub struct Versions {
     served: Vec<Served>,
 }
 
 impl Versions {
-    /// The versions of the list, side by side, which know of no others.
+    /// Serves the versions of the list. Only their own field names are known.
     #[must_use]
     pub fn new(list: &[&'static ApiVersion]) -> Self {
         Self::among(list, list, &[])
     }
 
-    /// The versions of the list, side by side, which know the names of others too: those that are
-    /// not served here, and those that were removed.
+    /// Serves the versions of `list`. The field names of all `known` versions and the `former`
+    /// names of removed versions are known, too.
     #[must_use]
     pub fn among(
         list: &[&'static ApiVersion],
@@ -50,29 +50,34 @@ impl Versions {
             versions: known,
             former,
         };
-        let publishes_lists =
-            |version: &&ApiVersion| version.endpoints.has(Endpoint::ReferenceData);
-        let newest = list.iter().copied().rfind(publishes_lists);
-        let served = list.iter().map(|version| Served {
-            version,
-            label: version.label.to_string(),
-            other_names: names.unknown_to(version),
-            reference_data: Some(*version)
-                .filter(publishes_lists)
-                .or(newest)
-                .map(|version| version.label),
+        let newest_publisher = list
+            .iter()
+            .copied()
+            .rfind(|version| publishes_code_lists(version));
+        let served = list.iter().copied().map(|version| {
+            let publisher = if publishes_code_lists(version) {
+                Some(version)
+            } else {
+                newest_publisher
+            };
+            Served {
+                version,
+                label: version.label.to_string(),
+                other_names: names.unknown_to(version),
+                reference_data: publisher.map(|version| version.label),
+            }
         });
         Self {
             served: served.collect(),
         }
     }
 
-    /// The versions, oldest first.
+    /// Returns the versions, oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Served> {
         self.served.iter()
     }
 
-    /// The version with the label.
+    /// Returns the version with the label, or `None` if it is not served.
     #[must_use]
     pub fn find(&self, label: Label) -> Option<&Served> {
         self.served
@@ -80,11 +85,11 @@ impl Versions {
             .find(|served| served.version.label == label)
     }
 
-    /// The version whose label the string is.
+    /// Returns the version with a label in text form. White space around the label is ignored.
     ///
     /// # Errors
     ///
-    /// When no version of the list has that label.
+    /// [`UnknownVersion`] if no served version has the label.
     pub fn named(&self, text: &str) -> Result<&Served, UnknownVersion> {
         let label = text.trim().parse().ok();
         label
@@ -99,7 +104,8 @@ impl Versions {
             })
     }
 
-    /// The version that comes after the one with this label, which need not be served itself.
+    /// Returns the first served version after `label`, or `None` if there is none. The version
+    /// `label` itself need not be served.
     #[must_use]
     pub fn successor(&self, label: Label) -> Option<Label> {
         self.served
@@ -108,20 +114,24 @@ impl Versions {
             .find(|other| *other > label)
     }
 
-    /// The newest version.
+    /// Returns the newest version, or `None` if no version is served.
     #[must_use]
     pub fn newest(&self) -> Option<&Served> {
         self.served.last()
     }
 }
 
-/// A string that is not the label of a version in the list.
+fn publishes_code_lists(version: &ApiVersion) -> bool {
+    version.endpoints.has(Endpoint::ReferenceData)
+}
+
+/// A string that is not the label of a served version.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no version is called {requested}; there are {}", list(.known))]
 pub struct UnknownVersion {
     /// The string, truncated.
     pub requested: String,
-    /// The versions of the list, oldest first.
+    /// The labels of the served versions, oldest first.
     pub known: Vec<Label>,
 }
 

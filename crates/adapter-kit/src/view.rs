@@ -1,4 +1,4 @@
-//! Writes a record as JSON, in the shape of a version, in one pass into a buffer.
+//! Writes a record as JSON in the shape of a version. Writes to a buffer in one pass.
 
 use std::borrow::Cow;
 
@@ -17,34 +17,35 @@ use crate::wire_form::{Words, word_for};
 
 mod json;
 
-/// Characters of a UUID with hyphens.
+/// The length of a UUID with hyphens, in characters.
 const UUID_LENGTH: usize = 36;
 
-/// A record as a version shows it.
+/// A record in the shape of a version.
 #[derive(Debug)]
 pub struct View<'a, R: Record> {
     version: &'a ApiVersion,
     shape: &'a Shape<R>,
     record: &'a dyn Stored<R>,
     lists: &'a Lists,
+    /// Writes a nested list; `None` to omit all nested lists.
     write_nested: Option<WriteNested<'a, R>>,
-    /// The nested lists to show; all of them without.
+    /// The nested lists to show; `None` to show all lists.
     only: Option<FieldSet<R::Field>>,
 }
 
-/// The nested records of a record, wherever they are stored.
-type NestedOf<'a, R> = <<R as Record>::Nested as NestedLists>::Stored<'a>;
+/// The nested records of a record, read from its storage.
+type StoredNested<'a, R> = <<R as Record>::Nested as NestedLists>::Stored<'a>;
 
-/// Writes a nested list of a record.
+/// A function that writes a nested list of a record.
 type WriteNested<'a, R> = fn(
     &View<'a, R>,
     <R as Record>::Field,
-    &NestedOf<'_, R>,
+    &StoredNested<'_, R>,
     &mut Vec<u8>,
 ) -> Result<(), serde_json::Error>;
 
 impl<'a, R: WireNested> View<'a, R> {
-    /// The nested record as its endpoints show it.
+    /// Returns a nested record as shown by its endpoints.
     #[must_use]
     pub fn new(version: &'a ApiVersion, record: &'a dyn Stored<R>, lists: &'a Lists) -> Self {
         Self {
@@ -59,7 +60,7 @@ impl<'a, R: WireNested> View<'a, R> {
 }
 
 impl<'a> View<'a, Trainee> {
-    /// The trainee with all nested records.
+    /// Returns a trainee with all nested records.
     #[must_use]
     pub fn trainee(
         version: &'a ApiVersion,
@@ -76,8 +77,8 @@ impl<'a> View<'a, Trainee> {
         }
     }
 
-    /// The trainee in a list: with all nested records where the version's shape says so, otherwise
-    /// with those that the client wants included.
+    /// Returns a trainee in a list. If the version hides nested records in lists, shows only the
+    /// lists in `included`.
     #[must_use]
     pub fn in_list(
         version: &'a ApiVersion,
@@ -101,11 +102,11 @@ impl<'a> View<'a, Trainee> {
 }
 
 impl<R: Record> View<'_, R> {
-    /// Writes the record as JSON to the end of a buffer.
+    /// Appends the record as JSON to a buffer.
     ///
     /// # Errors
     ///
-    /// When an imported document is not JSON; the buffer then ends somewhere in the record.
+    /// Fails if an imported document is not JSON. The buffer then ends within the record.
     pub fn write(&self, out: &mut Vec<u8>) -> Result<(), serde_json::Error> {
         let start = out.len();
         let mut nested = None;
@@ -121,12 +122,12 @@ impl<R: Record> View<'_, R> {
         Ok(())
     }
 
-    /// Writes all fields, those of a group in an object, which is null where none of them has a
+    /// Writes all fields. Writes each group as an object, or as null if no field of the group has a
     /// value.
     fn write_groups<'a>(
         &'a self,
         start: usize,
-        nested: &mut Option<NestedOf<'a, R>>,
+        nested: &mut Option<StoredNested<'a, R>>,
         out: &mut Vec<u8>,
     ) -> Result<(), serde_json::Error> {
         for fields in self
@@ -156,7 +157,7 @@ impl<R: Record> View<'_, R> {
         &'a self,
         fields: &[Entry<R>],
         start: usize,
-        nested: &mut Option<NestedOf<'a, R>>,
+        nested: &mut Option<StoredNested<'a, R>>,
         out: &mut Vec<u8>,
     ) -> Result<bool, serde_json::Error> {
         let mut has_value = false;
@@ -184,7 +185,7 @@ impl<R: Record> View<'_, R> {
         Ok(has_value)
     }
 
-    /// The JSON of a field, where it is stored as the version writes it.
+    /// Returns the stored JSON of a field if the version writes exactly that JSON.
     #[inline]
     fn stored_json(&self, entry: &Entry<R>) -> StoredJson<'_> {
         match &entry.source {
@@ -199,13 +200,13 @@ impl<R: Record> View<'_, R> {
         }
     }
 
-    /// Writes a list of nested records, if this view shows it.
+    /// Writes a list of nested records if this view shows the list.
     fn write_records<'a>(
         &'a self,
         key: &str,
         list: R::Field,
         start: usize,
-        nested: &mut Option<NestedOf<'a, R>>,
+        nested: &mut Option<StoredNested<'a, R>>,
         out: &mut Vec<u8>,
     ) -> Result<(), serde_json::Error> {
         let Some(write_nested) = self.write_nested else {
@@ -223,7 +224,7 @@ impl<R: Record> View<'_, R> {
         )
     }
 
-    /// Writes a field whose value is computed, and returns whether it has one.
+    /// Writes a field with a computed value, and returns whether it has a value.
     fn write_shown(
         &self,
         entry: &Entry<R>,
@@ -238,7 +239,7 @@ impl<R: Record> View<'_, R> {
         Ok(!value.is_absent())
     }
 
-    /// The words for the codes of a field.
+    /// Returns the words for the codes of a field, or `None` if the version writes the codes.
     fn words(&self, entry: &Entry<R>) -> Option<Words> {
         let wire = &self.version.wire;
         if wire.words.is_empty() {
@@ -248,7 +249,7 @@ impl<R: Record> View<'_, R> {
         }
     }
 
-    /// The value of a field as the version writes it.
+    /// Returns the value of a field as the version writes it.
     fn value<'b>(&'b self, entry: &Entry<R>) -> Value<'b> {
         if let Some(part) = entry.part {
             return self.joined(entry, part);
@@ -261,24 +262,23 @@ impl<R: Record> View<'_, R> {
         }
     }
 
-    /// The text that joins fields; null where none of them has a value.
+    /// Returns the joined text of several fields, or null if no field has a value.
     fn joined<'b>(&'b self, first: &Entry<R>, part: Part) -> Value<'b> {
-        let entries = self
+        let values: Vec<_> = self
             .shape
             .entries
             .iter()
-            .filter(|entry| entry.name == first.name);
-        let values: Vec<_> = entries
+            .filter(|entry| entry.name == first.name)
             .map(|entry| entry.value(self.record, self.lists))
             .collect();
         joined(&values, part.separator).map_or(Value::Null, |text| Value::Text(Cow::Owned(text)))
     }
 
-    /// Writes one value as JSON, nested records in the shapes of the version.
+    /// Appends one value as JSON to a buffer.
     ///
     /// # Errors
     ///
-    /// When an imported document is not JSON.
+    /// Fails if an imported document is not JSON.
     pub fn write_value(
         &self,
         value: &Value<'_>,
@@ -323,7 +323,7 @@ impl View<'_, Trainee> {
     fn nested(
         &self,
         list: TraineeField,
-        nested: &NestedOf<'_, Trainee>,
+        nested: &StoredNested<'_, Trainee>,
         out: &mut Vec<u8>,
     ) -> Result<(), serde_json::Error> {
         for_nested_list!(list, write_nested_list(self, nested, out)).unwrap_or(Ok(()))
@@ -332,7 +332,7 @@ impl View<'_, Trainee> {
 
 fn write_nested_list<R: WireNested>(
     trainee: &View<'_, Trainee>,
-    nested: &NestedOf<'_, Trainee>,
+    nested: &StoredNested<'_, Trainee>,
     out: &mut Vec<u8>,
 ) -> Result<(), serde_json::Error> {
     let View { version, lists, .. } = *trainee;
@@ -350,8 +350,8 @@ fn write_nested_list<R: WireNested>(
     })
 }
 
-/// Writes a key with its comma into the object that begins at `start`. Before the first key, the
-/// brace of the object takes the place of the comma.
+/// Appends a key with a leading comma to the object that begins at `start`. Replaces the comma of
+/// the first key by the opening brace of the object.
 #[inline]
 fn push_key(out: &mut Vec<u8>, start: usize, key: &str) {
     out.extend_from_slice(key.as_bytes());
@@ -360,11 +360,11 @@ fn push_key(out: &mut Vec<u8>, start: usize, key: &str) {
     }
 }
 
-/// Writes records as a JSON array to the end of a buffer.
+/// Appends records as a JSON array to a buffer.
 ///
 /// # Errors
 ///
-/// As [`View::write`].
+/// Fails if an imported document is not JSON.
 pub fn write_list<'a, R: Record>(
     views: impl IntoIterator<Item = View<'a, R>>,
     out: &mut Vec<u8>,
@@ -388,7 +388,8 @@ fn write_each<T>(
     Ok(())
 }
 
-/// For records that are part of another document; it is the same JSON, parsed again.
+/// Serializes a record as a part of another document. Slower than [`View::write`]: checks the JSON
+/// again.
 impl<R: Record> Serialize for View<'_, R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = Vec::new();

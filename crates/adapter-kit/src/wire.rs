@@ -1,4 +1,4 @@
-//! What a version says of a record, by the type of the record.
+//! Looks up the definitions of a version by the type of a record.
 
 use domain::rules::Rule;
 use domain::{
@@ -13,22 +13,22 @@ use crate::version::{ApiVersion, NestedShapes};
 
 /// A record that requests and responses of a version carry.
 pub trait WireRecord: Record {
-    /// What a request can set.
+    /// Returns the fields that requests can set.
     fn inputs(version: &ApiVersion) -> &Inputs<Self>;
 
-    /// What a response shows; `None` for records of requests only.
+    /// Returns the fields of responses, or `None` if only requests have the record.
     fn shape(version: &ApiVersion) -> Option<&Shape<Self>>;
 
-    /// The rules that bind the version.
+    /// Returns the rules of the version for the record.
     fn rules(version: &ApiVersion) -> &'static [Rule<Self>];
 
-    /// What other versions call the fields.
+    /// Returns the names of other versions for the fields of the record.
     fn other_names(names: &OtherVersionsNames) -> &OtherNames<Self>;
 
-    /// The field, if it belongs to this record.
+    /// Returns the field, or `None` if it belongs to another record.
     fn field_of(field: Field) -> Option<Self::Field>;
 
-    /// The record as a trainee, which has nested records.
+    /// Returns the record if it is a trainee, else `None`.
     fn as_trainee(record: &dyn Stored<Self>) -> Option<&dyn Stored<Trainee>> {
         let _ = record;
         None
@@ -37,10 +37,10 @@ pub trait WireRecord: Record {
 
 /// A nested record that requests and responses of a version carry.
 pub trait WireNested: WireRecord + NestedRecord {
-    /// What a body with one is.
+    /// The kind of a body with one record.
     const KIND: RecordKind;
 
-    /// What responses show.
+    /// Returns the fields of responses.
     fn shapes(version: &ApiVersion) -> &NestedShapes<Self>;
 }
 
@@ -96,8 +96,8 @@ macro_rules! nested_wire_records {
 }
 nested_kinds!([nested_wire_records]);
 
-/// Calls a generic function for the type of each record; gives an array of the results, in the
-/// order of the contract.
+/// Calls a generic function for the type of each record. Evaluates to an array of the results, in
+/// the order of the contract.
 #[macro_export]
 macro_rules! for_each_record {
     (@kinds $call:tt

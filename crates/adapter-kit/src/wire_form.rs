@@ -1,18 +1,16 @@
-//! How a version writes what it has: words in place of codes, the JSON members around records, and
-//! the form of errors.
+//! The form of a version's JSON: words instead of codes, members around records, and errors.
 //!
-//! [`Wire::COMMON`] is the form of the versions that differ in none of these. A new way to differ is a member of [`Wire`] with
-//! a value in `COMMON`, so that no released version has to be edited.
+//! [`Wire::COMMON`] is the default. A new difference becomes a member of [`Wire`] with a default in
+//! `COMMON`. Released versions then need no change.
 
 use domain::List;
 use domain::fields::field::Codes;
 
-/// How a version writes what it has.
+/// The form of a version's JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wire {
-    /// Words in place of the codes of lists, in requests and in responses. The words of a list are
-    /// total: each of its codes has one, and no two have the same. A stored code that is not in the
-    /// list is shown as it is stored.
+    /// Words instead of codes, in requests and in responses. Each code of a list must have exactly
+    /// one word, and words must be unique. A stored code that is not in the list is shown as it is.
     pub words: &'static [(List, Words)],
     /// The JSON members around records.
     pub envelope: Envelope,
@@ -20,18 +18,18 @@ pub struct Wire {
     pub problems: ProblemForm,
 }
 
-/// The words for the codes of a list: each code with its word.
+/// Pairs of a code and its word.
 pub type Words = &'static [(&'static str, &'static str)];
 
 impl Wire {
-    /// The common form.
+    /// The default form.
     pub const COMMON: Self = Self {
         words: &[],
         envelope: Envelope::COMMON,
         problems: ProblemForm::Errors,
     };
 
-    /// The words for the codes of a field; `None` where the version writes the codes themselves.
+    /// Returns the words for the codes of a field, or `None` if the version writes the codes.
     #[must_use]
     pub fn words_of(&self, codes: Option<Codes>) -> Option<Words> {
         match codes {
@@ -40,7 +38,7 @@ impl Wire {
         }
     }
 
-    /// The words for the codes of a list.
+    /// Returns the words for the codes of a list, or `None` if the version writes the codes.
     #[must_use]
     pub fn words_of_list(&self, list: List) -> Option<Words> {
         self.words
@@ -49,14 +47,14 @@ impl Wire {
             .map(|(_, words)| *words)
     }
 
-    /// A value of a field as the version writes it.
+    /// Returns a value of a field as the version writes it.
     #[must_use]
     pub fn written_in<'a>(&self, codes: Option<Codes>, value: &'a str) -> &'a str {
         self.words_of(codes)
             .map_or(value, |words| word_of(words, value))
     }
 
-    /// A code of a list as the version writes it.
+    /// Returns a code of a list as the version writes it.
     #[must_use]
     pub fn written<'a>(&self, list: List, code: &'a str) -> &'a str {
         self.words_of_list(list)
@@ -64,13 +62,13 @@ impl Wire {
     }
 }
 
-/// The word for a code; the code itself where it has none.
+/// Returns the word for a code, or the code if it has no word.
 #[must_use]
 pub fn word_of(words: Words, code: &str) -> &str {
     word_for(words, code).unwrap_or(code)
 }
 
-/// The word for a code, if it has one.
+/// Returns the word for a code, or `None` if the code has no word.
 #[must_use]
 pub fn word_for(words: Words, code: &str) -> Option<&'static str> {
     words
@@ -79,7 +77,7 @@ pub fn word_for(words: Words, code: &str) -> Option<&'static str> {
         .map(|(_, word)| *word)
 }
 
-/// The code that a word stands for.
+/// Returns the code of a word, or `None` for an unknown word.
 #[must_use]
 pub fn code_of(words: Words, word: &str) -> Option<&'static str> {
     words
@@ -91,14 +89,14 @@ pub fn code_of(words: Words, word: &str) -> Option<&'static str> {
 /// The JSON members around records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Envelope {
-    /// What a page of trainees says about itself: the name, and the members in order.
+    /// The object with the position of a page: its name, and its members in order.
     pub page: (&'static str, &'static [(&'static str, PageMember)]),
-    /// Whether the response with one record has its address, as `links.self`.
+    /// Whether a response with one record has its URL as `links.self`.
     pub record_links: bool,
 }
 
 impl Envelope {
-    /// The common form.
+    /// The default members.
     pub const COMMON: Self = Self {
         page: (
             "meta",
@@ -113,34 +111,34 @@ impl Envelope {
     };
 }
 
-/// What a page says about itself. A page that was reached by a cursor has no number, and neither
-/// the number of pages nor that of records: they are left out.
+/// A member with the position of a page. Pages requested by cursor lack `Number`, `Pages` and
+/// `Total`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageMember {
     /// The number of the page, from 1.
     Number,
-    /// How many pages there are.
+    /// The number of pages.
     Pages,
-    /// How many records there are.
+    /// The number of records on all pages.
     Total,
-    /// The most records on a page.
+    /// The maximum number of records on a page.
     PerPage,
-    /// The address of the next page; null on the last one.
+    /// The URL of the next page; null on the last page.
     Next,
 }
 
 /// The form of errors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemForm {
-    /// `{"errors": [{"error", "message", "code", "field"}]}`, and other forms of this service
-    /// beside it.
+    /// `{"errors": [{"error", "message", "code", "field"}]}`. Missing tokens and invalid parameters
+    /// have separate forms.
     Errors,
-    /// Problem details (RFC 9457) with one entry of `errors` for each problem, at a JSON pointer.
+    /// Problem details (RFC 9457). Each entry of `errors` has a JSON pointer.
     Details,
 }
 
 impl ProblemForm {
-    /// The media type of an error.
+    /// Returns the media type of error replies.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
         match self {

@@ -5,20 +5,21 @@
 //! - Accepts a primary course with any first subject, and inserts 100511 as the first subject.
 //! - Shows four fields that later versions do not have: `expected_end_date`, `bursary_level`,
 //!   `agency_disabilities` and `withdraw_reasons_dfe_details`.
-//! - Takes any text as the year of a course, and any end date after the start.
-//! - Changes finished records: a trainee who is recommended, withdrawn or awarded can be updated.
-//! - Reports problems by field, where they are requested in that form, in a flat object.
-//! - Knows no iQTS, assessment only, early years or HPITT route as input; records on such a route
-//!   can still be read, listed, deferred, withdrawn and recommended.
+//! - Accepts any text as the year of a course, and any end date after the start.
+//! - Allows updates of finished records: recommended, withdrawn or awarded trainees.
+//! - Reports problems by field in a flat object, for clients that request problems by field.
+//! - Refuses iQTS, assessment only, early years and HPITT routes in requests. Records on such a
+//!   route can be read, listed, deferred, withdrawn and recommended.
 //!
 //! The crate does not depend on other versions, storage or HTTP.
 //!
 //! # How to add a name or a rule
 //!
 //! 1. A name: add it to `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. Write
-//!    `name = field` if the name differs from the dictionary. The order of the list is the contract.
-//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order. Their
-//!    code is in `crates/domain/src/rules/`.
+//!    `name = field` if the name differs from the dictionary. The order of the list is the
+//!    contract.
+//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order.
+//!    Their code is in `crates/domain/src/rules/`.
 //! 3. A rule or a field of this version only: declare it in `own.rs`, and list it in `rules.rs` or
 //!    `names.rs`.
 //! 4. Describe the difference in the list above, in `notes` and in `docs/api/9-versions.md`.

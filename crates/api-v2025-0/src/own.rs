@@ -90,7 +90,8 @@ mod tests {
 
     use super::*;
 
-    /// Returns a trainee as imported from an older system: a primary course with another first subject.
+    /// Returns a trainee as imported from an older system: a primary course with another first
+    /// subject.
     fn imported() -> Trainee {
         Trainee {
             course_age_range: Some("13914".to_owned()),

@@ -14,9 +14,10 @@
 //! # How to add a name or a rule
 //!
 //! 1. A name: add it to `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. Write
-//!    `name = field` if the name differs from the dictionary. The order of the list is the contract.
-//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order. Their
-//!    code is in `crates/domain/src/rules/`.
+//!    `name = field` if the name differs from the dictionary. The order of the list is the
+//!    contract.
+//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order.
+//!    Their code is in `crates/domain/src/rules/`.
 //! 3. A rule or a field of this version only: create `own.rs`, declare it there, and list it in
 //!    `rules.rs` or `names.rs`.
 //! 4. Describe the difference in the list above, in `notes` and in `docs/api/9-versions.md`.

@@ -3,7 +3,8 @@
 //! - Accepts the routes 15 to 21: iQTS, assessment only, early years and HPITT.
 //! - Adds `iqts_country`. Requires it on the iQTS route and refuses it on all other routes.
 //! - Does not require a study mode on the two assessment only routes.
-//! - Accepts the age range 13920 only on early years routes. These routes accept no other age range.
+//! - Accepts the age range 13920 only on early years routes. These routes accept no other age
+//!   range.
 //! - Refuses changes of recommended, withdrawn or awarded trainees.
 //! - Adds `update-qts-or-eyts-status`, and deprecates `recommend-for-qts`.
 //! - Publishes the code lists at `reference-data`.
@@ -13,9 +14,10 @@
 //! # How to add a name or a rule
 //!
 //! 1. A name: add it to `names.rs`, in `SHAPES` for replies and in `INPUTS` for requests. Write
-//!    `name = field` if the name differs from the dictionary. The order of the list is the contract.
-//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order. Their
-//!    code is in `crates/domain/src/rules/`.
+//!    `name = field` if the name differs from the dictionary. The order of the list is the
+//!    contract.
+//! 2. A rule that other versions also have: add it to `rules.rs`. The rules run in this order.
+//!    Their code is in `crates/domain/src/rules/`.
 //! 3. A rule or a field of this version only: create `own.rs`, declare it there, and list it in
 //!    `rules.rs` or `names.rs`.
 //! 4. Describe the difference in the list above, in `notes` and in `docs/api/9-versions.md`.

@@ -1,8 +1,7 @@
-//! The commands on records: each function takes what was sent, and gives the record as it is to be
-//! stored or every problem.
+//! The commands on records. Each function takes a parsed request and returns the record to store,
+//! or all problems.
 //!
-//! Nothing is looked up and nothing is stored here; identifiers, the caller and the time are
-//! arguments.
+//! The functions do not access storage. Identifiers, the provider and the time are arguments.
 
 mod decision;
 mod edit;

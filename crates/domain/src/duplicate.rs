@@ -1,7 +1,8 @@
-//! When two trainees are the same person on the same training (contract, section 4.8).
+//! Detects registrations of the same person for the same training (contract, section 4.8).
 //!
-//! The rule has a coarse part, which an index and a lock can serve, and a fine part: first names or
-//! e-mail address. Both work on folded texts, made here and stored next to the record.
+//! The rule compares date of birth, route, last name and academic cycle, which have a database
+//! index, and then first names or the e-mail address. Storage keeps the folded texts next to the
+//! record.
 
 use chrono::NaiveDate;
 use unicode_normalization::UnicodeNormalization as _;
@@ -10,29 +11,28 @@ use crate::records::trainee::{Trainee, start_date};
 use crate::values::academic_year;
 use crate::values::text::{case_folded, is_invisible, nfkc_casefold};
 
-/// Characters that are written in place of the apostrophe U+0027: quotation marks and modifier
-/// letters.
+/// Characters used as an apostrophe instead of U+0027: quotation marks and modifier letters.
 const APOSTROPHES: [char; 4] = ['\u{2018}', '\u{2019}', '\u{2bb}', '\u{2bc}'];
 
-/// What the duplicate rule compares of a trainee.
+/// The values of a trainee that the duplicate rule compares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DuplicateKey {
-    /// Date of birth.
+    /// The date of birth.
     pub date_of_birth: Option<NaiveDate>,
-    /// Training route.
+    /// The training route.
     pub training_route: Option<String>,
-    /// Last name in the form `NFKC_Casefold`, with one character for all apostrophes.
+    /// The last name in the form `NFKC_Casefold`, with U+0027 for all apostrophes.
     pub last_name: String,
-    /// Academic year of the start.
+    /// The academic year of the start.
     pub academic_cycle: i32,
-    /// First names without case, marks, punctuation and other signs. An empty one matches nothing.
+    /// The first names without case, marks, punctuation and other signs. Empty names match nothing.
     pub first_names: String,
-    /// E-mail address without case. An empty one matches nothing.
+    /// The e-mail address in lower case. An empty address matches nothing.
     pub email: String,
 }
 
 impl DuplicateKey {
-    /// What the rule compares of the trainee, on that day.
+    /// Returns the key of a trainee. `today` decides the academic cycle if the start is missing.
     #[must_use]
     pub fn from_trainee(trainee: &Trainee, today: NaiveDate) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl DuplicateKey {
         }
     }
 
-    /// Whether the two are the same person on the same training.
+    /// Whether both keys are of the same person on the same training.
     #[must_use]
     pub fn matches(&self, other: &Self) -> bool {
         self.date_of_birth == other.date_of_birth
@@ -66,20 +66,24 @@ fn last_name_key(text: &str) -> String {
     nfkc_casefold(text).replace(APOSTROPHES, "'")
 }
 
-/// First names without case, combining marks, punctuation and other signs, with single spaces.
+/// Returns first names without case, combining marks, punctuation and other signs, with single
+/// spaces.
 fn first_names_key(text: &str) -> String {
     let unmarked: String = text
         .nfkd()
-        .filter(|c| !('\u{300}'..='\u{36f}').contains(c))
+        .filter(|character| !('\u{300}'..='\u{36f}').contains(character))
         .collect();
     // Upper case makes the dotless ı equal to i.
     let folded = case_folded(&unmarked.to_uppercase());
-    let is_letter = |c: &char| c.is_alphanumeric() && !is_invisible(*c) && !APOSTROPHES.contains(c);
     let kept: String = folded
         .chars()
-        .filter(|c| is_letter(c) || c.is_whitespace())
+        .filter(|character| is_letter_or_digit(*character) || character.is_whitespace())
         .collect();
     kept.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn is_letter_or_digit(character: char) -> bool {
+    character.is_alphanumeric() && !is_invisible(character) && !APOSTROPHES.contains(&character)
 }
 
 #[cfg(test)]
@@ -114,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn last_names_are_equal_in_each_canonical_spelling_and_with_each_apostrophe() {
+    fn last_names_are_equal_in_canonical_spellings_with_any_apostrophe() {
         for (one, other) in [
             ("Nuñez", "NUN\u{303}EZ"),
             ("Ｏｋａｆｏｒ", "Okafor"),
@@ -143,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_keys_are_the_same_keys() {
+    fn key_of_a_key_is_the_same_key() {
         for character in characters() {
             let text = format!("a{character}\u{301}b");
             let (last_name, first_names) = (last_name_key(&text), first_names_key(&text));
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_normal_form_matches_nothing() {
+    fn empty_first_names_key_matches_nothing() {
         let trainee = Trainee {
             first_names: Some("--".to_owned()),
             ..Trainee::default()

@@ -1,8 +1,7 @@
-//! Codes that ended, each with what to send in its place.
+//! Ended codes and their replacements.
 //!
-//! A version ends a code by leaving it out of its [`crate::fields::accepted_codes`]; records keep
-//! it. What takes its place is a fact of the sector and is the same for every version that no
-//! longer accepts it.
+//! A version ends a code by removing it from its [`crate::fields::accepted_codes`]. Records keep
+//! the code. The replacement is a fact of the sector and equal for all versions without the code.
 
 use std::fmt;
 
@@ -12,28 +11,28 @@ use crate::rules::{course, funding};
 /// A code that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndedCode {
-    /// Its list.
+    /// The list of the code.
     pub list: List,
     /// The code.
     pub code: &'static str,
-    /// What takes its place.
+    /// The replacement.
     pub successor: Successor,
 }
 
-/// What takes the place of a code that ended.
+/// The replacement of an ended code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Successor {
     /// Another code of the list.
     Code(&'static str),
     /// The sector names no other code.
     None {
-        /// Whom to ask, and what, behind "ask".
+        /// The end of a sentence that begins with "ask": the contact and the question.
         ask: &'static str,
     },
 }
 
 impl fmt::Display for Successor {
-    /// Writes what to do, as a clause.
+    /// Writes advice for clients as a clause.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Code(code) => write!(formatter, "send `{code}` in its place"),
@@ -42,7 +41,7 @@ impl fmt::Display for Successor {
     }
 }
 
-/// All codes that ended. A code that a version ends gets a line here.
+/// All ended codes. Add an entry when a version ends a code.
 const ENDED_CODES: &[EndedCode] = &[EndedCode {
     list: List::TrainingRoute,
     code: "02",
@@ -51,7 +50,7 @@ const ENDED_CODES: &[EndedCode] = &[EndedCode {
     },
 }];
 
-/// What to send where a rule refuses values that were accepted without it, by the name of the rule.
+/// Advice for clients whose values a new rule refuses, by the name of the rule.
 const VALUES_IN_PLACE: &[(&str, &str)] = &[
     (
         course::PRIMARY_SUBJECT.name,
@@ -59,7 +58,7 @@ const VALUES_IN_PLACE: &[(&str, &str)] = &[
     ),
     (
         course::COURSE_YEAR_NUMBER.name,
-        "Send the year as digits, such as `1` in place of `first`.",
+        "Send the year as digits, such as `1` instead of `first`.",
     ),
     (
         funding::ADDITIONAL_INITIATIVE.name,
@@ -67,7 +66,7 @@ const VALUES_IN_PLACE: &[(&str, &str)] = &[
     ),
 ];
 
-/// What takes the place of a code; `None` for a code that has not ended.
+/// Returns the replacement of a code, or `None` for a code that has not ended.
 #[must_use]
 pub fn successor(list: List, code: &str) -> Option<Successor> {
     ENDED_CODES
@@ -76,8 +75,8 @@ pub fn successor(list: List, code: &str) -> Option<Successor> {
         .map(|ended| ended.successor)
 }
 
-/// What to send in place of values that the rule of this name refuses, in Markdown; `None` where
-/// the demand of the rule says it all.
+/// Returns advice in Markdown for values that a rule refuses, by the name of the rule. Returns
+/// `None` if the description of the rule is sufficient.
 #[must_use]
 pub fn value_in_place(rule: &str) -> Option<&'static str> {
     VALUES_IN_PLACE

@@ -1,5 +1,4 @@
-//! What a field is: its type, its codes, its entry in the dictionary, and the values that were sent
-//! for it.
+//! Fields: types, codes, the dictionary, and sent values.
 
 pub mod accepted_codes;
 pub(crate) mod dictionary;

@@ -1,8 +1,8 @@
 //! The invariants of stored records.
 //!
-//! A rule checks what a request changes; this checks what is stored, whichever request, import or
-//! edit wrote it. It demands what is true of every record at any time, so it accepts the codes of
-//! all versions, and knows nothing of today.
+//! Rules check the changes of a request. Invariants check a whole stored record, written by a
+//! request, an import or an edit by hand. Invariants hold for all versions at any time: they accept
+//! the codes of all versions and do not depend on the current date.
 
 use chrono::NaiveTime;
 use thiserror::Error;
@@ -13,84 +13,84 @@ use crate::fields::value::{Date, Kind, TextList, Timestamp, Value};
 use crate::for_each_nested;
 use crate::lifecycle::State;
 use crate::lists::Lists;
-use crate::records::degree::{self, Degree, DegreeField, DegreeKind};
+use crate::records::degree::{self, Degree, DegreeKind};
 use crate::records::record::{Record, Stored};
 use crate::records::trainee::{Borrowed, NestedRecord, NestedRecords, Trainee, TraineeField};
 use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 
-/// What cannot be so in a stored record. It names fields and states, never a value.
+/// A violated invariant of a stored record. Messages contain fields and states, but no values.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Violation {
     /// Text is longer than its field allows.
     #[error("{field} is longer than {max} characters")]
     TooLong {
-        /// Canonical name of the field, behind that of the record in which it is nested.
+        /// The field, such as `sex` or `degree 1: subject`.
         field: String,
-        /// The longest length, in Unicode scalar values.
+        /// The maximum length, in Unicode scalar values.
         max: usize,
     },
-    /// A code is in no list that the field may take it from.
+    /// A code is not in the list of its field.
     #[error("{field} holds a code that is not in its list")]
     UnknownCode {
-        /// As in [`Violation::TooLong`].
+        /// The field, such as `sex` or `degree 1: subject`.
         field: String,
     },
-    /// A field without which no record is.
+    /// A field that every record must have is empty.
     #[error("{field} is missing")]
     Missing {
-        /// As in [`Violation::TooLong`].
+        /// The field, such as `ukprn` or `degree 1: created_at`.
         field: String,
     },
-    /// The state requires a field that is empty.
+    /// A field that the state requires is empty.
     #[error("state is {state}, but {field} is missing")]
     StateLacks {
         /// The state.
         state: State,
-        /// Canonical name of the field.
+        /// The canonical name of the field.
         field: &'static str,
     },
-    /// A field has a value that belongs to another state.
+    /// A field that the state does not allow has a value.
     #[error("state is {state}, but {field} is there")]
     StateHas {
         /// The state.
         state: State,
-        /// Canonical name of the field.
+        /// The canonical name of the field.
         field: &'static str,
     },
-    /// A degree lacks what its kind needs.
-    #[error("{field} is missing on a {}", described(*kind))]
+    /// A field that the kind of the degree requires is empty.
+    #[error("{field} is missing on a {}", kind_description(*kind))]
     KindLacks {
         /// The kind.
         kind: DegreeKind,
-        /// As in [`Violation::TooLong`].
+        /// The field, such as `degree 1: grade`.
         field: String,
     },
-    /// A degree has a value that belongs to the other kind.
-    #[error("{field} is there on a {}", described(*kind))]
+    /// A field that the kind of the degree does not allow has a value.
+    #[error("{field} is there on a {}", kind_description(*kind))]
     KindHas {
         /// The kind.
         kind: DegreeKind,
-        /// As in [`Violation::TooLong`].
+        /// The field, such as `degree 1: country`.
         field: String,
     },
-    /// One date or timestamp must be later than the other.
+    /// Two dates or timestamps are not in order.
     #[error("{later} is not later than {earlier}")]
     OutOfOrder {
-        /// The earlier one, as [`Violation::TooLong`] names it.
+        /// The field with the earlier date or timestamp.
         earlier: String,
-        /// The later one.
+        /// The field with the later date or timestamp.
         later: String,
     },
 }
 
-fn described(kind: DegreeKind) -> &'static str {
+fn kind_description(kind: DegreeKind) -> &'static str {
     match kind {
         DegreeKind::Uk => "degree of the United Kingdom",
         DegreeKind::Foreign => "degree of another country",
     }
 }
 
-/// All that cannot be so in a stored trainee, with all that belongs to it.
+/// Returns all violations of a stored trainee and its nested records.
 #[must_use]
 pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation> {
     let mut violations = Vec::new();
@@ -105,37 +105,53 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
             &mut violations,
         );
     }
-    // The requests of transitions are stored in fields of the trainee, whose definitions are less
-    // strict.
-    if let Some(record) = Deferral::from_trainee(trainee) {
-        check_fields::<Deferral>(&record, "deferral: ", lists, &mut violations);
-    }
-    if let Some(record) = Recommendation::from_trainee(trainee) {
-        check_fields::<Recommendation>(&record, "recommendation: ", lists, &mut violations);
-    }
-    if let Some(record) = Withdrawal::from_trainee(trainee) {
-        check_fields::<Withdrawal>(&record, "withdrawal: ", lists, &mut violations);
-    }
-    let reasons: Option<TextList> = trainee.get(TraineeField::withdrawal_reasons);
-    if reasons.iter().flatten().any(|code| {
-        lists
-            .withdrawal_reasons()
-            .iter()
-            .all(|reason| reason.code != *code)
-    }) {
-        violations.push(Violation::UnknownCode {
-            field: TraineeField::withdrawal_reasons.info().name.to_owned(),
-        });
-    }
+    check_transitions(trainee, lists, &mut violations);
     check_state(trainee, &mut violations);
-    check_order(
+    check_audit_order(
         "",
         trainee.get(TraineeField::created_at),
         trainee.get(TraineeField::updated_at),
         &mut violations,
     );
-    let [start, end]: [Option<Date>; 2] =
-        [TraineeField::itt_start_date, TraineeField::itt_end_date].map(|field| trainee.get(field));
+    check_training_order(trainee, &mut violations);
+    violations
+}
+
+/// Checks the fields with the inputs of transitions. The definitions of the inputs are stricter
+/// than those of the trainee's fields.
+fn check_transitions(
+    trainee: &dyn Stored<Trainee>,
+    lists: &Lists,
+    violations: &mut Vec<Violation>,
+) {
+    if let Some(record) = Deferral::from_trainee(trainee) {
+        check_fields::<Deferral>(&record, "deferral: ", lists, violations);
+    }
+    if let Some(record) = Recommendation::from_trainee(trainee) {
+        check_fields::<Recommendation>(&record, "recommendation: ", lists, violations);
+    }
+    if let Some(record) = Withdrawal::from_trainee(trainee) {
+        check_fields::<Withdrawal>(&record, "withdrawal: ", lists, violations);
+    }
+    let reasons: Option<TextList> = trainee.get(TraineeField::withdrawal_reasons);
+    let has_unknown_reason = reasons.iter().flatten().any(|code| {
+        lists
+            .withdrawal_reasons()
+            .iter()
+            .all(|reason| reason.code != *code)
+    });
+    if has_unknown_reason {
+        violations.push(Violation::UnknownCode {
+            field: TraineeField::withdrawal_reasons.info().name.to_owned(),
+        });
+    }
+}
+
+/// Checks that the training ends after its start, and that the award is not before the day the
+/// standards were met.
+fn check_training_order(trainee: &dyn Stored<Trainee>, violations: &mut Vec<Violation>) {
+    let start: Option<Date> = trainee.get(TraineeField::itt_start_date);
+    let end: Option<Date> = trainee.get(TraineeField::itt_end_date);
     if start.zip(end).is_some_and(|(start, end)| end <= start) {
         violations.push(out_of_order(
             "",
@@ -144,7 +160,8 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
         ));
     }
     let met: Option<Date> = trainee.get(TraineeField::outcome_date);
-    if let Some((met, awarded_at)) = met.zip(trainee.get::<Timestamp>(TraineeField::awarded_at))
+    let awarded_at: Option<Timestamp> = trainee.get(TraineeField::awarded_at);
+    if let Some((met, awarded_at)) = met.zip(awarded_at)
         && awarded_at < met.and_time(NaiveTime::MIN).and_utc()
     {
         violations.push(out_of_order(
@@ -153,48 +170,50 @@ pub fn violations(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Vec<Violation
             TraineeField::awarded_at,
         ));
     }
-    violations
 }
 
-/// How the field of a nested record begins. Positions count from 1.
+/// Returns the prefix for fields of a nested record. Positions count from 1.
 fn nested_prefix<R: NestedRecord>(position: usize) -> String {
     format!("{} {position}: ", R::NAME)
 }
 
-/// What holds for nested records of each kind.
+/// Checks the fields and timestamps of the nested records of one kind.
 fn check_nested<R: NestedRecord>(
     nested: &NestedRecords<Borrowed<'_>>,
     lists: &Lists,
     violations: &mut Vec<Violation>,
 ) {
     for (record, position) in R::in_nested(nested).iter().zip(1..) {
-        let within = nested_prefix::<R>(position);
-        check_fields(*record, &within, lists, violations);
-        let [created_at, updated_at] =
-            [R::CREATED_AT, R::UPDATED_AT].map(|field| record.get(field));
-        check_order(&within, created_at, updated_at, violations);
+        let prefix = nested_prefix::<R>(position);
+        check_fields(*record, &prefix, lists, violations);
+        check_audit_order(
+            &prefix,
+            record.get(R::CREATED_AT),
+            record.get(R::UPDATED_AT),
+            violations,
+        );
     }
 }
 
-/// Each value fits its field, and what every record has is there.
+/// Checks that each value is valid in its field, and that required fields have a value.
 fn check_fields<R: Record>(
     record: &dyn Stored<R>,
-    within: &str,
+    prefix: &str,
     lists: &Lists,
     violations: &mut Vec<Violation>,
 ) {
     for field in R::Field::ALL {
         let info = field.info();
-        // A nested list can be empty, and is not stored as a value.
+        // Nested lists are not stored as values.
         if info.kind == Kind::Records {
             continue;
         }
-        let name = || format!("{within}{}", info.name);
+        let name = || format!("{prefix}{}", info.name);
         if info.never_null && R::shown(record, *field, lists) == Value::Null {
             violations.push(Violation::Missing { field: name() });
         }
         let stored = record.stored(*field);
-        // A draft is never shown, so its state is none of the words of the dictionary.
+        // The API never shows drafts, so the words of the field `state` do not include `draft`.
         if stored.as_text() == Some(State::Draft.name())
             && info.name == TraineeField::state.info().name
         {
@@ -212,31 +231,31 @@ fn check_fields<R: Record>(
     }
 }
 
-/// A degree is of one kind, whole.
+/// Checks that a degree has all required and no excluded fields of its kind.
 fn check_kind(
     degree: &dyn Stored<Degree>,
-    within: &str,
+    prefix: &str,
     lists: &Lists,
     violations: &mut Vec<Violation>,
 ) {
     let kind = degree::kind(degree, lists);
-    let stored = |field: &&DegreeField| degree.has(**field);
-    let name = |field: &DegreeField| format!("{within}{}", field.info().name);
-    let required = kind.required().iter().filter(|field| !stored(field));
-    violations.extend(required.map(|field| Violation::KindLacks {
-        kind,
-        field: name(field),
-    }));
-    let excluded = kind.excluded().iter().filter(stored);
-    violations.extend(excluded.map(|field| Violation::KindHas {
-        kind,
-        field: name(field),
-    }));
+    for required in kind.required() {
+        if !degree.has(*required) {
+            let field = format!("{prefix}{}", required.info().name);
+            violations.push(Violation::KindLacks { kind, field });
+        }
+    }
+    for excluded in kind.excluded() {
+        if degree.has(*excluded) {
+            let field = format!("{prefix}{}", excluded.info().name);
+            violations.push(Violation::KindHas { kind, field });
+        }
+    }
 }
 
-/// Nothing changes before it is made.
-fn check_order(
-    within: &str,
+/// Checks that the last change is not before the creation.
+fn check_audit_order(
+    prefix: &str,
     created_at: Option<Timestamp>,
     updated_at: Option<Timestamp>,
     violations: &mut Vec<Violation>,
@@ -246,31 +265,30 @@ fn check_order(
         .is_some_and(|(created_at, updated_at)| updated_at < created_at)
     {
         violations.push(out_of_order(
-            within,
+            prefix,
             TraineeField::created_at,
             TraineeField::updated_at,
         ));
     }
 }
 
-fn out_of_order(within: &str, earlier: TraineeField, later: TraineeField) -> Violation {
-    let name = |field: TraineeField| format!("{within}{}", field.info().name);
+fn out_of_order(prefix: &str, earlier: TraineeField, later: TraineeField) -> Violation {
     Violation::OutOfOrder {
-        earlier: name(earlier),
-        later: name(later),
+        earlier: format!("{prefix}{}", earlier.info().name),
+        later: format!("{prefix}{}", later.info().name),
     }
 }
 
-/// The state has what leads to it, and nothing that leads elsewhere.
+/// Checks that the record has the fields that its state requires, and none that it does not allow.
 fn check_state(trainee: &dyn Stored<Trainee>, violations: &mut Vec<Violation>) {
     use State::{
         Awarded, Deferred, Draft, RecommendedForAward, SubmittedForTrn, TrnReceived, Withdrawn,
     };
-    // A record without a state is reported as such.
+    // `check_fields` reports a record without a state.
     let Some(state) = trainee.get(TraineeField::state) else {
         return;
     };
-    let needed: &[TraineeField] = match state {
+    let required: &[TraineeField] = match state {
         Draft | SubmittedForTrn => &[],
         TrnReceived => &[TraineeField::trn],
         Deferred => &[TraineeField::defer_date],
@@ -286,7 +304,7 @@ fn check_state(trainee: &dyn Stored<Trainee>, violations: &mut Vec<Violation>) {
             TraineeField::awarded_at,
         ],
     };
-    let barred: &[TraineeField] = match state {
+    let excluded: &[TraineeField] = match state {
         Draft => &[],
         SubmittedForTrn => &[
             TraineeField::trn,
@@ -299,22 +317,18 @@ fn check_state(trainee: &dyn Stored<Trainee>, violations: &mut Vec<Violation>) {
         Withdrawn => &[TraineeField::awarded_at],
         Awarded => &[TraineeField::withdrawal_date],
     };
-    let stored = |field: &&TraineeField| trainee.has(**field);
-    violations.extend(needed.iter().filter(|field| !stored(field)).map(|field| {
-        Violation::StateLacks {
-            state,
-            field: field.info().name,
+    for field in required {
+        if !trainee.has(*field) {
+            let field = field.info().name;
+            violations.push(Violation::StateLacks { state, field });
         }
-    }));
-    violations.extend(
-        barred
-            .iter()
-            .filter(stored)
-            .map(|field| Violation::StateHas {
-                state,
-                field: field.info().name,
-            }),
-    );
+    }
+    for field in excluded {
+        if trainee.has(*field) {
+            let field = field.info().name;
+            violations.push(Violation::StateHas { state, field });
+        }
+    }
 }
 
 #[cfg(test)]
@@ -360,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_values_are_named_by_their_fields() {
+    fn invalid_values_are_reported_by_field() {
         let placement = Placement {
             postcode: Some("ZZ99 9ZZZZ".to_owned()),
             created_at: Some(timestamp()),
@@ -396,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn degree_of_mixed_kind_is_named_by_its_position_and_fields() {
+    fn degree_of_mixed_kind_is_reported_with_position_and_fields() {
         let text = |text: &str| Some(text.to_owned());
         let dated = || Degree {
             created_at: Some(timestamp()),
@@ -500,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn award_is_not_dated_before_the_standards_were_met() {
+    fn award_before_outcome_date_is_a_violation() {
         let day = timestamp().date_naive();
         let midnight = day.and_time(NaiveTime::MIN).and_utc();
         let awarded = |awarded_at| Trainee {
@@ -511,7 +525,7 @@ mod tests {
             awarded_at: Some(awarded_at),
             ..valid()
         };
-        // Awards of earlier releases are dated by their confirmation.
+        // Earlier releases stored the time of confirmation.
         assert_eq!(messages(&awarded(midnight)), [""; 0]);
         assert_eq!(messages(&awarded(timestamp())), [""; 0]);
         let early = midnight - TimeDelta::milliseconds(1);
@@ -522,14 +536,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_transition_are_checked_like_its_request() {
+    fn transition_fields_are_checked_like_requests() {
         let day = timestamp().date_naive();
         let trainee = Trainee {
             state: Some(State::Withdrawn),
             defer_date: Some(day),
             defer_reason: Some("r".repeat(501)),
             withdrawal_date: Some(day),
-            withdrawal_reasons: Some(vec!["nobody knows".to_owned()]),
+            withdrawal_reasons: Some(vec!["unknown_reason".to_owned()]),
             itt_start_date: Some(day),
             itt_end_date: Some(day),
             ..valid()

@@ -1,34 +1,36 @@
-//! The canonical model of the Trainee Register: dictionary, rules, lifecycle and code lists.
+//! The canonical model of the Trainee Register, equal for all versions of the API.
 //!
-//! Everything that is true of a trainee's record in every version of the API is here: which records
-//! and fields exist ([`records`], [`fields`]), which codes exist ([`lists`]), which values may be
-//! combined ([`rules`]), which state may follow which ([`lifecycle`]) and what a command does to a
-//! record ([`commands`]).
+//! - Records and fields: [`records`], [`fields`]
+//! - Codes: [`lists`]
+//! - Validation: [`rules`]
+//! - States of a trainee: [`lifecycle`]
+//! - Changes of records: [`commands`]
 //!
-//! The domain is pure: the date, the caller and everything that was looked up are arguments. It
-//! deliberately knows no JSON, no HTTP, no database and no version of the API.
+//! All functions are pure. Callers pass the date, the provider and all data from the database as
+//! arguments. The crate does not depend on JSON, HTTP, a database or a version of the API.
 //!
 //! # How to add a field or a rule
 //!
 //! A field:
 //!
-//! 1. Add an entry to `record!` in `records/trainee.rs`, `placement.rs` or `degree.rs`; a new code
-//!    list also to `lists/list.rs` and `reference-data/`. An entry that says `required` needs a
-//!    rule in `rules/required.rs` (test `required_rules_are_those_of_the_required_fields`).
+//! 1. Add an entry to `record!` in `records/trainee.rs`, `placement.rs` or `degree.rs`. Add a new
+//!    code list to `lists/list.rs` and `reference-data/`. An entry with `required` needs a rule in
+//!    `rules/required.rs` (test `required_rules_are_those_of_the_required_fields`).
 //! 2. If a value can identify a person, add the field to `IDENTIFYING_FIELDS` in
-//!    `commands/erasure.rs`. No test finds a missing one.
+//!    `commands/erasure.rs`. No test detects a missing field.
 //! 3. If the field is stored, raise `SCHEMA` in `crates/stored-document/src/lib.rs` and run
-//!    `make snapshots` (test `the_number_of_the_schema_is_raised_with_the_fields`).
-//! 4. Name it in the versions that have it, and set it in `fixtures` (`docs/adding-a-version.md`).
+//!    `make snapshots` (test `schema_number_is_raised_with_stored_fields`).
+//! 4. Add the field to the versions that have it, and set it in `fixtures`
+//!    (`docs/adding-a-version.md`).
 //!
 //! A rule:
 //!
 //! 1. Add an entry to `rules!` in a file of `rules/`, with every field that the rule reads
-//!    (conformance check `updates_keep_records_valid`) and its section of `docs/api.md` (test
+//!    (conformance check `updates_keep_records_valid`) and its section of `docs/api` (test
 //!    `every_rule_names_a_section_that_the_contract_has`). A new kind of problem is an entry in
-//!    `problem/kind.rs`; the compiler then asks for its message in
+//!    `problem/kind.rs`. The compiler then requires its message in
 //!    `crates/adapter-kit/src/problems.rs`.
-//! 2. Name it in `rules.rs` of each version that it binds. Add a case to
+//! 2. Add the rule to `rules.rs` of each version with that rule. Add a case to
 //!    `crates/black-box/tests/api/trainees/clauses/`. Run `make docs` and `make snapshots`.
 
 pub mod commands;

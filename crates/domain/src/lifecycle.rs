@@ -1,4 +1,4 @@
-//! Which state may follow which: the one place that says so (contract, section 3).
+//! The states of a trainee's record, and the only table of their transitions (contract, section 3).
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::fields::value::{FieldType, Kind, Value};
 named_enum! {
     /// The state of a trainee's record.
     State or UnknownState = "not the name of a state" {
-        /// Work in progress of an import; never shown and never made by the API.
+        /// An unfinished import. The API neither shows nor creates drafts.
         Draft = "draft",
         /// Registered, without a teacher reference number.
         SubmittedForTrn = "submitted_for_trn",
@@ -38,7 +38,7 @@ impl State {
         Self::Awarded.name(),
     ];
 
-    /// Whether the training is over, one way or the other: recommended, withdrawn or awarded.
+    /// Whether the training is over: recommended, withdrawn or awarded.
     #[must_use]
     pub const fn is_finished(self) -> bool {
         match self {
@@ -90,25 +90,25 @@ pub enum Action {
         /// The state before the withdrawal.
         previous: StateBeforeWithdrawal,
     },
-    /// An operator takes the record out of lists, reads and duplicate checks.
+    /// An operator removes the record from lists, reads and duplicate checks.
     Discard,
-    /// A provider empties its sandbox: the same, whatever the state is.
+    /// A provider resets its sandbox. Like `Discard`, but allowed in every state except draft.
     Reset,
 }
 
-/// A state in which a withdrawal can have found a record.
+/// A state that allows a withdrawal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StateBeforeWithdrawal {
-    /// It was submitted for a teacher reference number.
+    /// See [`State::SubmittedForTrn`].
     SubmittedForTrn,
-    /// It had one.
+    /// See [`State::TrnReceived`].
     TrnReceived,
-    /// It was deferred.
+    /// See [`State::Deferred`].
     Deferred,
 }
 
 impl StateBeforeWithdrawal {
-    /// The one of that state; `None` when no withdrawal can have found it.
+    /// Converts a state. Returns `None` for a state that does not allow a withdrawal.
     #[must_use]
     pub const fn from_state(state: State) -> Option<Self> {
         match state {
@@ -119,7 +119,7 @@ impl StateBeforeWithdrawal {
         }
     }
 
-    /// The state.
+    /// Returns the state.
     #[must_use]
     pub const fn state(self) -> State {
         match self {
@@ -154,7 +154,7 @@ impl Action {
         Self::Reset,
     ];
 
-    /// The action as a verb.
+    /// Returns the action as a verb, to be followed by "a trainee".
     #[must_use]
     pub const fn verb(self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ impl Action {
     }
 }
 
-/// The action cannot be done in this state.
+/// The state of the record does not allow the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("cannot {} a trainee in state {state}", action.verb())]
 pub struct TransitionError {
@@ -183,7 +183,7 @@ pub struct TransitionError {
     pub state: State,
 }
 
-/// The states in which an action can be done, with a teacher reference number where it needs one.
+/// Returns the states that allow an action, for a record with a teacher reference number.
 pub fn states_before(action: Action) -> impl Iterator<Item = State> {
     State::ALL
         .iter()
@@ -191,14 +191,14 @@ pub fn states_before(action: Action) -> impl Iterator<Item = State> {
         .filter(move |state| next_state(*state, action, true).is_ok())
 }
 
-/// The state after an action.
+/// Returns the state after an action.
 ///
-/// `has_trn` says whether the record has a teacher reference number, which decides where a record
-/// goes that comes back to the training.
+/// `has_trn`: whether the record has a teacher reference number. A record that returns to training
+/// becomes `trn_received` with a number, else `submitted_for_trn`.
 ///
 /// # Errors
 ///
-/// [`TransitionError`] when the action cannot be done in this state.
+/// [`TransitionError`] if the state does not allow the action.
 pub const fn next_state(
     state: State,
     action: Action,
@@ -234,7 +234,7 @@ pub const fn next_state(
             Ok(in_training)
         }
         (Action::UndoWithdrawal { previous }, Withdrawn) => Ok(match previous {
-            // A number that was issued meanwhile is not lost.
+            // The registry may have issued a number after the withdrawal.
             StateBeforeWithdrawal::SubmittedForTrn | StateBeforeWithdrawal::TrnReceived => {
                 in_training
             }
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_states_are_read_back() {
+    fn names_of_states_are_parsed() {
         for state in State::ALL {
             assert_eq!(state.name().parse(), Ok(*state));
         }

@@ -1,4 +1,4 @@
-//! Which trainees of a provider a list shows (contract, section 4.2).
+//! Filters, order and pages of lists of trainees (contract, section 4.2).
 
 use chrono::NaiveDate;
 
@@ -6,60 +6,60 @@ use crate::fields::named_enum::named_enum;
 use crate::fields::value::Timestamp;
 use crate::lifecycle::State;
 
-/// Records on a page when the client does not say (contract, section 4.2).
+/// The default number of records on a page (contract, section 4.2).
 pub const DEFAULT_PER_PAGE: i64 = 50;
-/// The most records on a page.
+/// The maximum number of records on a page.
 pub const MAX_PER_PAGE: i64 = 500;
 
-/// The first academic cycle that a list can show.
+/// The first academic cycle for lists.
 pub const FIRST_CYCLE: i32 = 2009;
-/// How many calendar years ahead the last academic cycle of a list begins.
+/// The last academic cycle for lists, in calendar years from today.
 pub const CYCLE_YEARS_AHEAD: i32 = 5;
 
-/// What a list is narrowed to, and which part of it is shown.
+/// The filters, the order and the page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
-    /// The academic cycle, by the calendar year in which it begins.
+    /// The academic cycle, by the calendar year of its start.
     pub cycle: i32,
-    /// How far the training has come.
+    /// Selects trainees with a status.
     pub status: Option<Status>,
-    /// Only records that were made or changed at this time or later.
+    /// Selects records created or changed at this time or later.
     pub since: Option<Timestamp>,
-    /// Only records with a teacher reference number, or only those without.
+    /// Selects records with (`true`) or without (`false`) a teacher reference number.
     pub has_trn: Option<bool>,
-    /// The order, by the last change.
+    /// The order by the last change.
     pub order: Order,
-    /// The page, counted from 1.
+    /// The page, from 1.
     pub page: i64,
-    /// Records on a page.
+    /// The number of records on a page.
     pub per_page: i64,
 }
 
 impl Listing {
-    /// The number of records before the page.
+    /// Returns the number of records before the page.
     #[must_use]
     pub fn offset(&self) -> i64 {
         (self.page - 1).saturating_mul(self.per_page)
     }
 }
 
-/// The order of a list. Among records that changed at the same time the newest record comes first,
-/// either way.
+/// The order of a list. Among records changed at the same time, the newest record comes first in
+/// both orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Order {
-    /// The last change first.
+    /// The latest change first.
     NewestFirst,
-    /// The last change last.
+    /// The earliest change first.
     OldestFirst,
 }
 
 named_enum! {
-    /// How far a training has come, as a filter of a list.
+    /// The progress of a training, as a filter of a list.
     Status or UnknownStatus = "not the name of a status" {
-        /// The planned first day is still to come, and the trainee has neither been deferred nor
+        /// The planned first day is in the future, and the trainee is neither deferred nor
         /// withdrawn.
         CourseNotYetStarted = "course_not_yet_started",
-        /// The planned first day has come, and the training is not over.
+        /// The planned first day is today or in the past, and the training is not over.
         InTraining = "in_training",
         /// The training is paused.
         Deferred = "deferred",
@@ -71,7 +71,7 @@ named_enum! {
 }
 
 impl Status {
-    /// The states of the trainees that have the status.
+    /// Returns the states with this status.
     #[must_use]
     pub const fn states(self) -> &'static [State] {
         match self {
@@ -92,7 +92,8 @@ impl Status {
         }
     }
 
-    /// Whether the planned first day must have come, must be still to come, or does not matter.
+    /// Returns `true` if the training must have started by its plan, `false` if it must not, and
+    /// `None` if the start does not matter.
     #[must_use]
     pub const fn started(self) -> Option<bool> {
         match self {
@@ -103,7 +104,7 @@ impl Status {
     }
 }
 
-/// The academic cycles that a list can show.
+/// Returns the academic cycles for lists.
 #[must_use]
 pub fn known_cycles(today: NaiveDate) -> std::ops::RangeInclusive<i32> {
     FIRST_CYCLE..=chrono::Datelike::year(&today) + CYCLE_YEARS_AHEAD

@@ -1,9 +1,8 @@
-//! The code lists of the sector: which codes exist and what follows from each.
+//! The code lists of the sector: codes, and facts about them.
 //!
-//! The tables are CSV files next to the code (`reference-data/`), embedded and parsed once; others
-//! can replace them ([`Lists::with_replacements`]), and nothing here knows where those come from.
-//! Which codes a version of the API accepts is its own business
-//! ([`crate::fields::accepted_codes`]).
+//! The tables are CSV files in `reference-data/`. They are embedded and parsed once.
+//! [`Lists::with_replacements`] replaces single tables. Each version of the API defines which codes
+//! it accepts ([`crate::fields::accepted_codes`]).
 
 use std::sync::LazyLock;
 
@@ -23,11 +22,11 @@ use self::list::{FUNDING_RULE, WITHDRAWAL_REASON};
 use self::parse::{entries, facts, flagged, reasons, route};
 use self::table::rows;
 
-/// All lists, and the facts that follow from their codes.
+/// All lists, and the facts about their codes.
 #[derive(Debug)]
 pub struct Lists {
     entries: Vec<Vec<Entry>>,
-    /// Where in its list the entry of a code is.
+    /// The index of each code in the entries of its list.
     positions: Vec<HashMap<String, usize>>,
     routes: HashMap<String, Route>,
     age_ranges: HashMap<String, AgeRange>,
@@ -42,19 +41,19 @@ pub struct Lists {
     withdrawal_reasons: Vec<WithdrawalReason>,
 }
 
-/// The published identifier of "other UK institution", the one entry without a code.
+/// The published identifier of "other UK institution", the only entry without a code.
 const OTHER_UK_INSTITUTION: Uuid = uuid::uuid!("02132969-f5bc-47ca-be9c-b6f6d5b05e1b");
 
 static EMBEDDED: LazyLock<Lists> = LazyLock::new(|| {
     #[expect(
         clippy::expect_used,
-        reason = "the text is part of the program, and a test parses it"
+        reason = "the text is embedded, and a test parses it"
     )]
     Lists::with_replacements(|_| None).expect("the embedded lists are well formed")
 });
 
 impl Lists {
-    /// All tables that are part of the program.
+    /// Returns all embedded tables.
     pub fn tables() -> impl Iterator<Item = Table> {
         let lists = List::ALL.iter().map(|list| Table {
             name: list.name(),
@@ -63,11 +62,11 @@ impl Lists {
         lists.chain([FUNDING_RULE, WITHDRAWAL_REASON])
     }
 
-    /// The lists that are part of the program, except the tables that `text` replaces by name.
+    /// Parses the embedded tables. `text` returns the replacement of a table by name, or `None`.
     ///
     /// # Errors
     ///
-    /// Where and how a text is malformed.
+    /// [`ListError`] if a table is malformed.
     pub fn with_replacements<'t>(
         text: impl Fn(&str) -> Option<&'t str>,
     ) -> Result<Self, ListError> {
@@ -78,7 +77,7 @@ impl Lists {
         )
     }
 
-    /// The lists that are part of the program.
+    /// Returns the embedded lists.
     #[must_use]
     pub fn embedded() -> &'static Self {
         &EMBEDDED
@@ -90,50 +89,50 @@ impl Lists {
         self.entry(list, code).is_some()
     }
 
-    /// The entry of a code.
+    /// Returns the entry of a code, or `None` if the list does not have the code.
     #[must_use]
     pub fn entry(&self, list: List, code: &str) -> Option<&Entry> {
         let position = self.positions.get(list as usize)?.get(code)?;
         self.entries(list).get(*position)
     }
 
-    /// The entries of a list, in code order.
+    /// Returns the entries of a list, in code order.
     #[must_use]
     pub fn entries(&self, list: List) -> &[Entry] {
         self.entries.get(list as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// The codes of a list, in code order.
+    /// Returns the codes of a list, in code order.
     pub fn codes(&self, list: List) -> impl Iterator<Item = &str> {
         self.entries(list).iter().map(|entry| entry.code.as_str())
     }
 
-    /// The stable identifier of a code's entry.
+    /// Returns the stable identifier of a code, or `None` if the list does not have the code.
     #[must_use]
     pub fn uuid(&self, list: List, code: &str) -> Option<Uuid> {
         self.entry(list, code).map(|entry| entry.uuid)
     }
 
-    /// The identifier of the entry that has no code: an institution of the United Kingdom that is
-    /// not listed.
+    /// Returns the identifier of the only entry without a code: "other UK institution".
     #[must_use]
     pub const fn other_uk_institution() -> Uuid {
         OTHER_UK_INSTITUTION
     }
 
-    /// What follows from a training route.
+    /// Returns the facts about a training route, or `None` for an unknown code.
     #[must_use]
     pub fn route(&self, code: &str) -> Option<&Route> {
         self.routes.get(code)
     }
 
-    /// What follows from an age range.
+    /// Returns the ages of an age range, or `None` for an unknown code.
     #[must_use]
     pub fn age_range(&self, code: &str) -> Option<AgeRange> {
         self.age_ranges.get(code).copied()
     }
 
-    /// The funding subjects of a course subject, most specific first.
+    /// Returns the funding subjects of a course subject, most specific first. Empty for an unknown
+    /// code.
     #[must_use]
     pub fn funding_subjects(&self, subject: &str) -> &[String] {
         self.funding_subjects
@@ -141,42 +140,44 @@ impl Lists {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// What follows from an ethnicity.
+    /// Returns the group and the background of an ethnicity, or `None` for an unknown code.
     #[must_use]
     pub fn ethnicity(&self, code: &str) -> Option<&Ethnicity> {
         self.ethnicities.get(code)
     }
 
-    /// The ethnicity that the group and the background stand for, when exactly one does.
+    /// Returns the only ethnicity with the group and the background. Returns `None` if there is no
+    /// such ethnicity or more than one.
     #[must_use]
     pub fn ethnicity_of(&self, group: &str, background: &str) -> Option<&str> {
         let mut matching = self.codes(List::Ethnicity).filter(|code| {
-            self.ethnicity(code)
-                .is_some_and(|e| e.group == group && e.background == background)
+            self.ethnicity(code).is_some_and(|ethnicity| {
+                ethnicity.group == group && ethnicity.background == background
+            })
         });
         let first = matching.next()?;
         matching.next().is_none().then_some(first)
     }
 
-    /// What a disability discloses when it stands alone.
+    /// Returns the disability disclosure of a single disability, or `None` for an unknown code.
     #[must_use]
     pub fn disclosure(&self, disability: &str) -> Option<&str> {
         self.disabilities.get(disability).map(String::as_str)
     }
 
-    /// What follows from a funding method.
+    /// Returns the facts about a funding method, or `None` for an unknown code.
     #[must_use]
     pub fn funding_method(&self, code: &str) -> Option<&FundingMethod> {
         self.funding_methods.get(code)
     }
 
-    /// Whether the country is a part of the United Kingdom.
+    /// Whether the country is the United Kingdom or a part of it.
     #[must_use]
     pub fn is_uk(&self, country: &str) -> bool {
         self.uk_countries.contains(country)
     }
 
-    /// Whether the aim of the training needs the academic award that it leads to.
+    /// Whether a training with this aim needs an academic award (`itt_qualification_aim`).
     #[must_use]
     pub fn aim_needs_qualification(&self, aim: &str) -> bool {
         self.aims_with_qualification.contains(aim)
@@ -200,7 +201,7 @@ impl Lists {
         self.funded_routes.contains(&(year, route.to_owned()))
     }
 
-    /// The funding that exists: academic year, type, route and funding subject.
+    /// Returns the available funding: academic year, type, route and funding subject. Unsorted.
     pub fn funding(&self) -> impl Iterator<Item = (i32, &str, &str, &str)> {
         self.funding_rules
             .iter()
@@ -214,13 +215,13 @@ impl Lists {
             })
     }
 
-    /// The reasons of withdrawals, by code and trigger.
+    /// Returns the reasons of withdrawals, one for each code and trigger.
     #[must_use]
     pub fn withdrawal_reasons(&self) -> &[WithdrawalReason] {
         &self.withdrawal_reasons
     }
 
-    /// Parses the lists.
+    /// Parses all tables.
     fn parse<'t>(
         text: impl Fn(List) -> &'t str,
         funding_rules: &str,
@@ -234,28 +235,19 @@ impl Lists {
         let rules: HashSet<_> = rows(FUNDING_RULE.name, funding_rules)?
             .iter()
             .map(|row| {
-                let (kind, route, subject) = (
-                    row.text("funding_type")?,
-                    row.text("training_route")?,
-                    row.text("allocation_subject")?,
-                );
                 Ok((
                     row.number("start_year")?,
-                    kind.to_owned(),
-                    route.to_owned(),
-                    subject.to_owned(),
+                    row.text("funding_type")?.to_owned(),
+                    row.text("training_route")?.to_owned(),
+                    row.text("allocation_subject")?.to_owned(),
                 ))
             })
             .collect::<Result<_, ListError>>()?;
-        let positions = |entries: &Vec<Entry>| {
-            entries
-                .iter()
-                .enumerate()
-                .map(|(position, entry)| (entry.code.clone(), position))
-                .collect()
-        };
         Ok(Self {
-            positions: entries.iter().map(positions).collect(),
+            positions: entries
+                .iter()
+                .map(|entries| code_positions(entries))
+                .collect(),
             entries,
             routes: facts(List::TrainingRoute, &text, route)?,
             age_ranges: facts(List::CourseAgeRange, &text, |row| {
@@ -296,6 +288,15 @@ impl Lists {
             withdrawal_reasons: reasons(withdrawal_reasons)?,
         })
     }
+}
+
+/// Returns the index of each code in a list.
+fn code_positions(entries: &[Entry]) -> HashMap<String, usize> {
+    entries
+        .iter()
+        .enumerate()
+        .map(|(position, entry)| (entry.code.clone(), position))
+        .collect()
 }
 
 #[cfg(test)]
@@ -345,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_codes_for_not_provided_share_a_meaning_that_no_pair_names() {
+    fn ethnicity_of_ambiguous_group_and_background_is_none() {
         let lists = Lists::embedded();
         assert_eq!(
             lists.ethnicity_of("black_ethnic_group", "African"),
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_degrees_have_the_published_identifiers() {
+    fn degree_lists_have_the_published_identifiers() {
         let lists = Lists::embedded();
         for (list, code, published) in [
             (
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_a_published_identifier_have_one_that_follows_from_list_and_code() {
+    fn missing_identifiers_are_derived_from_list_and_code() {
         let namespace = Uuid::new_v5(&Uuid::NAMESPACE_URL, b"trainee-register");
         let derived = Uuid::new_v5(&namespace, b"degree_grade:02");
         for text in [

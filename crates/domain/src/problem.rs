@@ -1,8 +1,7 @@
-//! What can be wrong with a request, and where: paths and kinds, no names of a version and no
-//! prose.
+//! Problems and notices about a request: their paths and kinds.
 //!
-//! Only a version knows what a field is called there, so a [`Problem`] has a [`Path`]; the adapter
-//! kit writes the message.
+//! A [`Path`] consists of canonical fields. The crate `adapter-kit` writes messages with the field
+//! names of a version.
 
 use chrono::NaiveDate;
 
@@ -12,7 +11,7 @@ mod kind;
 
 pub use kind::{Code, NameHint, ProblemKind};
 
-/// The place in a request that a problem is about.
+/// The path of a problem in a request.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Path {
     /// The whole body: `data`.
@@ -21,31 +20,31 @@ pub enum Path {
     Field(Field),
     /// A nested list as a whole.
     List(Field),
-    /// A field of a record in a nested list. Positions count from 0.
+    /// A field of a record in a nested list.
     Nested {
         /// The nested list.
         list: Field,
-        /// The position in it.
+        /// The position of the record in the list, from 0.
         position: usize,
-        /// The field there.
+        /// The field of the nested record.
         field: Field,
     },
     /// A record in a nested list as a whole.
     Position {
         /// The nested list.
         list: Field,
-        /// The position in it.
+        /// The position of the record in the list, from 0.
         position: usize,
     },
-    /// A key that the client sent and that is no field of this version.
+    /// A key that is not a field of this version.
     Key(String),
-    /// Such a key of a record in a nested list.
+    /// A key of a record in a nested list that is not a field of this version.
     NestedKey {
         /// The nested list.
         list: Field,
-        /// The position in it.
+        /// The position of the record in the list, from 0.
         position: usize,
-        /// The key as it was sent.
+        /// The key as sent.
         key: String,
     },
 }
@@ -57,7 +56,7 @@ impl<F: Into<Field>> From<F> for Path {
 }
 
 impl Path {
-    /// The same place, seen from the record that has the nested list.
+    /// Converts a path within a nested record to the path within its trainee.
     #[must_use]
     pub fn nested(self, list: Field, position: usize) -> Self {
         match self {
@@ -80,17 +79,17 @@ impl Path {
     }
 }
 
-/// Something that is wrong with a request.
+/// A reason for refusing a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
+    /// The path.
     pub at: Path,
-    /// What.
+    /// The kind.
     pub kind: ProblemKind,
 }
 
 impl Problem {
-    /// A problem of that kind at that place.
+    /// Returns a problem at a path.
     pub fn at(at: impl Into<Path>, kind: ProblemKind) -> Self {
         Self {
             at: at.into(),
@@ -98,7 +97,7 @@ impl Problem {
         }
     }
 
-    /// The same problem, seen from the record that has the nested list.
+    /// Converts a problem of a nested record to a problem of its trainee.
     #[must_use]
     pub fn nested(self, list: Field, position: usize) -> Self {
         Self {
@@ -107,75 +106,74 @@ impl Problem {
         }
     }
 
-    /// Whether a value is invalid, rather than missing `data` or a state that does not allow the
-    /// request.
+    /// Whether the problem is about a value. Returns false if `data` is missing or the state does
+    /// not allow the request.
     #[must_use]
     pub fn concerns_value(&self) -> bool {
         self.at != Path::Data && !self.kind.is_transition()
     }
 }
 
-/// Something that was done otherwise than the client may think, in a request that was accepted.
+/// A notice about an accepted request, such as an ignored value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notice {
-    /// Where.
+    /// The path.
     pub at: Path,
-    /// What.
+    /// The kind.
     pub kind: NoticeKind,
 }
 
 impl Notice {
-    /// Whether the notice is about a name that the version does not have, rather than about a
-    /// value.
+    /// Whether the notice is about an unknown name. Other notices are about values.
     #[must_use]
     pub const fn concerns_name(&self) -> bool {
         matches!(self.kind, NoticeKind::UnknownName { .. })
     }
 }
 
-/// What a client should know about an accepted request.
+/// The kinds of notices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeKind {
-    /// No field of that name is known.
+    /// The version has no field with the name.
     UnknownName {
-        /// What it may stand for.
+        /// A hint about the name.
         hint: NameHint,
     },
-    /// The nested list is not read here; its records have endpoints of their own.
+    /// The nested list was ignored. Its records have separate endpoints.
     UseEndpoint,
-    /// The value matches no entry and was left out.
+    /// The group and the background match no ethnicity and were ignored.
     NoMatch,
-    /// The linked school gives the value.
+    /// The value was ignored. The school with the URN provides it.
     GivenBySchool,
-    /// The value was sent as it was shown, so that it changes together with another field.
+    /// The value was sent as shown, so it changes together with another field.
     MovesWith {
         /// The other field.
         field: Field,
     },
-    /// All that was sent are fields that no request sets.
+    /// The request has only read-only fields.
     ReadOnly,
-    /// The code fell away, since another had to come first.
+    /// The code was dropped, because another code had to be inserted before it.
     Dropped {
         /// The code.
         code: String,
     },
-    /// The code is not in the list of institutions, and was left out.
+    /// The code is not in the list of institutions and was ignored.
     NotInList {
-        /// The code as it was sent.
+        /// The code as sent.
         value: String,
-        /// The listed code that differs in leading zeros only.
+        /// A listed code that differs only in leading zeros.
         listed: Option<String>,
     },
-    /// The value was left out, since that of another field decides.
+    /// The value was ignored, because another field has priority.
     DecidedBy {
         /// The other field.
         field: Field,
     },
-    /// The grade in words was left out, since the grade does not say that it is another one.
+    /// The grade in words was ignored, because the grade is not "other".
     NoOtherGrade,
-    /// The time of day was left out, and is not midnight in UTC.
+    /// The time of day was ignored. The time was not midnight in UTC.
     TimeLeftOut {
-        /// The day that is recorded.
+        /// The recorded day.
         day: NaiveDate,
     },
 }

@@ -1,5 +1,5 @@
-//! The records: a trainee with placements and degrees, the inputs of transitions, the organisations
-//! that they name, the changes between two records, and what a rule sees of them.
+//! Trainees with placements and degrees, inputs of transitions, organisations, changes between
+//! records, and the context of rules.
 
 pub mod candidate;
 pub mod context;

@@ -1,9 +1,8 @@
-//! The rules: what a record must satisfy beyond the definitions of its fields.
+//! Validation rules beyond the definitions of fields.
 //!
-//! A rule is a value. It says what it demands, which fields it reads and where the contract says
-//! so; on an update only the rules run that read a field which the request changes. One file per
-//! family; a version of the API lists the rules that bind it, and a rule that binds one version
-//! only is in that version's crate, written against the same type.
+//! A rule is a value with a description, a section of the contract and the fields that it reads. On
+//! an update, only rules that read a changed field run. Each version of the API lists its rules. A
+//! rule of a single version is in the crate of that version.
 
 use crate::fields::named_enum::named_enum;
 use crate::fields::value::Value;
@@ -16,8 +15,8 @@ use crate::records::record::Record;
 use crate::records::trainee::Trainee;
 use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 
-/// Declares rules of one kind of record: name of the constant, section, name, description, fields
-/// that it reads, and what it does.
+/// Declares rules of one kind of record: name of the constant, section, name, description, read
+/// fields and function.
 macro_rules! rules {
     ($record:ty: $($rule:ident($section:literal) = $name:literal: $description:literal, $reads:tt => $run:expr;)+) => {$(
         #[doc = $description]
@@ -31,10 +30,10 @@ macro_rules! rules {
     )+};
 }
 
-/// Declares rules that demand a value in the first of the fields that they read.
+/// Declares rules that require a value in the first of their read fields.
 macro_rules! required_rules {
     ($record:ty: $($rule:ident($section:literal) = $name:literal: $reads:tt;)+) => {$(
-        #[doc = concat!("Demands a value (`", $name, "`).")]
+        #[doc = concat!("Requires a value (`", $name, "`).")]
         pub const $rule: crate::rules::Rule<$record> = crate::rules::Rule::require($name, $section, &$reads);
     )+};
 }
@@ -61,37 +60,37 @@ mod updates;
 /// One rule about one kind of record.
 #[derive(Debug)]
 pub struct Rule<R: Record> {
-    /// The rule's name, in the words of its subject.
+    /// The name of the rule.
     pub name: &'static str,
-    /// What it demands or does, in one sentence.
+    /// What the rule requires or does, one clause.
     pub description: &'static str,
-    /// The section of the contract that it comes from.
+    /// The section of the contract with the rule.
     pub section: &'static str,
-    /// The fields that it reads. An update that changes none of them does not run it. An adjustment
-    /// changes no other field that a request can set.
+    /// The read fields. An update that changes none of them does not run the rule. An adjustment
+    /// may change only these fields and fields that requests cannot set.
     pub reads: &'static [R::Field],
-    /// What it does.
+    /// The function of the rule.
     pub run: Run<R>,
 }
 
-/// What a rule does, by stage: adjustments come first, and checks of nested records last.
+/// The function of a rule. Adjustments run first, checks of nested records last.
 #[derive(Debug)]
 pub enum Run<R: Record> {
-    /// Changes the candidate, and may find that it cannot.
+    /// Changes the candidate. May report problems.
     Adjust(fn(&mut Candidate<R>, &Context<'_>)),
-    /// Finds problems.
+    /// Returns problems.
     Check(fn(&Candidate<R>, &Context<'_>) -> Findings),
-    /// Finds problems, one of them where the first of the fields that the rule reads has no value.
+    /// Returns problems, including a problem if the first read field has no value.
     CheckDemanding(fn(&Candidate<R>, &Context<'_>) -> Findings),
-    /// Finds problems which depend on these fields in the first place: a problem in another field
-    /// that the rule reads does not skip it, so that both are reported together.
+    /// Returns problems. Only a problem in one of these fields skips the rule; a problem in another
+    /// read field does not.
     CheckNeeding(
         &'static [R::Field],
         fn(&Candidate<R>, &Context<'_>) -> Findings,
     ),
-    /// Finds problems of the record together with its nested records: those of the request in a new
-    /// record, and the stored ones on an update. It is skipped while one of them has a problem. No
-    /// other rule has access to nested records:
+    /// Returns problems of the record together with its nested records: for a new record those of
+    /// the request, on an update the stored ones. Skipped if a nested record has a problem. Other
+    /// rules have no access to nested records:
     ///
     /// ```compile_fail,E0609
     /// fn has_degree(candidate: &domain::Candidate<domain::Trainee>) -> bool {
@@ -99,23 +98,23 @@ pub enum Run<R: Record> {
     /// }
     /// ```
     CheckNested(fn(&Candidate<R>, &R::Nested, &Context<'_>) -> Findings),
-    /// Demands a value in the first of the fields that the rule reads.
+    /// Requires a value in the first read field.
     Require,
 }
 
 named_enum! {
-    /// When a rule runs, and what it may do.
+    /// The stage of a rule.
     Stage {
-        /// Before all checks: it changes what is recorded.
+        /// The rule changes the record. Runs before all checks.
         Adjust = "adjust",
-        /// It finds problems.
+        /// The rule reports problems.
         Check = "check",
     }
 }
 
 impl<R: Record> Rule<R> {
-    /// A rule that demands a value in the first of the fields; the others are those on which it
-    /// runs again.
+    /// Returns a rule that requires a value in the first read field. Changes of the other fields
+    /// run the rule again.
     #[must_use]
     pub const fn require(
         name: &'static str,
@@ -131,7 +130,7 @@ impl<R: Record> Rule<R> {
         }
     }
 
-    /// Whether the rule adjusts or checks.
+    /// Returns the stage of the rule.
     #[must_use]
     pub fn stage(&self) -> Stage {
         match self.run {
@@ -144,7 +143,7 @@ impl<R: Record> Rule<R> {
         }
     }
 
-    /// The field in which the rule demands a value, whatever the values of the others.
+    /// Returns the field that must have a value regardless of all other fields, or `None`.
     #[must_use]
     pub fn required_field(&self) -> Option<R::Field> {
         if matches!(self.run, Run::Require) {
@@ -154,7 +153,7 @@ impl<R: Record> Rule<R> {
         }
     }
 
-    /// The field in which the rule demands a value, alone or among other things.
+    /// Like [`Rule::required_field`], but includes rules that also check the value.
     #[must_use]
     pub fn demanded_field(&self) -> Option<R::Field> {
         match self.run {
@@ -163,7 +162,7 @@ impl<R: Record> Rule<R> {
         }
     }
 
-    /// The fields that must be valid for the rule to run: a problem in one of them skips it.
+    /// Returns the fields that must be valid. A problem in one of them skips the rule.
     #[must_use]
     pub fn needs(&self) -> &'static [R::Field] {
         match self.run {
@@ -176,7 +175,7 @@ impl<R: Record> Rule<R> {
     }
 }
 
-// Written out, because a derive would ask the same of `R`.
+// Not derived: `derive` would require `R: Clone`.
 impl<R: Record> Clone for Rule<R> {
     fn clone(&self) -> Self {
         *self
@@ -190,16 +189,16 @@ impl<R: Record> Clone for Run<R> {
 }
 impl<R: Record> Copy for Run<R> {}
 
-/// The problems that a check found.
+/// The problems returned by a check.
 pub type Findings = Vec<Problem>;
 
-/// A finding at one place.
+/// Returns one problem.
 #[must_use]
 pub fn found(at: impl Into<Path>, kind: ProblemKind) -> Findings {
     vec![Problem::at(at, kind)]
 }
 
-/// A finding at one place, when something is wrong there.
+/// Returns one problem if `wrong`, else none.
 #[must_use]
 pub fn found_if(wrong: bool, at: impl Into<Path>, kind: impl FnOnce() -> ProblemKind) -> Findings {
     if wrong {
@@ -209,43 +208,42 @@ pub fn found_if(wrong: bool, at: impl Into<Path>, kind: impl FnOnce() -> Problem
     }
 }
 
-/// A refusal of an action in a state where the lifecycle would allow it.
+/// A version's refusal of an action that the lifecycle allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Gate {
-    /// The gate's name.
+    /// The name of the gate.
     pub name: &'static str,
-    /// What it refuses, in one sentence.
+    /// The description of the refused actions, one sentence.
     pub description: &'static str,
-    /// The section of the contract that it comes from.
+    /// The section of the contract with the gate.
     pub section: &'static str,
-    /// Whether it refuses the action on this trainee.
+    /// Returns whether the gate refuses the action on the trainee.
     pub refuses: fn(&Trainee, Action) -> bool,
 }
 
 macro_rules! declare {
     ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
-        /// The rules that bind a version, by the record that they validate.
+        /// The rules of a version, by validated record.
         #[derive(Debug, Clone, Copy)]
         pub struct Rules {
-            /// On trainees.
+            /// The rules for trainees.
             pub trainee: &'static [Rule<Trainee>],
             $(
-                #[doc = concat!("On ", stringify!($list), ".")]
+                #[doc = concat!("The rules for ", stringify!($list), ".")]
                 pub $name: &'static [Rule<crate::$record>],
             )+
-            /// On withdrawals.
+            /// The rules for withdrawals.
             pub withdrawal: &'static [Rule<Withdrawal>],
-            /// On deferrals.
+            /// The rules for deferrals.
             pub deferral: &'static [Rule<Deferral>],
-            /// On recommendations.
+            /// The rules for recommendations.
             pub recommendation: &'static [Rule<Recommendation>],
-            /// On actions.
+            /// The gates for actions.
             pub gates: &'static [Gate],
         }
 
         impl Rules {
-            /// No rules: the rest of what a version lists, so that it lists nothing for a kind of
-            /// record that it does not have.
+            /// No rules. Versions use this value for the kinds of records that they do not have.
             pub const NONE: Self = Self {
                 trainee: &[],
                 $( $name: &[], )+
@@ -259,8 +257,8 @@ macro_rules! declare {
 }
 nested_kinds!([declare]);
 
-/// Runs the rules on a candidate, except those that read nested records: adjustments first, then
-/// checks, each in the order of the list.
+/// Runs all rules except those that read nested records. Runs adjustments first, then checks, each
+/// in the order of the list.
 pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context: &Context<'_>) {
     for stage in [Stage::Adjust, Stage::Check] {
         for rule in rules {
@@ -275,10 +273,9 @@ pub fn apply<R: Record>(candidate: &mut Candidate<R>, rules: &[Rule<R>], context
                     }
                 }
                 Run::Require => {
-                    let missing = |field: &R::Field| {
-                        R::shown(&candidate.record, *field, context.lists) == Value::Null
-                    };
-                    if let Some(field) = rule.required_field().filter(missing) {
+                    if let Some(field) = rule.required_field()
+                        && R::shown(&candidate.record, field, context.lists) == Value::Null
+                    {
                         candidate.reject(field, ProblemKind::Blank);
                     }
                 }
@@ -306,6 +303,7 @@ pub fn apply_nested<R: Record>(
     }
 }
 
+/// Whether the rule must run: the request changes a read field, and all needed fields are valid.
 fn binds<R: Record>(rule: &Rule<R>, candidate: &Candidate<R>) -> bool {
     candidate.changes_any(rule.reads) && candidate.is_valid(rule.needs())
 }

@@ -1,4 +1,4 @@
-//! Text, dates and times, academic years and TRNs: how they are read, compared and written.
+//! Reads, compares and writes text, dates and times, academic years and TRNs.
 
 pub mod academic_year;
 pub mod iso_8601;

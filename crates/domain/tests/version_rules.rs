@@ -65,7 +65,7 @@ fn changes(route: &str) -> TraineeChanges {
     }
 }
 
-/// Creates a trainee on a route, with so many degrees and with placements of these names.
+/// Creates a trainee on a route, with a number of degrees and with placements of these names.
 fn created(route: &str, degrees: usize, placements: &[&str]) -> Decided {
     let degrees = (0..degrees)
         .map(|_| ParsedRecord::<Degree>::default())

@@ -1,24 +1,24 @@
-//! The record of a trainee as one JSON document: how it is written and read.
+//! Writes and reads the record of a trainee as one JSON document.
 //!
-//! A document holds each stored field under its canonical name, in the order of the dictionary and
-//! without nulls; then the keys that this program does not know, the withdrawals, and the nested
-//! records. Dates and timestamps are as the API shows them. So a new field of the dictionary is
-//! stored without a change of the code here or of the database's schema.
+//! A document has the stored fields under their canonical names, in the order of the dictionary and
+//! without nulls, then unknown keys, withdrawals and nested records. Dates and timestamps have the
+//! form of the API. A new field of the dictionary is stored without changes in this crate or in the
+//! schema of the database.
 //!
-//! `scan.rs` reads what `write.rs` writes, in one pass and without copying. Any other document,
-//! such as one that was edited by hand, is read by serde_json (`read.rs`).
+//! `scan.rs` reads documents in the exact form of `write.rs`, in one pass and without copying.
+//! `read.rs` reads all other documents with `serde_json`, such as documents edited by hand.
 //!
-//! The crate knows no tables and no queries.
+//! The crate has no tables and no queries.
 //!
 //! # How to add a stored field, or a kind of value
 //!
 //! 1. A stored field: add it to the dictionary (recipe in `domain`), raise [`SCHEMA`] and run
 //!    `make snapshots`, which writes `snapshots/storage/stored_fields_N.snap` (test
-//!    `the_number_of_the_schema_is_raised_with_the_fields`).
+//!    `schema_number_is_raised_with_stored_fields`).
 //! 2. A kind of value (`domain::Kind`): write it in `StoredJson` and read it in `set`, both in
-//!    `values.rs`, and read it in `scan.rs` and `scan/values.rs`. The compiler asks for all but
-//!    `set`.
-//! 3. Generate values of the kind in `tests.rs`, which compares what both readers read.
+//!    `values.rs`, and read it in `scan.rs` and `scan/values.rs`. The compiler requires all of them
+//!    except `set`.
+//! 3. Generate values of the kind in `tests.rs`, which compares the results of both readers.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -43,15 +43,15 @@ use self::scan::ScannedTrainee;
 pub use self::scan::calendar_day;
 pub use self::sql::JsonText;
 
-/// The number of the set of fields that documents hold. A program that adds, removes or renames a
-/// stored field raises it, and a program with a lower one refuses the register: it would show and
-/// check records without the field.
+/// The number of the set of stored fields. Raise it when you add, remove or rename a stored field.
+/// A program with a lower number refuses to open the register, because it would show and check
+/// records without the field.
 pub const SCHEMA: i64 = 1;
 
-/// The key of the list of withdrawals.
+/// The JSON key of the list of withdrawals.
 const WITHDRAWALS: &str = "withdrawals";
 
-/// The stored fields of a withdrawal that stands.
+/// The fields of a withdrawal. They are stored in the trainee until the withdrawal is undone.
 const WITHDRAWAL_FIELDS: [TraineeField; 6] = [
     TraineeField::withdrawal_date,
     TraineeField::withdrawal_trigger,
@@ -61,90 +61,87 @@ const WITHDRAWAL_FIELDS: [TraineeField; 6] = [
     TraineeField::withdrawal_safeguarding_concern_reasons,
 ];
 
-/// A key that the program does not know, with its value.
+/// An unknown key and its value.
 type UnknownKey = (String, serde_json::Value);
 
-/// What a document holds besides the record.
+/// The contents of a document except the record.
 #[derive(Debug, Clone, Default)]
 pub struct Extra {
     /// The withdrawals, oldest first.
     pub withdrawals: Vec<Withdrawal>,
     /// Unknown keys of the trainee.
     trainee: Vec<UnknownKey>,
-    /// Unknown keys of nested records, by identifier.
+    /// Unknown keys of nested records, by the identifier of the record.
     nested: Vec<(String, Vec<UnknownKey>)>,
 }
 
-/// A withdrawal: the state before it, and its fields once it was undone. Until then the trainee has
-/// them.
+/// A withdrawal in the document of a trainee.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Withdrawal {
-    /// The state that the trainee was in.
+    /// The state of the trainee before the withdrawal.
     pub previous_state: String,
-    /// When the withdrawal was recorded.
+    /// The time of the withdrawal.
     created_at: String,
-    /// When it was undone.
+    /// The time when the withdrawal was undone; `None` if it was not.
     #[serde(skip_serializing_if = "Option::is_none")]
     undone_at: Option<String>,
-    /// The fields of one that was undone, and unknown keys.
+    /// The fields of an undone withdrawal, and unknown keys.
     #[serde(flatten)]
     fields: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Withdrawal {
-    /// Whether the withdrawal was taken back.
+    /// Whether the withdrawal was undone.
     pub fn is_undone(&self) -> bool {
         self.undone_at.is_some()
     }
 }
 
 impl Extra {
-    /// The same after a change of the trainee: a withdrawal more when the change is one; the last
-    /// one marked as undone when the change undoes it.
+    /// Returns the contents after a change of the trainee. Adds a withdrawal if the change
+    /// withdraws the trainee. Marks the last withdrawal as undone if the change undoes it.
     pub fn after(&self, before: &Trainee, after: &Trainee, now: DateTime<Utc>) -> Self {
         let mut extra = self.clone();
-        let withdrawn = |trainee: &Trainee| trainee.state == Some(State::Withdrawn);
-        match (withdrawn(before), withdrawn(after)) {
-            (false, true) => extra.withdrawals.push(Withdrawal {
+        let was_withdrawn = before.state == Some(State::Withdrawn);
+        let is_withdrawn = after.state == Some(State::Withdrawn);
+        if is_withdrawn && !was_withdrawn {
+            extra.withdrawals.push(Withdrawal {
                 previous_state: before.state.unwrap_or(State::Draft).name().to_owned(),
                 created_at: iso_8601::timestamp(now),
                 undone_at: None,
                 fields: serde_json::Map::new(),
-            }),
-            (true, false) => {
-                if let Some(last) = extra
-                    .withdrawals
-                    .last_mut()
-                    .filter(|last| !last.is_undone())
-                {
-                    last.undone_at = Some(iso_8601::timestamp(now));
-                    let fields =
-                        WITHDRAWAL_FIELDS.map(|field| (field.info().name, before.stored(field)));
-                    let set = fields
-                        .into_iter()
-                        .filter(|(_, value)| *value != Value::Null);
-                    last.fields.extend(
-                        set.map(|(name, value)| (name.to_owned(), values::to_json(&value))),
-                    );
+            });
+        } else if was_withdrawn
+            && !is_withdrawn
+            && let Some(last) = extra.withdrawals.last_mut()
+            && !last.is_undone()
+        {
+            last.undone_at = Some(iso_8601::timestamp(now));
+            for field in WITHDRAWAL_FIELDS {
+                let value = before.stored(field);
+                if value != Value::Null {
+                    last.fields
+                        .insert(field.info().name.to_owned(), values::to_json(&value));
                 }
             }
-            (true, true) | (false, false) => {}
         }
         extra
     }
 
     fn nested_keys(&self, id: Option<&str>) -> &[UnknownKey] {
-        let found = self.nested.iter().find(|(of, _)| Some(of.as_str()) == id);
-        found.map_or(&[], |(_, keys)| keys.as_slice())
+        self.nested
+            .iter()
+            .find(|(record_id, _)| Some(record_id.as_str()) == id)
+            .map_or(&[], |(_, keys)| keys.as_slice())
     }
 }
 
-/// Whether the nested records of a trainee are read too.
+/// Whether to read the nested records of a trainee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Nested {
-    /// They are read.
+    /// Read nested records.
     With,
-    /// They are left out.
+    /// Skip nested records.
     Without,
 }
 
@@ -155,7 +152,7 @@ pub struct ReadTrainee<'a>(Fields<'a>);
 #[derive(Debug)]
 enum Fields<'a> {
     Scanned(ScannedTrainee<'a>),
-    /// The document is not written as this program writes one.
+    /// The document is not in the exact form of this program.
     Parsed(Box<Trainee>),
 }
 
@@ -183,14 +180,19 @@ impl Stored<Trainee> for ReadTrainee<'_> {
 }
 
 impl JsonText {
-    /// The document of a trainee.
+    /// Returns the document of a trainee.
+    ///
+    /// # Errors
+    ///
+    /// [`DieselError::SerializationError`] if the record cannot be written as JSON.
     pub fn from_trainee(trainee: &Trainee, extra: &Extra) -> QueryResult<Self> {
         write::document(trainee, extra)
             .map(Self)
             .map_err(DieselError::SerializationError)
     }
 
-    /// The fields of the trainee; `None` when the document is not that of a trainee.
+    /// Returns the trainee with fields borrowed from the document. Returns `None` if the text is
+    /// not the document of a trainee.
     pub fn fields(&self, nested: Nested) -> Option<ReadTrainee<'_>> {
         match scan::scan(&self.0, nested) {
             Some(scanned) => Some(ReadTrainee(Fields::Scanned(scanned))),
@@ -200,8 +202,8 @@ impl JsonText {
         }
     }
 
-    /// The trainee to be changed, with what else the document holds; `None` when it is not that of
-    /// a trainee.
+    /// Returns the trainee as a struct, and the other contents of the document. Returns `None` if
+    /// the text is not the document of a trainee.
     pub fn parsed(&self) -> Option<Parsed> {
         scan::scan(&self.0, Nested::With)
             .and_then(|scanned| scanned.to_parsed())

@@ -1,4 +1,4 @@
-//! Reads any document of a trainee, whatever the order of its keys, by serde_json.
+//! Reads any document of a trainee with `serde_json`. The keys can have any order.
 
 use domain::records::record::Record;
 use domain::{NestedRecord, RecordField as _, Trainee, for_each_nested};
@@ -6,16 +6,17 @@ use serde_json::{Map, Value as Json};
 
 use super::{Extra, UnknownKey, WITHDRAWALS, values};
 
-/// A trainee to be changed, with what else its document holds.
+/// The contents of a document.
 #[derive(Debug)]
 pub struct Parsed {
     /// The record.
     pub trainee: Trainee,
-    /// What the document holds besides.
+    /// The other contents.
     pub extra: Extra,
 }
 
-/// Reads a document; `None` when it is not JSON, or a field holds what it cannot hold.
+/// Reads a document. Returns `None` if the text is not JSON or a value does not have the type of
+/// its field.
 pub fn parse(text: &str) -> Option<Parsed> {
     let mut document: Map<String, Json> = serde_json::from_str(text).ok()?;
     let mut extra = Extra::default();
@@ -30,7 +31,8 @@ pub fn parse(text: &str) -> Option<Parsed> {
     Some(Parsed { trainee, extra })
 }
 
-/// Reads the nested records of a kind; `None` when a field holds what it cannot hold.
+/// Reads the nested records of a kind. Returns `None` if a value does not have the type of its
+/// field.
 fn list<R: NestedRecord>(
     document: &mut Map<String, Json>,
     trainee: &mut Trainee,
@@ -51,7 +53,8 @@ fn list<R: NestedRecord>(
     Some(())
 }
 
-/// Sets the record's fields, and returns the keys that are no field.
+/// Sets the fields of a record, and returns unknown keys. Returns `None` if a value does not have
+/// the type of its field.
 fn fields<R: Record>(record: &mut R, object: Map<String, Json>) -> Option<Vec<UnknownKey>> {
     let mut unknown = Vec::new();
     for (name, value) in object {

@@ -1,9 +1,9 @@
-//! Reads a document that this program wrote, in one pass: it finds where each value stands, and
-//! that it is one of its kind. What a field holds is read from there when somebody asks for it; a
-//! reply takes most values as they stand.
+//! Scans a document in the exact form written by this program, in one pass. The scan validates all
+//! values and stores their positions. [`Stored::stored`] parses a value on access. Replies copy
+//! most values unparsed ([`Stored::json`]).
 //!
-//! It takes keys in the order of the dictionary, no white space, and nothing unknown. Whatever else
-//! it meets ends the scan, and the document is read in the other way.
+//! The scan fails for unknown keys, for keys in another order than the dictionary and for white
+//! space. `read.rs` reads such documents.
 
 use std::marker::PhantomData;
 
@@ -22,25 +22,24 @@ use super::{Extra, Nested, WITHDRAWALS};
 
 mod values;
 
-/// Bytes of a date with its quotes.
+/// The length of a date with quotes, in bytes.
 const DATE_LENGTH: usize = 12;
-/// Bytes of a timestamp with its quotes.
+/// The length of a timestamp with quotes, in bytes.
 const TIMESTAMP_LENGTH: usize = 26;
 
 /// The stored values of one record.
 #[derive(Debug)]
 pub(crate) struct Scanned<'a, R: Record> {
     document: &'a str,
-    /// Where the values stand, by the index of the field.
-    places: Vec<Place>,
-    /// The fields whose values are written as replies show them.
+    /// The positions of the values, by the index of the field.
+    positions: Vec<ValuePosition>,
+    /// The fields whose stored JSON is equal to the JSON in replies.
     as_shown: FieldSet<R::Field>,
 }
 
-/// Where a value stands in the document, in bytes; an empty place is that of a field in which
-/// nothing is stored.
+/// The position of a value in the document, in bytes. Empty for a field without a stored value.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct ValuePosition {
     start: u32,
     end: u32,
 }
@@ -50,11 +49,11 @@ struct Place {
 pub(crate) struct ScannedTrainee<'a> {
     fields: Scanned<'a, Trainee>,
     nested: NestedRecords<InDocument<'a>>,
-    /// The list of withdrawals, as JSON.
+    /// The list of withdrawals as JSON; `None` if there is none.
     withdrawals: Option<&'a str>,
 }
 
-/// Nested records as they stand in the document.
+/// Nested records as scanned records.
 #[derive(Debug)]
 struct InDocument<'a>(PhantomData<&'a str>);
 
@@ -62,13 +61,12 @@ impl<'a> NestedForm for InDocument<'a> {
     type Of<R: Record> = Scanned<'a, R>;
 }
 
-/// How a value is written.
+/// The form of the stored JSON of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// As replies show it.
+    /// Equal to the JSON in replies.
     AsShown,
-    /// Perhaps otherwise: with escapes, of which JSON has several for the same character, or with
-    /// white space.
+    /// Possibly different from the JSON in replies, such as other escapes or white space.
     Other,
 }
 
@@ -76,14 +74,14 @@ impl<'a, R: Record> Scanned<'a, R> {
     fn empty(document: &'a str) -> Self {
         Self {
             document,
-            places: vec![Place { start: 0, end: 0 }; R::Field::ALL.len()],
+            positions: vec![ValuePosition { start: 0, end: 0 }; R::Field::ALL.len()],
             as_shown: FieldSet::new(),
         }
     }
 
-    /// What stands in the document for the field; `None` where nothing is stored.
-    fn written(&self, field: R::Field) -> Option<&'a str> {
-        let Place { start, end } = *self.places.get(field.index())?;
+    /// Returns the stored JSON of a field, or `None` if the field has no stored value.
+    fn stored_text(&self, field: R::Field) -> Option<&'a str> {
+        let ValuePosition { start, end } = *self.positions.get(field.index())?;
         self.document
             .get(start as usize..end as usize)
             .filter(|value| !value.is_empty())
@@ -92,15 +90,15 @@ impl<'a, R: Record> Scanned<'a, R> {
 
 impl<R: Record> Stored<R> for Scanned<'_, R> {
     fn stored(&self, field: R::Field) -> Value<'_> {
-        self.written(field)
+        self.stored_text(field)
             .and_then(|value| read(field.info().kind, value))
             .unwrap_or(Value::Null)
     }
 
     fn json(&self, field: R::Field) -> StoredJson<'_> {
-        match self.written(field) {
+        match self.stored_text(field) {
             Some(value) if self.as_shown.contains(field) => StoredJson::Text(value),
-            // These show that there is nothing by something else than null.
+            // Empty fields of the other kinds are not shown as null.
             None if !matches!(
                 field.info().kind,
                 Kind::Boolean | Kind::TextList | Kind::Records
@@ -143,8 +141,8 @@ impl<R: Record> Scanned<'_, R> {
 }
 
 impl ScannedTrainee<'_> {
-    /// The trainee as a struct; `None` when the withdrawals are not of the form in which they are
-    /// written.
+    /// Copies the values to structs. Returns `None` if the list of withdrawals is malformed or a
+    /// value does not have the type of its field.
     pub(crate) fn to_parsed(&self) -> Option<Parsed> {
         let mut extra = Extra::default();
         if let Some(withdrawals) = self.withdrawals {
@@ -169,7 +167,8 @@ fn borrow<'a, R: NestedRecord>(
         .collect();
 }
 
-/// Copies the records of a kind into the trainee; `None` when a field holds what it cannot hold.
+/// Copies the records of a kind to the trainee. Returns `None` if a value does not have the type of
+/// its field.
 fn copy<R: NestedRecord>(from: &NestedRecords<InDocument<'_>>, to: &mut Trainee) -> Option<()> {
     *R::records_mut(to) = R::in_nested(from)
         .iter()
@@ -178,8 +177,8 @@ fn copy<R: NestedRecord>(from: &NestedRecords<InDocument<'_>>, to: &mut Trainee)
     Some(())
 }
 
-/// Reads the records of a kind, if their key is the one that was read last; then it becomes the key
-/// behind them.
+/// Reads the records of a kind if `key` is the key of their list. Then replaces `key` by the next
+/// key.
 fn read_kind<'a, R: NestedRecord>(
     input: &mut Input<'a>,
     key: &mut Option<&'a str>,
@@ -193,7 +192,7 @@ fn read_kind<'a, R: NestedRecord>(
     Some(())
 }
 
-/// Reads a document; `None` when it is not one that this program wrote.
+/// Scans a document. Returns `None` if it is not in the exact form written by this program.
 pub(crate) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
     let mut input = Input {
         document: text,
@@ -213,36 +212,37 @@ pub(crate) fn scan(text: &str, nested: Nested) -> Option<ScannedTrainee<'_>> {
     for list in for_each_nested!(read_kind(&mut input, &mut key, nested, &mut trainee.nested)) {
         list?;
     }
-    // A key behind the lists, where some editors put new ones, is one that was not read.
+    // A remaining key is unknown. Some editors append new keys.
     (key.is_none() && input.rest.is_empty()).then_some(trainee)
 }
 
-/// A document, and what is left of it.
+/// A document, and its unread rest.
 struct Input<'a> {
     document: &'a str,
     rest: &'a str,
 }
 
 impl<'a> Input<'a> {
-    fn take(&mut self, start: &str) -> Option<()> {
-        self.rest = self.rest.strip_prefix(start)?;
+    /// Reads an expected text. Returns `None` if the rest begins with another text.
+    fn take(&mut self, expected: &str) -> Option<()> {
+        self.rest = self.rest.strip_prefix(expected)?;
         Some(())
     }
 
-    /// So many bytes.
+    /// Reads a number of bytes.
     fn split(&mut self, length: usize) -> Option<&'a str> {
         let (taken, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest;
         Some(taken)
     }
 
-    /// Whether an object that begins here has an entry.
+    /// Reads the beginning of an object. Returns whether the object has an entry.
     fn has_first_entry(&mut self) -> Option<bool> {
         self.take("{")?;
         Some(self.take("}").is_none())
     }
 
-    /// Whether another entry follows a value.
+    /// Reads the separator after a value. Returns whether the object has another entry.
     fn has_next_entry(&mut self) -> Option<bool> {
         if self.take("}").is_some() {
             return Some(false);
@@ -250,7 +250,7 @@ impl<'a> Input<'a> {
         self.take(",").map(|()| true)
     }
 
-    /// The key behind a value; `None` inside when the object ends there.
+    /// Reads the next key after a value. The inner value is `None` at the end of the object.
     fn next_key(&mut self) -> Option<Option<&'a str>> {
         if self.has_next_entry()? {
             self.key().map(Some)
@@ -259,12 +259,12 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// Whether the entry that begins here has this key.
+    /// Whether the rest begins with the key.
     fn begins_with_key(&self, name: &str) -> bool {
         let Some((b'"', rest)) = self.rest.as_bytes().split_first() else {
             return false;
         };
-        // Most other keys end elsewhere.
+        // Compares the closing quote first: most other keys have another length.
         rest.get(name.len()) == Some(&b'"') && rest.starts_with(name.as_bytes())
     }
 
@@ -275,40 +275,38 @@ impl<'a> Input<'a> {
         Some(key)
     }
 
-    /// How many bytes were read.
-    fn place(&self) -> Option<u32> {
+    /// Returns the number of bytes read so far.
+    fn position(&self) -> Option<u32> {
         u32::try_from(self.document.len() - self.rest.len()).ok()
     }
 
-    /// Finds the fields of an object, up to its end or to a key that is no field or holds other
-    /// records: that is returned.
+    /// Reads the fields of an object. Returns the first key that is not a stored field or is a list
+    /// of records. The inner value is `None` at the end of the object.
     fn fields<R: Record>(&mut self, record: &mut Scanned<'a, R>) -> Option<Option<&'a str>> {
         let mut fields = R::Field::ALL.iter();
         let mut has_entry = self.has_first_entry()?;
         while has_entry {
-            let field = fields.find(|field| self.begins_with_key(field.info().name));
-            let Some(field) =
-                field.filter(|field| field.is_stored() && field.info().kind != Kind::Records)
-            else {
+            let field = fields
+                .find(|field| self.begins_with_key(field.info().name))
+                .filter(|field| field.is_stored() && field.info().kind != Kind::Records);
+            let Some(field) = field else {
                 return self.key().map(Some);
             };
-            // With its quotes.
+            // The name and its quotes.
             self.split(field.info().name.len() + 2)?;
             self.take(":")?;
-            let start = self.place()?;
+            let start = self.position()?;
             if self.value(field.info().kind)? == Form::AsShown {
                 record.as_shown.insert(*field);
             }
-            *record.places.get_mut(field.index())? = Place {
-                start,
-                end: self.place()?,
-            };
+            let end = self.position()?;
+            *record.positions.get_mut(field.index())? = ValuePosition { start, end };
             has_entry = self.has_next_entry()?;
         }
         Some(None)
     }
 
-    /// A list of nested records, passed over where they are not wanted.
+    /// Reads or skips a list of nested records.
     fn nested<R: Record>(&mut self, nested: Nested) -> Option<Vec<Scanned<'a, R>>> {
         match nested {
             Nested::With => self.records(),
@@ -316,7 +314,7 @@ impl<'a> Input<'a> {
         }
     }
 
-    /// An array of objects, each with nothing but fields.
+    /// Reads an array of objects. Returns `None` if an object has an unknown key.
     fn records<R: Record>(&mut self) -> Option<Vec<Scanned<'a, R>>> {
         self.take("[")?;
         let mut records = Vec::new();
@@ -367,12 +365,12 @@ impl<'a> Input<'a> {
             self.rest = text.get(end + 1..)?;
             return Some(Form::AsShown);
         }
-        let length = quoted(self.rest.as_bytes())?;
+        let length = string_length(self.rest.as_bytes())?;
         serde_json::from_str::<String>(self.split(length)?).ok()?;
         Some(Form::Other)
     }
 
-    /// An array, unread.
+    /// Reads an array, and returns its JSON.
     fn array(&mut self) -> Option<&'a str> {
         let bytes = self.rest.as_bytes();
         let mut depth = 0_usize;
@@ -381,7 +379,7 @@ impl<'a> Input<'a> {
             match bytes.get(at)? {
                 b'[' | b'{' => depth += 1,
                 b']' | b'}' => depth = depth.checked_sub(1)?,
-                b'"' => at += quoted(bytes.get(at..)?)? - 1,
+                b'"' => at += string_length(bytes.get(at..)?)? - 1,
                 _ if depth == 0 => return None,
                 _ => {}
             }
@@ -393,8 +391,8 @@ impl<'a> Input<'a> {
     }
 }
 
-/// How many bytes the string at the beginning has, quotes included.
-fn quoted(bytes: &[u8]) -> Option<usize> {
+/// Returns the length in bytes of the string at the beginning, including its quotes.
+fn string_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
         at += plain_length(bytes.get(at..)?);
@@ -406,22 +404,22 @@ fn quoted(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// How many bytes there are before the first quote, backslash or control character. Eight are
-/// looked at together: texts are most of a document.
+/// Returns the number of bytes before the first quote, backslash or control character. Checks eight
+/// bytes at a time, because documents consist mostly of text.
 fn plain_length(bytes: &[u8]) -> usize {
-    /// A byte eight times over.
+    /// Repeats a byte eight times.
     const fn eight(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
-    /// Sets the highest bit of each byte that is below the bound, and perhaps of some behind the
-    /// first of them.
+    /// Sets the highest bit of the first byte below the bound. May also set the highest bit of
+    /// later bytes.
     const fn below(word: u64, bound: u8) -> u64 {
         word.wrapping_sub(eight(bound)) & !word & eight(0x80)
     }
     let mut rest = bytes;
     while let Some((chunk, behind)) = rest.split_first_chunk() {
         let word = u64::from_le_bytes(*chunk);
-        // A byte that is equal to another becomes zero.
+        // XOR with a repeated byte turns equal bytes into zero.
         let found =
             below(word, 0x20) | below(word ^ eight(b'"'), 1) | below(word ^ eight(b'\\'), 1);
         if found != 0 {
@@ -441,7 +439,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn plain_length_is_that_before_the_first_byte_that_is_not_plain(
+        fn plain_length_ends_before_first_special_byte(
             plain in "[ -!#-\\[\\]-\u{7f}\u{80}-\u{10ffff}]{0,40}",
             special in prop::option::of("[\u{0}-\u{1f}\"\\\\]"),
             rest in ".{0,20}",

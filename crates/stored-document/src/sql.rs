@@ -1,4 +1,4 @@
-//! A document in the database: `json` on PostgreSQL, text on SQLite.
+//! Documents in the database: `json` in PostgreSQL, text in SQLite.
 
 use std::io::Write as _;
 

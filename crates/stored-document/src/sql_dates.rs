@@ -1,5 +1,5 @@
-//! Dates and timestamps in the database. SQLite has them as text: what each request reads and
-//! writes is read and written here without a format that must be interpreted.
+//! Dates and timestamps in the database. SQLite stores text. Every request reads and writes dates,
+//! so this module does not interpret format strings.
 
 use chrono::{NaiveDate, NaiveDateTime, Timelike as _};
 use diesel::deserialize::{self, FromSql, FromSqlRow};
@@ -12,12 +12,12 @@ use domain::values::iso_8601::{self, write_date, write_milliseconds, write_time}
 
 use crate::calendar_day;
 
-/// Nanoseconds of a millisecond.
+/// A millisecond, in nanoseconds.
 const MILLISECOND: u32 = 1_000_000;
-/// Nanoseconds of a second. What has more is a leap second.
+/// A second, in nanoseconds. chrono represents leap seconds as more nanoseconds.
 const SECOND: u32 = 1_000 * MILLISECOND;
 
-/// On PostgreSQL a value is what chrono's is, which has no format to interpret there.
+/// Delegates to the conversions of chrono's type in PostgreSQL, where values are binary.
 macro_rules! as_in_postgres {
     ($outer:ident, $inner:ty, $sql:ty) => {
         impl FromSql<$sql, Pg> for $outer {
@@ -34,7 +34,7 @@ macro_rules! as_in_postgres {
     };
 }
 
-/// A day, which the databases have as a date.
+/// A day, stored as a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
 #[diesel(sql_type = sql_types::Date)]
 pub struct Day(pub NaiveDate);
@@ -56,7 +56,7 @@ impl ToSql<sql_types::Date, Sqlite> for Day {
     }
 }
 
-/// A timestamp in UTC, which the databases have without its time zone.
+/// A timestamp in UTC, stored without a time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, AsExpression, FromSqlRow)]
 #[diesel(sql_type = sql_types::Timestamp)]
 pub struct Timestamp(pub NaiveDateTime);
@@ -70,7 +70,7 @@ impl FromSql<sql_types::Timestamp, Sqlite> for Timestamp {
 }
 
 impl ToSql<sql_types::Timestamp, Sqlite> for Timestamp {
-    /// As diesel writes one, since texts are compared: without a fraction where it is zero.
+    /// Writes the same text as diesel, because SQLite compares texts: no fraction if it is zero.
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         let time = self.0.time();
         let nanoseconds = time.nanosecond();
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_is_in_the_database_what_a_date_is() {
+    fn stored_day_equals_stored_date() {
         let database = Database::fresh();
         let mut connection = Connections::from_url(database.url())
             .unwrap()
@@ -108,11 +108,9 @@ mod tests {
             .unwrap();
         for text in ["0001-01-01", "2024-02-29", "2026-12-31", "9999-12-31"] {
             let date: NaiveDate = text.parse().unwrap();
-            let (of_day, of_date) = (
-                Day(date).into_sql::<sql_types::Date>(),
-                date.into_sql::<sql_types::Date>(),
-            );
-            let query = select((of_day.eq(of_date), of_day, of_date.cast::<Text>()));
+            let day = Day(date).into_sql::<sql_types::Date>();
+            let chrono_date = date.into_sql::<sql_types::Date>();
+            let query = select((day.eq(chrono_date), day, chrono_date.cast::<Text>()));
             let found = with_inner!(&mut connection, |inner| query
                 .get_result::<(bool, Day, String)>(inner));
             assert_eq!(found.unwrap(), (true, Day(date), text.to_owned()));
@@ -120,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timestamp_is_in_the_database_what_diesel_makes_of_it() {
+    fn stored_timestamp_equals_that_of_diesel() {
         let database = Database::fresh();
         let mut connection = Connections::from_url(database.url())
             .unwrap()
@@ -134,9 +132,9 @@ mod tests {
             "9999-12-31T12:00:00",
         ] {
             let timestamp: NaiveDateTime = text.parse().unwrap();
-            let ours = Timestamp(timestamp).into_sql::<sql_types::Timestamp>();
-            let of_diesel = timestamp.into_sql::<sql_types::Timestamp>();
-            let query = select((ours.eq(of_diesel), ours));
+            let own = Timestamp(timestamp).into_sql::<sql_types::Timestamp>();
+            let diesels = timestamp.into_sql::<sql_types::Timestamp>();
+            let query = select((own.eq(diesels), own));
             let found = with_inner!(&mut connection, |inner| query
                 .get_result::<(bool, Timestamp)>(inner));
             assert_eq!(found.unwrap(), (true, Timestamp(timestamp)), "{text}");
@@ -144,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_is_an_error() {
+    fn malformed_day_is_an_error() {
         let database = Database::fresh_on(Kind::Sqlite);
         let mut connection = Connections::from_url(database.url())
             .unwrap()
@@ -163,7 +161,7 @@ mod tests {
     #[derive(Debug, QueryableByName)]
     struct Row {
         #[diesel(sql_type = sql_types::Date)]
-        #[expect(dead_code, reason = "it is not read to the end")]
+        #[expect(dead_code, reason = "the test expects an error")]
         day: Day,
     }
 }

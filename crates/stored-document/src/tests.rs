@@ -1,4 +1,4 @@
-//! What is written is read again, in both ways; and what nobody wrote is not taken for a document.
+//! Tests that both readers read written documents, and refuse other texts.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use domain::commands::sort_nested;
 
 use super::*;
 
-/// Compares a text with the snapshot of this name in the folder of all snapshots.
+/// Compares a text with a snapshot in `snapshots/storage`.
 fn matches(name: &str, text: &str) {
     insta::with_settings!({
         snapshot_path => concat!(env!("CARGO_MANIFEST_DIR"), "/../../snapshots/storage"),
@@ -23,7 +23,7 @@ fn matches(name: &str, text: &str) {
     });
 }
 
-/// Values that a field of that kind can hold, and none.
+/// Generates values of a kind, including null.
 fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
     let value = match kind {
         Kind::Text | Kind::Document => any::<String>()
@@ -49,7 +49,7 @@ fn value(kind: Kind) -> BoxedStrategy<Value<'static>> {
     prop_oneof![1 => Just(Value::Null), 2 => value].boxed()
 }
 
-/// Records with any values; a state is one of the states.
+/// Generates records with any values.
 fn record<R: Record>() -> BoxedStrategy<R> {
     let values: Vec<_> = R::Field::ALL
         .iter()
@@ -62,7 +62,7 @@ fn record<R: Record>() -> BoxedStrategy<R> {
                 (Kind::Document, Value::Text(text)) => Value::Document(text),
                 (_, value) => value,
             };
-            // A state holds nothing but states.
+            // Fails for the state, which accepts only the names of states.
             let _ = record.set_stored(*field, value);
         }
         record
@@ -91,9 +91,8 @@ fn trainee() -> impl Strategy<Value = Trainee> {
         })
 }
 
-/// What is given as JSON is the stored value as a reply shows it, in the one form that replies
-/// have.
-fn gives_json_of_values<R: Record>(record: &dyn Stored<R>) {
+/// Asserts that the JSON of each field is equal to the JSON of its stored value in replies.
+fn assert_json_matches_values<R: Record>(record: &dyn Stored<R>) {
     for field in R::Field::ALL {
         let value = record.stored(*field);
         match record.json(*field) {
@@ -120,21 +119,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn both_ways_read_what_was_written(trainee in trainee()) {
+    fn both_readers_read_written_document(trainee in trainee()) {
         let text = text_of(&trainee);
         let parsed = parse(&text).unwrap().trainee;
         prop_assert_eq!(&parsed, &trainee, "{}", &text);
-        let scanned = scan::scan(&text, Nested::With);
-        // Years beyond 9999 have more digits, and are left to the other way.
-        let scanned = scanned.unwrap();
-        gives_json_of_values::<Trainee>(&scanned);
+        let scanned = scan::scan(&text, Nested::With).unwrap();
+        assert_json_matches_values::<Trainee>(&scanned);
         let scanned = scanned.to_parsed().unwrap().trainee;
         prop_assert_eq!(&scanned, &trainee, "{}", &text);
         prop_assert_eq!(text_of(&scanned), text);
     }
 
     #[test]
-    fn without_nested_records_the_fields_are_the_same(trainee in trainee()) {
+    fn scan_without_nested_records_has_same_fields(trainee in trainee()) {
         let text = text_of(&trainee);
         let scanned = scan::scan(&text, Nested::Without).unwrap();
         let record: &dyn Stored<Trainee> = &scanned;
@@ -144,7 +141,7 @@ proptest! {
     }
 
     #[test]
-    fn a_document_that_was_cut_or_changed_is_read_as_serde_json_reads_it(
+    fn truncated_or_changed_document_is_read_like_serde_json(
         trainee in trainee(), at in any::<prop::sample::Index>(), byte in prop::sample::select(&b"\"\\,:{}[]0aZ-. "[..]),
     ) {
         let text = text_of(&trainee);
@@ -159,10 +156,10 @@ proptest! {
             let text = String::from_utf8(changed).unwrap();
             let scanned = scan::scan(&text, Nested::With);
             if let Some(scanned) = &scanned {
-                gives_json_of_values::<Trainee>(scanned);
+                assert_json_matches_values::<Trainee>(scanned);
                 let nested = scanned.nested();
-                nested.placements.into_iter().for_each(gives_json_of_values);
-                nested.degrees.into_iter().for_each(gives_json_of_values);
+                nested.placements.into_iter().for_each(assert_json_matches_values);
+                nested.degrees.into_iter().for_each(assert_json_matches_values);
             }
             if let Some(scanned) = scanned.and_then(|scanned| scanned.to_parsed()) {
                 let parsed = parse(&text);
@@ -173,7 +170,7 @@ proptest! {
 }
 
 #[test]
-fn escapes_that_replies_do_not_have_are_read() {
+fn unusual_escapes_are_read() {
     let scanned = scan::scan(
         "{\"last_name\":\"\\u0041\\/\",\"sex\":\"10\"}",
         Nested::With,
@@ -191,15 +188,15 @@ fn escapes_that_replies_do_not_have_are_read() {
 }
 
 #[test]
-fn an_example_is_stored_as_this_text() {
+fn example_is_stored_like_the_snapshot() {
     let mut lines = text_of(&example::trainee()).replace(",\"", ",\n\"");
     lines.push('\n');
     matches("document", &lines);
 }
 
-/// A document that somebody edited by hand is shown whole, in lists too.
+/// Documents edited by hand can have another order and unknown keys.
 #[test]
-fn documents_in_another_order_are_shown_with_all_their_fields() {
+fn documents_in_another_order_have_all_fields() {
     let trainee = example::trainee();
     let text = text_of(&trainee);
     let (first, rest) = text.strip_prefix('{').unwrap().split_once(',').unwrap();
@@ -226,7 +223,7 @@ fn documents_in_another_order_are_shown_with_all_their_fields() {
 }
 
 #[test]
-fn numbers_and_strings_that_are_no_json_are_not_read() {
+fn malformed_numbers_and_strings_are_refused() {
     for value in [
         "\"course_min_age\":011",
         "\"course_min_age\":-0",
@@ -240,7 +237,7 @@ fn numbers_and_strings_that_are_no_json_are_not_read() {
 }
 
 #[test]
-fn unknown_keys_and_another_order_are_kept_through_a_change() {
+fn unknown_keys_are_kept_when_record_changes() {
     let trainee = example::trainee();
     let text = text_of(&trainee);
     let id = trainee.degrees[0].degree_id.clone().unwrap();
@@ -267,7 +264,7 @@ fn unknown_keys_and_another_order_are_kept_through_a_change() {
 }
 
 #[test]
-fn what_is_no_trainee_is_no_document() {
+fn text_that_is_not_a_trainee_is_refused() {
     for text in [
         "",
         "[]",
@@ -288,9 +285,9 @@ fn what_is_no_trainee_is_no_document() {
     );
 }
 
-/// A field that is added, removed or renamed is one that programs of before do not know.
+/// Fails if the stored fields change without a new number of the schema.
 #[test]
-fn the_number_of_the_schema_is_raised_with_the_fields() {
+fn schema_number_is_raised_with_stored_fields() {
     fn names<R: Record>() -> Vec<&'static str> {
         R::Field::ALL
             .iter()

@@ -1,4 +1,4 @@
-//! A field's value as JSON, in documents and in the history.
+//! Values of fields as JSON, in documents and in the history.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use domain::{Kind, RecordField as _, Value};
 use serde::ser::{Serialize, Serializer};
 use serde_json::Value as Json;
 
-/// A value as it is stored. Nested records are stored by themselves, and have no value here.
+/// A value in its stored form. Nested records are stored separately.
 pub struct StoredJson<'a>(pub &'a Value<'a>);
 
 impl Serialize for StoredJson<'_> {
@@ -30,13 +30,13 @@ impl Serialize for StoredJson<'_> {
     }
 }
 
-/// The same as a tree.
+/// Returns a value in its stored form as a JSON tree.
 pub fn to_json(value: &Value<'_>) -> Json {
     serde_json::to_value(StoredJson(value)).unwrap_or_default()
 }
 
-/// Sets the field of that name to a value that was stored; nothing when there is no such field, or
-/// it cannot hold the value.
+/// Sets the field with a name to a stored value. Returns `None`, without a change, if the record
+/// has no such field or the value does not have the type of the field.
 pub fn set<R: Record>(record: &mut R, name: &str, json: &Json) -> Option<()> {
     let field = *R::Field::ALL
         .iter()

@@ -7,13 +7,13 @@ use serde::Serialize;
 use super::values::StoredJson;
 use super::{Extra, UnknownKey, WITHDRAWALS};
 
-/// Bytes of an ordinary document.
+/// The usual length of a document, in bytes.
 const USUAL_LENGTH: usize = 3_072;
 
-/// Why a document was not written.
+/// The error of writing a document.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The document of a trainee. Nested records are in the order in which they are shown.
+/// Writes the document of a trainee. Sorts nested records for display.
 pub(crate) fn document(trainee: &Trainee, extra: &Extra) -> Result<String, Failure> {
     let mut object = Object {
         text: Vec::with_capacity(USUAL_LENGTH),
@@ -31,7 +31,7 @@ pub(crate) fn document(trainee: &Trainee, extra: &Extra) -> Result<String, Failu
     Ok(String::from_utf8(object.text)?)
 }
 
-/// Writes the nested records of a kind, if there are any.
+/// Writes the nested records of a kind. Writes nothing without records.
 fn nested_list<R: NestedRecord>(
     object: &mut Object,
     trainee: &Trainee,
@@ -47,13 +47,14 @@ fn nested_list<R: NestedRecord>(
     })
 }
 
-/// An object that is being written.
+/// A JSON object during writing.
 struct Object {
     text: Vec<u8>,
     is_empty: bool,
 }
 
 impl Object {
+    /// Writes a comma unless the object is empty.
     fn separate(&mut self) {
         if !self.is_empty {
             self.text.push(b',');
@@ -61,7 +62,7 @@ impl Object {
         self.is_empty = false;
     }
 
-    /// A key of ours, in which nothing needs an escape.
+    /// Writes a known key. Known keys need no escapes.
     fn key(&mut self, name: &'static str) {
         self.separate();
         self.text.push(b'"');

@@ -1,7 +1,7 @@
-//! Computes from the list of versions what each calls the fields of the others.
+//! Computes, for each version, the field names that only other versions have.
 //!
-//! A version refuses other versions' names for its own inputs up to a version that it states itself
-//! ([`ApiVersion::refuses_names_up_to`]), so a later version changes nothing for its clients.
+//! A version refuses names of other versions only up to [`ApiVersion::refuses_names_up_to`].
+//! Therefore a new version does not change the replies of existing ones.
 
 use domain::nested_kinds;
 
@@ -13,8 +13,8 @@ use crate::shape::group_of;
 use crate::version::{ApiVersion, Status};
 use crate::wire::{WireRecord, for_each_record};
 
-/// The names that released versions have for fields in requests where another version of the list
-/// has another name, by version, in the order of their inputs.
+/// Returns the request field names of released versions that differ from the name in another
+/// version of the list. The names are sorted by version, then in the order of its inputs.
 #[must_use]
 pub fn changed_names(list: &[&'static ApiVersion]) -> Vec<FormerName> {
     fn former_names<R: WireRecord>(
@@ -49,13 +49,13 @@ pub fn changed_names(list: &[&'static ApiVersion]) -> Vec<FormerName> {
         .collect()
 }
 
-/// All names that are known: those of versions, served or not, and those of removed ones.
+/// The names of all versions: served, not served and removed.
 pub(crate) struct KnownNames<'a> {
     pub(crate) versions: &'a [&'static ApiVersion],
     pub(crate) former: &'a [FormerName],
 }
 
-/// A name for a field in requests of a version.
+/// A version, a name in its requests, and the field with that name.
 type Input<R> = (Label, &'static str, <R as domain::Record>::Field);
 
 macro_rules! unknown_to {
@@ -72,22 +72,25 @@ macro_rules! unknown_to {
 }
 
 impl KnownNames<'_> {
-    /// Those of them that are not names of this version.
+    /// Returns the names that this version does not have.
     pub(crate) fn unknown_to(&self, version: &ApiVersion) -> OtherVersionsNames {
         nested_kinds!([unknown_to] self, version;)
     }
 
     fn other_names<R: WireRecord>(&self, version: &ApiVersion) -> OtherNames<R> {
-        let is_input = |field| R::inputs(version).name_of(field).is_some();
         let inputs = self.inputs::<R>();
-        let others = inputs.iter().filter(|(_, name, _)| {
-            !has::<R>(version, name) && visible::<R>(version, name) == *name
-        });
-        let until = others
-            .filter(|(label, _, field)| *label <= version.refuses_names_up_to && is_input(*field));
-        let mut refused: Vec<(&'static str, R::Field)> =
-            until.map(|(_, name, field)| (*name, *field)).collect();
-        refused.dedup_by_key(|(name, _)| *name);
+        let refused = refused_names::<R>(version, &inputs);
+        let ignored = self.ignored_names::<R>(version, &inputs, &refused);
+        OtherNames { refused, ignored }
+    }
+
+    /// Returns the names that this version ignores with a warning, sorted by name.
+    fn ignored_names<R: WireRecord>(
+        &self,
+        version: &ApiVersion,
+        inputs: &[Input<R>],
+        refused: &[(&'static str, R::Field)],
+    ) -> Vec<IgnoredName> {
         let shown = self.versions.iter().flat_map(|other| {
             let entries = R::shape(other).map_or([].as_slice(), |shape| shape.entries);
             entries.iter().map(|entry| (other.label, entry.name))
@@ -96,40 +99,36 @@ impl KnownNames<'_> {
             .iter()
             .map(|(label, name, _)| (*label, *name))
             .chain(shown)
+            .map(|(label, name)| (label, top_level_key::<R>(version, name)))
             .collect();
-        names
-            .iter_mut()
-            .for_each(|(_, name)| *name = visible::<R>(version, name));
         names.retain(|(_, name)| {
             !has::<R>(version, name) && !refused.iter().any(|(refused, _)| refused == name)
         });
         names.sort_by_key(|(label, name)| (*name, *label));
         names.dedup_by_key(|(_, name)| *name);
-        let ignored = names.into_iter().map(|(first, name)| {
-            let input = inputs
-                .iter()
-                .find(|(label, input, _)| (*label, *input) == (first, name));
-            let field = input
-                .map(|(.., field)| *field)
-                .filter(|field| is_input(*field))
-                .map(Into::into);
-            IgnoredName {
-                name,
-                later: (first > version.label).then_some(LaterName {
-                    version: first,
-                    field,
-                }),
-            }
-        });
-        OtherNames {
-            ignored: ignored.collect(),
-            refused,
-        }
+        names
+            .into_iter()
+            .map(|(first, name)| {
+                let field = inputs
+                    .iter()
+                    .find(|(label, input, _)| (*label, *input) == (first, name))
+                    .map(|(.., field)| *field)
+                    .filter(|field| is_input::<R>(version, *field))
+                    .map(Into::into);
+                IgnoredName {
+                    name,
+                    later: (first > version.label).then_some(LaterName {
+                        version: first,
+                        field,
+                    }),
+                }
+            })
+            .collect()
     }
 
-    /// The names for fields in requests, sorted by name, those of older versions first.
+    /// Returns the names of fields in requests, sorted by name, then by version.
     fn inputs<R: WireRecord>(&self) -> Vec<Input<R>> {
-        let of_versions = self.versions.iter().flat_map(|version| {
+        let current = self.versions.iter().flat_map(|version| {
             R::inputs(version)
                 .entries
                 .iter()
@@ -139,15 +138,40 @@ impl KnownNames<'_> {
             .former
             .iter()
             .filter_map(|former| Some((former.version, former.name, R::field_of(former.field)?)));
-        let mut inputs: Vec<Input<R>> = of_versions.chain(former).collect();
+        let mut inputs: Vec<Input<R>> = current.chain(former).collect();
         inputs.sort_by_key(|(label, name, _)| (*name, *label));
         inputs
     }
 }
 
-/// The key that a body in the names of another version has for a field: that of its group, where
-/// this version has no such group.
-fn visible<R: WireRecord>(version: &ApiVersion, name: &'static str) -> &'static str {
+/// Returns the names of other versions for inputs of this version that this version refuses, sorted
+/// by name.
+fn refused_names<R: WireRecord>(
+    version: &ApiVersion,
+    inputs: &[Input<R>],
+) -> Vec<(&'static str, R::Field)> {
+    let mut refused: Vec<(&'static str, R::Field)> = inputs
+        .iter()
+        .filter(|(_, name, _)| {
+            !has::<R>(version, name) && top_level_key::<R>(version, name) == *name
+        })
+        .filter(|(label, _, field)| {
+            *label <= version.refuses_names_up_to && is_input::<R>(version, *field)
+        })
+        .map(|(_, name, field)| (*name, *field))
+        .collect();
+    refused.dedup_by_key(|(name, _)| *name);
+    refused
+}
+
+/// Whether requests of the version can set the field.
+fn is_input<R: WireRecord>(version: &ApiVersion, field: R::Field) -> bool {
+    R::inputs(version).name_of(field).is_some()
+}
+
+/// Returns the part of another version's field name that this version sees as a key. If this
+/// version does not have the group of the field, that part is the name of the group.
+fn top_level_key<R: WireRecord>(version: &ApiVersion, name: &'static str) -> &'static str {
     group_of(name)
         .filter(|group| !has_group::<R>(version, group))
         .unwrap_or(name)
@@ -158,7 +182,7 @@ fn has_group<R: WireRecord>(version: &ApiVersion, name: &str) -> bool {
         || R::shape(version).is_some_and(|shape| shape.group(name).is_some())
 }
 
-/// Whether a version sets or shows a field, or a group, of that name.
+/// Whether requests or responses of the version have a field or a group of that name.
 fn has<R: WireRecord>(version: &ApiVersion, name: &str) -> bool {
     R::inputs(version).field(name).is_some()
         || R::shape(version).is_some_and(|shape| shape.shows(name))

@@ -1,5 +1,5 @@
-//! What other versions call the fields of a version: names that it refuses, and names that it
-//! ignores with a `Warning`.
+//! Field names of other versions: names that a version refuses, and names that it ignores with a
+//! `Warning`.
 
 use domain::{Deferral, Field, Recommendation, Record, Trainee, Withdrawal, nested_kinds};
 
@@ -8,9 +8,10 @@ use crate::label::Label;
 /// Names of other versions for the fields of one record.
 #[derive(Debug)]
 pub struct OtherNames<R: Record> {
-    /// Names for inputs of this version; a request with one is refused with the right name.
+    /// Names of inputs of this version in other versions. A request with such a name is refused;
+    /// the error message has the right name.
     pub refused: Vec<(&'static str, R::Field)>,
-    /// Names that this version neither has nor refuses; they are accepted and not stored.
+    /// All other names. Requests with such a name are accepted, and its value is not stored.
     pub ignored: Vec<IgnoredName>,
 }
 
@@ -35,7 +36,7 @@ nested_kinds!([declare]);
 pub struct IgnoredName {
     /// The name.
     pub name: &'static str,
-    /// Where it comes from, when only later versions than this one have it.
+    /// The origin of the name; `None` if an earlier version has the name.
     pub later: Option<LaterName>,
 }
 
@@ -44,11 +45,12 @@ pub struct IgnoredName {
 pub struct LaterName {
     /// The first version that has the name.
     pub version: Label,
-    /// The field of this version that it is another name for.
+    /// The field of this version with that later name; `None` if this version lacks the field.
     pub field: Option<Field>,
 }
 
-/// A name that a released version has for a field in requests, and that outlives the version.
+/// The name of a field in requests of a released version. The name is kept after the version is
+/// removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormerName {
     /// The version.

@@ -1,5 +1,5 @@
-//! Problems by field, for clients that ask for them in that form: `{message, errors: {field:
-//! [...]}}`.
+//! The body of an error reply grouped by field: `{message, errors: {field: [...]}}`. Clients select
+//! this form in the request.
 
 use std::collections::BTreeMap;
 
@@ -12,30 +12,31 @@ use crate::read::client_text::truncated;
 use crate::version::{ApiVersion, NestedErrors};
 use crate::versions::Served;
 
-/// Where the problems of a nested array as a whole stand when there are others in its items.
+/// The key of problems of a whole nested array if its items have problems, too.
 const AS_A_WHOLE: &str = "base";
 
 /// The body of an error reply, by field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorsByField {
-    /// How many problems there are.
+    /// A sentence with the number of problems.
     pub message: String,
-    /// The problems, by the place that they are about.
+    /// The problems, by path.
     pub errors: BTreeMap<String, FieldErrors>,
 }
 
-/// What is wrong at a place, each in words without the name of the field.
+/// The messages of the problems at a path, without the name of the field.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum FieldErrors {
-    /// At the place itself.
+    /// Problems at the path itself.
     Messages(Vec<String>),
-    /// In the items of a nested array, by their fields.
+    /// Problems in the items of a nested array, by field.
     Nested(BTreeMap<String, Vec<String>>),
 }
 
 impl ErrorsByField {
-    /// All problems; the form of those in nested records is a property of the version.
+    /// Returns a body with all problems. The form of problems in nested records depends on
+    /// [`ApiVersion::nested_errors`].
     #[must_use]
     pub fn from_problems(served: &Served, lists: &Lists, problems: &[Problem]) -> Self {
         let version = served.version;
@@ -82,8 +83,9 @@ impl ErrorsByField {
     }
 }
 
-/// The array, the number of the item from 1, and its field, of a place in a nested array; `None`
-/// for other places, and where the version reports nested problems like all others.
+/// Splits a path in a nested array into the name of the array, the number of the item (from 1) and
+/// the name of the field, if any. Returns `None` for other paths, and for all paths if the version
+/// reports nested problems [flat](NestedErrors::Flat).
 fn inner(version: &ApiVersion, at: &Path) -> Option<(String, usize, Option<String>)> {
     if version.nested_errors == NestedErrors::Flat {
         return None;
@@ -108,7 +110,8 @@ fn inner(version: &ApiVersion, at: &Path) -> Option<(String, usize, Option<Strin
     Some((list(version, *array).to_owned(), position + 1, field))
 }
 
-/// Several items can have a problem in the same field, so each says which item it is of.
+/// Adds the number of the item to a message, because several items can have a problem in the same
+/// field.
 fn prefix_item_number(number: usize, text: &str) -> String {
     format!("item {number}: {text}")
 }

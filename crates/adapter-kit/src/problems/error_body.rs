@@ -10,31 +10,31 @@ use super::{ErrorEntry, Errors, ErrorsByField, Located};
 use crate::read::IDEMPOTENCY_KEY;
 use crate::wire_form::ProblemForm;
 
-/// What is wrong, before it is written.
+/// An error reply, before it is written in the form of a version.
 #[derive(Debug)]
 pub enum ErrorBody {
     /// One entry for each problem.
     List(Errors),
-    /// Problems by field, for a client that asks for them.
+    /// Problems grouped by field.
     ByField(ErrorsByField),
-    /// The parameters of a query that are wrong.
+    /// Invalid query parameters.
     Parameters(ParameterErrors),
-    /// There is no valid token.
+    /// The request has no valid token.
     Unauthorized,
-    /// Something is there already: the existing records, as a JSON array.
+    /// The record already exists. The second value is a JSON array of the existing records.
     Conflict(Errors, Box<RawValue>),
 }
 
-/// The parameters that are wrong: `{message, errors: {parameter: [text]}}`.
+/// The body for invalid query parameters: `{message, errors: {parameter: [text]}}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParameterErrors {
-    /// How many there are.
+    /// A sentence with the number of problems.
     pub message: String,
-    /// What is wrong with each.
+    /// The messages, by parameter.
     pub errors: BTreeMap<Cow<'static, str>, Vec<String>>,
 }
 
-/// The common form of an error with existing records.
+/// The body of an error with existing records, in the form [`ProblemForm::Errors`].
 #[derive(Serialize)]
 struct Conflict<'a> {
     #[serde(flatten)]
@@ -42,7 +42,7 @@ struct Conflict<'a> {
     data: &'a RawValue,
 }
 
-/// The common form of an error without a valid token.
+/// The body of an error without a valid token, in the form [`ProblemForm::Errors`].
 #[derive(Serialize)]
 struct Unauthorized {
     error: &'static str,
@@ -51,7 +51,7 @@ struct Unauthorized {
 /// The name of the error of a request without a valid token.
 const UNAUTHORIZED: &str = "Unauthorized";
 
-/// Problem details (RFC 9457). The members of `errors` and `data` are extensions.
+/// Problem details (RFC 9457). The members `errors` and `data` are extensions.
 #[derive(Serialize)]
 struct Details<'a> {
     #[serde(rename = "type")]
@@ -78,24 +78,24 @@ struct DetailsEntry<'a> {
 }
 
 impl ErrorBody {
-    /// A single error.
+    /// Returns a body with one error without a path.
     #[must_use]
     pub fn one(error: &'static str, message: impl Into<String>) -> Self {
         Self::List(Errors::one(error, message))
     }
 
-    /// The body as JSON. It consists of structs, lists and maps with strings as keys: writing it
-    /// cannot fail.
+    /// Returns the body as JSON.
     #[must_use]
     pub fn to_json(&self, form: ProblemForm, status: u16) -> Vec<u8> {
-        match form {
-            ProblemForm::Errors => self.common(),
+        let json = match form {
+            ProblemForm::Errors => self.to_errors_json(),
             ProblemForm::Details => serde_json::to_vec(&self.details(status)),
-        }
-        .unwrap_or_default()
+        };
+        // Structs, lists and maps with strings as keys can always be written as JSON.
+        json.unwrap_or_default()
     }
 
-    fn common(&self) -> Result<Vec<u8>, serde_json::Error> {
+    fn to_errors_json(&self) -> Result<Vec<u8>, serde_json::Error> {
         match self {
             Self::List(errors) => serde_json::to_vec(errors),
             Self::ByField(errors) => serde_json::to_vec(errors),
@@ -122,7 +122,7 @@ impl ErrorBody {
                 parameters(wrong),
                 None,
             ),
-            // No version with problem details has the form by field.
+            // Versions with problem details do not offer problems by field.
             Self::ByField(errors) => (
                 super::UNPROCESSABLE,
                 errors.message.as_str(),
@@ -153,37 +153,41 @@ fn summary(errors: &Errors) -> &str {
     }
 }
 
-/// The problems that have a place; an error without one is described by `detail`.
-fn entries<'a>(errors: &'a Errors) -> Vec<DetailsEntry<'a>> {
-    let located = errors
+/// Returns the entries of errors that have a path. Errors without a path have only the member
+/// `detail`.
+fn entries(errors: &Errors) -> Vec<DetailsEntry<'_>> {
+    errors
         .errors
         .iter()
-        .filter_map(|error| Some((error.located.as_ref()?, error)));
-    let entry = |(located, error): (&Located, &'a ErrorEntry)| DetailsEntry {
+        .filter_map(|error| Some(details_entry(error.located.as_ref()?, error)))
+        .collect()
+}
+
+fn details_entry<'a>(located: &Located, error: &'a ErrorEntry) -> DetailsEntry<'a> {
+    DetailsEntry {
         pointer: Some(pointer(&located.field)),
         parameter: None,
         code: Some(located.code),
         detail: &error.message,
-    };
-    located.map(entry).collect()
+    }
 }
 
 fn parameters(wrong: &ParameterErrors) -> Vec<DetailsEntry<'_>> {
-    let texts = wrong
-        .errors
-        .iter()
-        .flat_map(|(name, texts)| texts.iter().map(move |text| (name.as_ref(), text)));
-    texts
-        .map(|(name, text)| DetailsEntry {
-            pointer: None,
-            parameter: Some(name),
-            code: None,
-            detail: text,
-        })
-        .collect()
+    let mut entries = Vec::new();
+    for (name, texts) in &wrong.errors {
+        for text in texts {
+            entries.push(DetailsEntry {
+                pointer: None,
+                parameter: Some(name),
+                code: None,
+                detail: text,
+            });
+        }
+    }
+    entries
 }
 
-/// The name of an error as words, such as `Unprocessable entity`.
+/// Splits the name of an error into words, such as `Unprocessable entity`.
 fn title(name: &str) -> String {
     let mut title = String::with_capacity(name.len() + 4);
     for letter in name.chars() {
@@ -197,7 +201,8 @@ fn title(name: &str) -> String {
     title
 }
 
-/// A path such as `placements_attributes[0].name` as a JSON pointer into the body (RFC 6901).
+/// Converts a path such as `placements_attributes[0].name` to a JSON pointer into the body (RFC
+/// 6901).
 #[must_use]
 pub fn pointer(path: &str) -> String {
     if path == IDEMPOTENCY_KEY {

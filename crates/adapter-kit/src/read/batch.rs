@@ -1,8 +1,7 @@
-//! Reads the body of a batch: a JSON array of items, or one item a line, each `{"idempotency_key":
-//! ..., "data": ...}`.
+//! Reads the body of a batch: a JSON array of items, or one item per line. An item is
+//! `{"idempotency_key": ..., "data": ...}`.
 //!
-//! The record of an item stays the text that was sent. It is read when the item is handled, as that
-//! of a request of its own.
+//! The record of an item stays unparsed until the item is handled like a single request.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,75 +22,74 @@ use super::limits::{MAX_BATCH_ITEMS, MAX_KEY_CHARS};
 use super::long_integers::is_long_integer;
 use super::{Malformed, without_byte_order_mark};
 
-/// The key of an item under which the client's idempotency key is.
+/// The JSON key of the idempotency key of an item.
 pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
-/// The key under which the record is.
+/// The JSON key of the record of an item.
 const DATA: &str = "data";
 
-/// How the items of a batch are written.
+/// The form of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BatchForm {
-    /// As a JSON array.
+    /// A JSON array of items.
     Array,
-    /// As lines, each with a JSON value; blank lines are skipped.
+    /// One item per line. Blank lines are skipped.
     Lines,
 }
 
 /// An item of a batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BatchItem<'a> {
-    /// The idempotency key, where what was sent can be one.
+    /// The idempotency key; `None` if it is missing or invalid.
     pub key: Option<String>,
-    /// The record as it was sent.
+    /// The record as sent; empty if it is missing.
     pub data: &'a str,
-    /// What is wrong with the item besides its record. One that has any is not handled.
+    /// The problems of the item outside its record. An item with problems is not handled.
     pub problems: Vec<Problem>,
-    /// What the client should know about an item that is handled.
+    /// Notices for the client about an accepted item.
     pub notices: Vec<Notice>,
 }
 
-/// A batch of which no item is handled.
+/// The reason for refusing a whole batch.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
     /// The body as a whole is not JSON.
     #[error(transparent)]
     Malformed(#[from] Malformed),
-    /// An item is not JSON, or nested too deeply. Items and lines are counted from 1.
+    /// An item is not JSON or is nested too deeply.
     #[error("{unit} {number}: {error}")]
     MalformedElement {
-        /// What it is: an item or a line.
+        /// `item` or `line`.
         unit: &'static str,
-        /// Which one it is.
+        /// The number of the item or line, from 1.
         number: usize,
-        /// What is wrong with it.
+        /// The error in the item.
         error: Malformed,
     },
-    /// The body is JSON, and no array.
+    /// The body is JSON but not an array.
     #[error("the body must be an array of items")]
     NotArray,
-    /// There are no items.
+    /// The batch has no items.
     #[error("the batch has no items")]
     Empty,
-    /// There are too many items.
+    /// The batch has more than [`MAX_BATCH_ITEMS`] items.
     #[error("the batch has {count} items; it can have {MAX_BATCH_ITEMS} at most")]
     TooMany {
-        /// How many there are.
+        /// The number of items.
         count: usize,
     },
 }
 
-/// Whether a text can be an idempotency key.
+/// Whether the text is a valid idempotency key: 1 to [`MAX_KEY_CHARS`] visible ASCII characters.
 #[must_use]
 pub fn is_idempotency_key(text: &str) -> bool {
     (1..=MAX_KEY_CHARS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Reads the items of a batch, in order. Nothing is said of their records, except that they are
-/// JSON.
+/// Reads the items of a batch, in order. Checks that the records are JSON, but does not read them.
 ///
 /// # Errors
 ///
-/// Why no item can be handled.
+/// [`BatchError`] if the whole batch must be refused.
 pub fn read_batch(
     body: &[u8],
     form: BatchForm,
@@ -158,17 +156,17 @@ fn lines(body: &[u8]) -> Result<Vec<Element<'_>>, BatchError> {
         number,
         text: without_byte_order_mark(line).trim_ascii(),
     });
-    let mut written = lines.filter(|line| !line.text.is_empty());
-    let items: Vec<_> = written.by_ref().take(MAX_BATCH_ITEMS).collect();
-    match written.count() {
-        0 => Ok(items),
-        others => Err(BatchError::TooMany {
-            count: MAX_BATCH_ITEMS + others,
+    let mut items = lines.filter(|line| !line.text.is_empty());
+    let accepted: Vec<_> = items.by_ref().take(MAX_BATCH_ITEMS).collect();
+    match items.count() {
+        0 => Ok(accepted),
+        excess => Err(BatchError::TooMany {
+            count: MAX_BATCH_ITEMS + excess,
         }),
     }
 }
 
-/// Checks that a text is JSON, and not nested too deeply.
+/// Checks that the text is JSON and not nested too deeply.
 fn check(text: &[u8]) -> Result<(), Malformed> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     At {
@@ -182,8 +180,9 @@ fn check(text: &[u8]) -> Result<(), Malformed> {
 
 fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_json::Error> {
     let mut keys = Keys::default();
-    let (mut sent_key, mut data) = (None, None);
-    // What is no object has neither key.
+    let mut sent_key = None;
+    let mut data = None;
+    // An item that is not an object is reported as an object without keys.
     if text.starts_with(b"{") {
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         for (name, value) in deserializer.deserialize_map(Object)? {
@@ -199,7 +198,7 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
         }
     }
     let sent_key = sent_key.map_or("null", RawValue::get);
-    let (key, problem) = match serde_json::from_str(sent_key)? {
+    let (key, key_problem) = match serde_json::from_str(sent_key)? {
         _ if is_long_integer(sent_key.as_bytes()) => read_key(sent_key),
         Value::Null => (None, Some(ProblemKind::Blank)),
         Value::String(text) => read_key(text.trim()),
@@ -208,11 +207,13 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
             (None, Some(ProblemKind::MalformedKey))
         }
     };
-    let key_problem = problem.map(|kind| Problem::at(key_path(), kind));
-    let no_data = data
-        .is_none()
-        .then(|| Problem::at(Path::Data, ProblemKind::NoData));
-    let mut problems = key_problem.into_iter().chain(no_data).collect();
+    let mut problems = Vec::new();
+    if let Some(kind) = key_problem {
+        problems.push(Problem::at(key_path(), kind));
+    }
+    if data.is_none() {
+        problems.push(Problem::at(Path::Data, ProblemKind::NoData));
+    }
     let mut notices = Vec::new();
     keys.report(&mut problems, &mut notices, unknown);
     let data = data.map_or("", RawValue::get);
@@ -224,7 +225,7 @@ fn read_item(text: &[u8], unknown: UnknownNames) -> Result<BatchItem<'_>, serde_
     })
 }
 
-/// The key that a text is, or what is wrong with it.
+/// Returns the text as an idempotency key, or the problem of an invalid key.
 fn read_key(text: &str) -> (Option<String>, Option<ProblemKind>) {
     match text {
         "" => (None, Some(ProblemKind::Blank)),
@@ -237,12 +238,12 @@ fn key_path() -> Path {
     Path::Key(IDEMPOTENCY_KEY.to_owned())
 }
 
-/// Of several items with the same key, the first is handled.
+/// Adds a problem to each item whose key repeats the key of an earlier item.
 fn reject_repeated_keys(items: &mut [BatchItem<'_>]) {
-    let mut first = HashMap::new();
+    let mut first_positions = HashMap::new();
     for (position, item) in items.iter_mut().enumerate() {
         let Some(key) = &item.key else { continue };
-        match first.entry(key.clone()) {
+        match first_positions.entry(key.clone()) {
             Entry::Vacant(new) => drop(new.insert(position)),
             Entry::Occupied(earlier) => {
                 let kind = ProblemKind::RepeatsPosition {
@@ -254,7 +255,8 @@ fn reject_repeated_keys(items: &mut [BatchItem<'_>]) {
     }
 }
 
-/// Reads as many elements of an array as a batch can have, and counts them all.
+/// Visits an array: returns the text of the first [`MAX_BATCH_ITEMS`] elements, and the number of
+/// all elements.
 struct Array;
 
 impl<'de> Visitor<'de> for Array {
@@ -283,7 +285,7 @@ impl<'de> Visitor<'de> for Array {
     }
 }
 
-/// Reads the pairs of an object, repeated keys included.
+/// Visits an object: returns its pairs, including repeated keys.
 struct Object;
 
 impl<'de> Visitor<'de> for Object {
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn key_that_is_missing_or_malformed_or_repeated_is_a_problem_of_its_item() {
+    fn missing_malformed_or_repeated_key_is_problem_of_its_item() {
         let long = "k".repeat(MAX_KEY_CHARS + 1);
         let keys = [
             "\"a\"",
@@ -334,27 +336,19 @@ mod tests {
         ];
         let items = keys.map(|key| format!(r#"{{"idempotency_key":{key},"data":{{}}}}"#));
         let body = format!("[{}]", items.join(","));
-        let (blank, malformed) = (Code::Blank, Code::MalformedKey);
-        let expected = [
-            None,
-            Some(blank),
-            Some(blank),
-            Some(malformed),
-            Some(malformed),
-            Some(malformed),
-            Some(malformed),
-        ];
-        let expected: Vec<Vec<Code>> = expected
-            .into_iter()
-            .chain([Some(Code::RepeatsPosition)])
-            .map(Vec::from_iter)
-            .collect();
+        let items = read(&body, BatchForm::Array);
         assert_eq!(
-            read(&body, BatchForm::Array)
-                .iter()
-                .map(codes)
-                .collect::<Vec<_>>(),
-            expected
+            items.iter().map(codes).collect::<Vec<_>>(),
+            [
+                vec![],
+                vec![Code::Blank],
+                vec![Code::Blank],
+                vec![Code::MalformedKey],
+                vec![Code::MalformedKey],
+                vec![Code::MalformedKey],
+                vec![Code::MalformedKey],
+                vec![Code::RepeatsPosition],
+            ]
         );
     }
 

@@ -1,9 +1,9 @@
-//! How much of a client's own text is repeated to it.
+//! Limits the client's own text in replies.
 
-/// The longest part that is repeated, in characters.
+/// The maximum length of repeated text, in characters.
 const MAX_REPEATED: usize = 64;
 
-/// Whether a name can be repeated in a header: 1 to 64 characters of `A-Z a-z 0-9 _`.
+/// Whether a header can contain the name: 1 to 64 characters of `A-Z a-z 0-9 _`.
 #[must_use]
 pub fn is_printable(name: &str) -> bool {
     (1..=MAX_REPEATED).contains(&name.len())
@@ -12,7 +12,7 @@ pub fn is_printable(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The beginning of a string, as far as it is repeated.
+/// Returns the first 64 characters of the text, followed by `...` if it is longer.
 #[must_use]
 pub fn truncated(text: &str) -> String {
     match text.char_indices().nth(MAX_REPEATED) {
@@ -21,13 +21,17 @@ pub fn truncated(text: &str) -> String {
     }
 }
 
-/// The beginning of a value, with a question mark for each character that does not belong in a
-/// quoted text of a header.
+/// Returns the truncated value for a quoted string in a header. Replaces characters that such a
+/// string cannot contain by `?`.
 #[must_use]
 pub fn header_text(value: &str) -> String {
-    let is_safe = |c: char| (c.is_ascii_graphic() || c == ' ') && !['"', '\\'].contains(&c);
     truncated(value)
         .chars()
-        .map(|c| if is_safe(c) { c } else { '?' })
+        .map(|character| match character {
+            '"' | '\\' => '?',
+            ' ' => ' ',
+            _ if character.is_ascii_graphic() => character,
+            _ => '?',
+        })
         .collect()
 }

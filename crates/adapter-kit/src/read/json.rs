@@ -1,5 +1,5 @@
-//! Reads a JSON body in one pass: each value goes to a target, which takes it or skips it. Nothing
-//! is kept of what no target takes, and the depth is checked here alone.
+//! Reads a JSON body in one pass. A [`Target`] reads or skips each value. Skipped values are not
+//! stored. All targets share one check of the nesting depth.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,26 +9,26 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::limits::MAX_DEPTH;
 
-/// A JSON value that is no array and no object.
+/// A JSON value other than an array or an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar<'de> {
     Null,
     Text(Cow<'de, str>),
     /// A number without fraction or exponent.
     Integer(i128),
-    /// A boolean, another number, or an array or an object that the target skips.
+    /// A boolean, any other number, or a skipped array or object.
     Other,
 }
 
-/// What a JSON value is read into.
+/// Reads one JSON value.
 pub(super) trait Target<'de>: Sized {
-    /// What is read.
+    /// The result of reading.
     type Output;
 
-    /// Takes a scalar.
+    /// Converts a scalar.
     fn scalar(self, value: Scalar<'de>) -> Self::Output;
 
-    /// Reads an array, to its end.
+    /// Reads an array to its end. The default skips its elements.
     fn array<A: SeqAccess<'de>>(
         self,
         mut elements: Elements<'de, A>,
@@ -37,7 +37,7 @@ pub(super) trait Target<'de>: Sized {
         Ok(self.scalar(Scalar::Other))
     }
 
-    /// Reads an object, to its end.
+    /// Reads an object to its end. The default skips its pairs.
     fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<Self::Output, A::Error> {
         while pairs.key()?.is_some() {
             pairs.value(Skip)?;
@@ -46,7 +46,7 @@ pub(super) trait Target<'de>: Sized {
     }
 }
 
-/// Reads nothing but the depth.
+/// Skips a value, but checks its depth.
 pub(super) struct Skip;
 
 impl<'de> Target<'de> for Skip {
@@ -63,7 +63,7 @@ pub(super) struct Elements<'de, A> {
 }
 
 impl<'de, A: SeqAccess<'de>> Elements<'de, A> {
-    /// The next element; `None` at the end.
+    /// Reads the next element. Returns `None` at the end.
     pub(super) fn next<T: Target<'de>>(
         &mut self,
         target: T,
@@ -74,7 +74,7 @@ impl<'de, A: SeqAccess<'de>> Elements<'de, A> {
         })
     }
 
-    /// How many elements are left; they are skipped.
+    /// Skips the remaining elements, and returns their number.
     pub(super) fn skip_rest(&mut self) -> Result<usize, A::Error> {
         let mut skipped = 0;
         while self.next(Skip)?.is_some() {
@@ -84,11 +84,11 @@ impl<'de, A: SeqAccess<'de>> Elements<'de, A> {
     }
 }
 
-/// The pairs of an object, in order, repeated keys included. After each key its value is to be
-/// read.
+/// The pairs of an object, in order, including repeated keys. The caller must read the value after
+/// each key.
 #[expect(
     missing_debug_implementations,
-    reason = "what is left of a text that is being read"
+    reason = "a position in a text that is being read"
 )]
 pub struct Pairs<'de, A> {
     access: A,
@@ -97,7 +97,7 @@ pub struct Pairs<'de, A> {
 }
 
 impl<'de, A: MapAccess<'de>> Pairs<'de, A> {
-    /// The next key; `None` at the end.
+    /// Reads the next key. Returns `None` at the end.
     pub(super) fn key(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
         self.access.next_key_seed(At {
             depth: self.depth,
@@ -105,7 +105,7 @@ impl<'de, A: MapAccess<'de>> Pairs<'de, A> {
         })
     }
 
-    /// The value of the key.
+    /// Reads the value of the last key.
     pub(super) fn value<T: Target<'de>>(&mut self, target: T) -> Result<T::Output, A::Error> {
         self.access.next_value_seed(At {
             depth: self.depth,
@@ -114,13 +114,13 @@ impl<'de, A: MapAccess<'de>> Pairs<'de, A> {
     }
 }
 
-/// Reads the key of an object, without a copy where it has no escapes.
+/// Reads the key of an object. Copies only keys with escapes.
 struct Key;
 
 impl<'de> Target<'de> for Key {
     type Output = Cow<'de, str>;
 
-    /// A key is always text.
+    // A key is always text.
     fn scalar(self, value: Scalar<'de>) -> Self::Output {
         if let Scalar::Text(text) = value {
             text
@@ -130,14 +130,16 @@ impl<'de> Target<'de> for Key {
     }
 }
 
-/// A value with so many arrays and objects around it.
+/// A target for a value at a depth.
 pub(super) struct At<T> {
+    /// The number of arrays and objects around the value.
     pub(super) depth: usize,
     pub(super) target: T,
 }
 
 impl<T> At<T> {
-    fn deeper<E: Error>(&self) -> Result<usize, E> {
+    /// Returns the depth of values in this value. Fails beyond [`MAX_DEPTH`].
+    fn inner_depth<E: Error>(&self) -> Result<usize, E> {
         if self.depth >= MAX_DEPTH {
             return Err(E::custom(format_args!(
                 "nested deeper than {MAX_DEPTH} levels"
@@ -193,7 +195,7 @@ impl<'de, T: Target<'de>> Visitor<'de> for At<T> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
-        let depth = self.deeper()?;
+        let depth = self.inner_depth()?;
         self.target.array(Elements {
             access,
             depth,
@@ -202,7 +204,7 @@ impl<'de, T: Target<'de>> Visitor<'de> for At<T> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, access: A) -> Result<Self::Value, A::Error> {
-        let depth = self.deeper()?;
+        let depth = self.inner_depth()?;
         self.target.object(Pairs {
             access,
             depth,

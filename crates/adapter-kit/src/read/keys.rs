@@ -1,4 +1,4 @@
-//! The keys of an object that are no inputs: fields of a response, and unknown names.
+//! Keys of an object that are not inputs: fields of responses and unknown names.
 
 use std::collections::HashSet;
 use std::mem::{Discriminant, discriminant};
@@ -8,24 +8,24 @@ use domain::{Notice, Path, Problem, ProblemKind};
 
 use super::limits::MAX_UNKNOWN;
 
-/// The most edits of single characters that a misspelt name may be away from a known one.
+/// The maximum number of single-character edits between a misspelt name and a known name.
 const MAX_EDITS: usize = 3;
-/// Longer names are not compared, in bytes.
+/// The maximum length of names to search for misspellings, in bytes.
 const MAX_COMPARED_BYTES: usize = 64;
 
-/// What becomes of unknown names.
+/// The handling of unknown names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UnknownNames {
-    /// They are reported, and the rest of the request is accepted.
+    /// Reports unknown names as notices and accepts the rest of the request.
     #[default]
     Warn,
-    /// The request is refused.
+    /// Rejects the request.
     Reject,
-    /// They are not reported, and cost nothing: the caller has looked for them already.
+    /// Does not report unknown names. For callers that read the same body again.
     Ignore,
 }
 
-/// Keys of an object that are no inputs.
+/// Collects the keys of an object that are not inputs.
 #[derive(Default)]
 pub(super) struct Keys {
     seen: HashSet<String>,
@@ -35,8 +35,8 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// Adds a known name, such as a field of a response; says whether it is new. However often a
-    /// name is repeated, that is one problem.
+    /// Adds a known name, such as a field of a response. Returns whether the name is new. A
+    /// repeated name is reported once.
     pub(super) fn add_known(&mut self, key: &str) -> bool {
         let is_new = self.seen.insert(key.to_string());
         if !is_new
@@ -48,7 +48,7 @@ impl Keys {
         is_new
     }
 
-    /// Adds an unknown name.
+    /// Adds an unknown name. Computes the hint only if the name is reported.
     pub(super) fn add_unknown(&mut self, key: &str, hint: impl Fn(&str) -> NameHint) {
         self.add_known(key);
         if self.unknown.len() < MAX_UNKNOWN && !self.unknown.iter().any(|(known, _)| known == key) {
@@ -56,13 +56,13 @@ impl Keys {
         }
     }
 
-    /// Adds a nested list that is ignored.
+    /// Adds an ignored nested list.
     pub(super) fn add_list(&mut self, key: &str) {
         self.lists.push(key.to_owned());
     }
 
-    /// Reports what is wrong with the keys. A key next to `data` has the path of the same key in
-    /// it, and is reported once.
+    /// Appends the problems and notices of the keys. A key next to `data` has the same path as that
+    /// key within `data`, and is reported once.
     pub(super) fn report(
         self,
         problems: &mut Vec<Problem>,
@@ -102,22 +102,21 @@ fn add_problem(problems: &mut Vec<Problem>, problem: Problem) {
     add_once(problems, problem, |one| (&one.at, discriminant(&one.kind)));
 }
 
-/// Adds it, unless one of its kind has the same path.
+/// Appends an entry unless the list has an entry of the same kind at the same path.
 fn add_once<T, K>(reported: &mut Vec<T>, one: T, id: impl Fn(&T) -> (&Path, Discriminant<K>)) {
     if !reported.iter().any(|other| id(other) == id(&one)) {
         reported.push(one);
     }
 }
 
-/// The known name that an unknown one is most likely a misspelling of.
+/// Returns the known name with the fewest edits to `key`, or `None` if no name is similar.
 #[must_use]
 pub fn nearest<'a>(key: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if key.len() > MAX_COMPARED_BYTES {
         return None;
     }
-    let edits = |name: &str| strsim::damerau_levenshtein(key, name);
     names
-        .map(|name| (edits(name), name))
+        .map(|name| (strsim::damerau_levenshtein(key, name), name))
         .filter(|(edits, name)| *edits <= MAX_EDITS.min(name.len() / 3))
         .min_by_key(|(edits, _)| *edits)
         .map(|(_, name)| name)

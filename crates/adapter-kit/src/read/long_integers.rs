@@ -1,14 +1,15 @@
-//! Whole numbers that have too many digits for a machine. A parser of JSON reads them as floating
-//! point, which loses digits.
+//! Whole numbers that do not fit into 64 bits. `serde_json` would parse them as floating-point
+//! numbers and lose digits.
 
 use std::borrow::Cow;
 
-/// Fewer digits always fit into 64 bits.
+/// The minimum number of digits in a number that may not fit into 64 bits.
 const MIN_DIGITS: usize = 19;
 
-/// The JSON text with each value of an object that is such a number as a string of its digits,
-/// which is how text fields read numbers. `json` must be valid. Elements of arrays stay: no array
-/// of numbers is read as text.
+/// Quotes the whole numbers that do not fit into 64 bits, so that text fields read all digits.
+///
+/// Changes only values of objects: no array of numbers is read as text. The JSON text must be
+/// valid.
 pub(super) fn as_text(json: &[u8]) -> Cow<'_, [u8]> {
     let has_long_run = json
         .chunk_by(|a, b| a.is_ascii_digit() && b.is_ascii_digit())
@@ -17,22 +18,26 @@ pub(super) fn as_text(json: &[u8]) -> Cow<'_, [u8]> {
         return Cow::Borrowed(json);
     }
     let mut text = Vec::with_capacity(json.len() + 2);
-    let (mut rest, mut before) = (json, b' ');
+    let mut rest = json;
+    let mut previous = b' ';
     while let Some(first) = rest.first() {
-        let (token, others) = rest.split_at(token_length(rest));
-        let is_quoted = before == b':' && is_long_integer(token);
-        text.extend(is_quoted.then_some(b'"'));
-        text.extend_from_slice(token);
-        text.extend(is_quoted.then_some(b'"'));
-        if !first.is_ascii_whitespace() {
-            before = *first;
+        let (token, remaining) = rest.split_at(token_length(rest));
+        if previous == b':' && is_long_integer(token) {
+            text.push(b'"');
+            text.extend_from_slice(token);
+            text.push(b'"');
+        } else {
+            text.extend_from_slice(token);
         }
-        rest = others;
+        if !first.is_ascii_whitespace() {
+            previous = *first;
+        }
+        rest = remaining;
     }
     Cow::Owned(text)
 }
 
-/// Whether a JSON text is a whole number that does not fit into 64 bits.
+/// Whether the JSON text is a whole number that does not fit into 64 bits.
 pub(super) fn is_long_integer(json: &[u8]) -> bool {
     let digits = json.strip_prefix(b"-").unwrap_or(json);
     let text = str::from_utf8(json).unwrap_or_default();
@@ -42,29 +47,32 @@ pub(super) fn is_long_integer(json: &[u8]) -> bool {
         && text.parse::<u64>().is_err()
 }
 
-/// The bytes of the string or the number with which a JSON text begins; 1 for anything else.
+/// Returns the length in bytes of the first token if it is a string or a number, else 1.
 fn token_length(json: &[u8]) -> usize {
     match json.first() {
-        Some(b'"') => {
-            let mut is_escaped = false;
-            let ends = |byte: &u8| {
-                let ends = *byte == b'"' && !is_escaped;
-                is_escaped = *byte == b'\\' && !is_escaped;
-                ends
-            };
-            json.iter()
-                .skip(1)
-                .position(ends)
-                .map_or(json.len(), |inner| inner + 2)
-        }
-        Some(b'-' | b'0'..=b'9') => {
-            let is_part = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
-            json.iter()
-                .position(|byte| !is_part(byte))
-                .unwrap_or(json.len())
-        }
+        Some(b'"') => string_length(json),
+        Some(b'-' | b'0'..=b'9') => json
+            .iter()
+            .position(|byte| !is_part_of_number(*byte))
+            .unwrap_or(json.len()),
         Some(_) | None => 1,
     }
+}
+
+/// Returns the length in bytes of the string at the beginning of the text, including its quotes.
+fn string_length(json: &[u8]) -> usize {
+    let mut is_escaped = false;
+    for (index, byte) in json.iter().enumerate().skip(1) {
+        if *byte == b'"' && !is_escaped {
+            return index + 1;
+        }
+        is_escaped = *byte == b'\\' && !is_escaped;
+    }
+    json.len()
+}
+
+fn is_part_of_number(byte: u8) -> bool {
+    byte.is_ascii_digit() || b"+-.eE".contains(&byte)
 }
 
 #[cfg(test)]
@@ -76,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_64_bits_become_text_where_a_key_has_them() {
+    fn integers_beyond_64_bits_become_text_in_values_of_objects() {
         let long = "1".repeat(40);
         assert_eq!(
             read(&format!("{{\"a\" : {long} , \"b\":-{long}}}")),
@@ -91,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_stays_as_it_is() {
+    fn other_numbers_and_texts_are_unchanged() {
         let long = "1".repeat(40);
         for same in [
             "{\"a\":18446744073709551615,\"b\":-9223372036854775808}".to_owned(),

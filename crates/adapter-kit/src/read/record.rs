@@ -1,4 +1,4 @@
-//! The changes that a JSON object asks for.
+//! Reads the changes of a record from a JSON object.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -21,35 +21,37 @@ use crate::shape::{InputName, group_of};
 use crate::versions::Served;
 use crate::wire::WireRecord;
 
-/// What becomes of nested lists, and of fields without a key.
+/// The handling of nested lists and of fields without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NestedLists {
-    /// The body makes a record. Lists are read: their records are created together with the
-    /// trainee. Fields without a key take the default of the version.
+    /// For a body that creates a record: reads nested lists, and sets fields without a key to the
+    /// default of the version.
     #[default]
     Read,
-    /// The body changes a record. Lists are unknown names: their records have separate endpoints.
+    /// For a body that changes a record: ignores nested lists with a notice, because their records
+    /// have separate endpoints. Fields without a key keep their values.
     Ignore,
 }
 
-/// How bodies of one version are read.
+/// The settings for reading the bodies of one version.
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
-    /// The version among the others.
+    /// The version.
     pub served: &'a Served,
-    /// What becomes of unknown names.
+    /// The handling of unknown names.
     pub unknown: UnknownNames,
-    /// What becomes of nested lists.
+    /// The handling of nested lists.
     pub nested: NestedLists,
 }
 
-/// A record that a request can have.
+/// A record that request bodies can have.
 pub trait ReadableRecord: WireRecord {
-    /// Reads a nested list into the changes. Only a trainee has any.
+    /// Reads a nested list into the changes. Only trainees have nested lists; for other records,
+    /// skips the value.
     ///
     /// # Errors
     ///
-    /// Those of the text.
+    /// Fails if the text is not JSON or is nested too deeply.
     #[doc(hidden)]
     fn read_list<'de, A: MapAccess<'de>>(
         _: &mut ParsedRecord<Self>,
@@ -88,7 +90,7 @@ macro_rules! readable_kinds {
 }
 nested_kinds!([readable_kinds]);
 
-/// Reads the records of a nested list, whose unrecognised names count with those of their trainee.
+/// Reads the records of a nested list. Adds their unrecognised names to those of the trainee.
 fn read_nested<'de, R: ReadableRecord + NestedRecord, A: MapAccess<'de>>(
     sent: &mut ParsedRecord<Trainee>,
     pairs: &mut Pairs<'de, A>,
@@ -98,9 +100,9 @@ fn read_nested<'de, R: ReadableRecord + NestedRecord, A: MapAccess<'de>>(
         Ok(records) => records,
         Err(kind) => return Ok(Err(kind)),
     };
-    records
-        .iter()
-        .for_each(|record| sent.unrecognised.merge(&record.unrecognised));
+    for record in &records {
+        sent.unrecognised.merge(&record.unrecognised);
+    }
     *R::in_nested_mut(&mut sent.nested) = records;
     Ok(Ok(()))
 }
@@ -128,37 +130,32 @@ impl<'de, R: ReadableRecord> Target<'de> for Body<'_, R> {
     }
 
     fn object<A: MapAccess<'de>>(self, mut pairs: Pairs<'de, A>) -> Result<Self::Output, A::Error> {
-        let (mut sent, mut repeated): (Option<ParsedRecord<R>>, bool) = (None, false);
+        let mut sent: Option<ParsedRecord<R>> = None;
+        let mut is_repeated = false;
         let mut keys = Keys::default();
         while let Some(key) = pairs.key()? {
-            match &mut sent {
-                None if key == "data" => {
-                    sent = Some(
-                        pairs
-                            .value(One::new(self.reader))?
-                            .unwrap_or_else(without_data),
-                    )
-                }
-                Some(sent) if key == "data" => {
-                    pairs.value(Skip)?;
-                    if !std::mem::replace(&mut repeated, true) {
-                        sent.problems
-                            .push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
-                    }
-                }
-                None | Some(_) => {
-                    pairs.value(Skip)?;
-                    keys.add_unknown(&key, |_| NameHint::None);
-                }
+            if key != "data" {
+                pairs.value(Skip)?;
+                keys.add_unknown(&key, |_| NameHint::None);
+            } else if sent.is_none() {
+                let record = pairs.value(ObjectReader::new(self.reader))?;
+                sent = Some(record.unwrap_or_else(without_data));
+            } else {
+                pairs.value(Skip)?;
+                is_repeated = true;
             }
         }
         let mut sent = sent.unwrap_or_else(without_data);
+        if is_repeated {
+            sent.problems
+                .push(Problem::at(Path::Data, ProblemKind::RepeatedKey));
+        }
         keys.report(&mut sent.problems, &mut sent.notices, self.reader.unknown);
         Ok(sent)
     }
 }
 
-/// What a body without `data` asks for.
+/// Returns the result of reading a body without `data`.
 pub(super) fn without_data<R: Record>() -> ParsedRecord<R> {
     ParsedRecord {
         problems: vec![Problem::at(Path::Data, ProblemKind::NoData)],
@@ -166,13 +163,14 @@ pub(super) fn without_data<R: Record>() -> ParsedRecord<R> {
     }
 }
 
-/// Reads the changes of one record; `None` when the value is not an object, or an empty one.
-struct One<'a, R> {
+/// Reads the changes of one record. The result is `None` if the value is not an object or is an
+/// empty object.
+struct ObjectReader<'a, R> {
     reader: Reader<'a>,
     record: PhantomData<R>,
 }
 
-impl<'a, R> One<'a, R> {
+impl<'a, R> ObjectReader<'a, R> {
     fn new(reader: Reader<'a>) -> Self {
         Self {
             reader,
@@ -181,7 +179,7 @@ impl<'a, R> One<'a, R> {
     }
 }
 
-impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
+impl<'de, R: ReadableRecord> Target<'de> for ObjectReader<'_, R> {
     type Output = Option<ParsedRecord<R>>;
 
     fn scalar(self, _: Scalar<'de>) -> Self::Output {
@@ -203,15 +201,15 @@ impl<'de, R: ReadableRecord> Target<'de> for One<'_, R> {
 struct RecordReader<'a, 'de, R: Record> {
     reader: Reader<'a>,
     sent: ParsedRecord<R>,
-    /// Fields with a key.
+    /// Fields with at least one key.
     seen: FieldSet<R::Field>,
     /// Fields with several keys.
     repeated: FieldSet<R::Field>,
-    /// Names of other versions for fields, with their values.
+    /// Keys with names of other versions, their fields and their values.
     other_names: Vec<(String, R::Field, Scalar<'de>)>,
-    /// Keys that are no inputs.
+    /// Keys that are not inputs.
     keys: Keys,
-    /// Whether any key is not that of a read-only field.
+    /// Whether the record has any key other than those of read-only fields.
     has_other_keys: bool,
 }
 
@@ -231,7 +229,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         }
     }
 
-    /// Reads the value of a key of the record. A path, such as `withdrawal.date`, is no key.
+    /// Reads the value of a key of the record. A path such as `withdrawal.date` is an unknown key.
     fn read_pair<A: MapAccess<'de>>(
         &mut self,
         key: Cow<'de, str>,
@@ -256,20 +254,17 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         })
     }
 
-    /// Reads the value of a field, by the path to it.
+    /// Reads the value of a field. `key` is the path of the field.
     fn read_field<A: MapAccess<'de>>(
         &mut self,
         key: Cow<'de, str>,
         pairs: &mut Pairs<'de, A>,
     ) -> Result<(), A::Error> {
         let served = self.reader.served;
-        let (inputs, names) = (
-            R::inputs(served.version),
-            R::other_names(&served.other_names),
-        );
-        if let Some(input) = inputs.input(&key) {
+        if let Some(input) = R::inputs(served.version).input(&key) {
             return self.read_input(input, key, pairs);
         }
+        let names = R::other_names(&served.other_names);
         if let Some((name, field)) = names.refused.iter().find(|(name, _)| *name == key) {
             self.sent.unrecognised.add_of_other_version(name);
             self.has_other_keys = true;
@@ -284,14 +279,12 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             self.keys.add_known(&key);
             return Ok(());
         }
-        self.add_unknown(
-            &key,
-            names.ignored.iter().find(|ignored| ignored.name == key),
-        );
+        let ignored = names.ignored.iter().find(|ignored| ignored.name == key);
+        self.add_unknown(&key, ignored);
         Ok(())
     }
 
-    /// Adds a key that is no name of the version, perhaps one of a later version.
+    /// Adds a key that is not a name of the version. `ignored` is the name of another version.
     fn add_unknown(&mut self, key: &str, ignored: Option<&IgnoredName>) {
         self.has_other_keys = true;
         match ignored {
@@ -351,7 +344,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         Ok(())
     }
 
-    /// Clears the fields of a group.
+    /// Clears all fields of a group.
     fn clear_group(&mut self, group: &str) {
         for input in R::inputs(self.reader.served.version).in_group(group) {
             self.seen.insert(input.field);
@@ -359,7 +352,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         }
     }
 
-    /// Reports that what was sent in place of a group is no object.
+    /// Reports that the value of a group is not an object.
     fn reject_group(&mut self, group: &str) {
         for input in R::inputs(self.reader.served.version).in_group(group) {
             self.sent.unread.insert(input.field);
@@ -370,19 +363,10 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         ));
     }
 
-    /// The changes that the record asks for.
+    /// Returns the changes of the record, with the problems and notices of all its keys.
     fn finish(mut self) -> ParsedRecord<R> {
-        let version = self.reader.served.version;
-        let inputs = R::inputs(version);
-        for (key, field, value) in self.other_names {
-            // Accepted next to the right name with the same value.
-            let mut alone = ParsedRecord::<R>::default();
-            if let Some(input) = inputs.find_by_field(field) {
-                set(&mut alone, version, input, value);
-            }
-            let same = alone.problems.is_empty()
-                && alone.changes.requested(field) == self.sent.changes.requested(field);
-            if !(self.seen.contains(field) && same) {
+        for (key, field, value) in std::mem::take(&mut self.other_names) {
+            if !self.repeats_sent_value(field, value) {
                 self.sent.unread.insert(field);
                 let kind = ProblemKind::OtherVersionsName {
                     field: field.into(),
@@ -391,17 +375,7 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
             }
         }
         if self.reader.nested == NestedLists::Read {
-            for (input, default) in inputs
-                .entries
-                .iter()
-                .filter_map(|input| Some((input, input.default?)))
-            {
-                if !self.seen.contains(input.field) {
-                    self.sent
-                        .changes
-                        .set(input.field, Input::Text(Cow::Borrowed(default)));
-                }
-            }
+            self.set_defaults();
         }
         self.keys.report(
             &mut self.sent.problems,
@@ -416,9 +390,35 @@ impl<'a, 'de, R: ReadableRecord> RecordReader<'a, 'de, R> {
         }
         self.sent
     }
+
+    /// Whether the request sends the same value under the right name of the field. The name of
+    /// another version is accepted then.
+    fn repeats_sent_value(&self, field: R::Field, value: Scalar<'_>) -> bool {
+        let version = self.reader.served.version;
+        let mut alone = ParsedRecord::<R>::default();
+        if let Some(input) = R::inputs(version).find_by_field(field) {
+            set(&mut alone, version, input, value);
+        }
+        self.seen.contains(field)
+            && alone.problems.is_empty()
+            && alone.changes.requested(field) == self.sent.changes.requested(field)
+    }
+
+    /// Sets the fields without a key to their defaults.
+    fn set_defaults(&mut self) {
+        for input in R::inputs(self.reader.served.version).entries {
+            if let Some(default) = input.default
+                && !self.seen.contains(input.field)
+            {
+                self.sent
+                    .changes
+                    .set(input.field, Input::Text(Cow::Borrowed(default)));
+            }
+        }
+    }
 }
 
-/// Reads the fields of a group; null clears all of them.
+/// Reads the fields of a group. Null clears all of them.
 struct InGroup<'r, 'a, 'de, R: Record> {
     record: &'r mut RecordReader<'a, 'de, R>,
     group: &'r str,
@@ -445,12 +445,12 @@ impl<'de, R: ReadableRecord> Target<'de> for InGroup<'_, '_, 'de, R> {
     }
 }
 
-/// Reads a nested list; null and a blank string stand for an empty one.
-struct List<'a, R>(One<'a, R>);
+/// Reads a nested list. Null and a blank string count as an empty list.
+struct List<'a, R>(ObjectReader<'a, R>);
 
 impl<'a, R> List<'a, R> {
     fn new(reader: Reader<'a>) -> Self {
-        Self(One::new(reader))
+        Self(ObjectReader::new(reader))
     }
 }
 
@@ -469,23 +469,27 @@ impl<'de, R: ReadableRecord> Target<'de> for List<'_, R> {
         self,
         mut elements: Elements<'de, A>,
     ) -> Result<Self::Output, A::Error> {
-        // The position of something that is no record becomes the path of its one problem.
-        let no_record = || ParsedRecord {
-            unread: R::Field::ALL.iter().copied().collect(),
-            ..without_data()
-        };
         let mut records = Vec::new();
         while records.len() < MAX_RECORDS {
-            match elements.next(One::<R>::new(self.0.reader))? {
-                Some(record) => records.push(record.unwrap_or_else(no_record)),
+            match elements.next(ObjectReader::<R>::new(self.0.reader))? {
+                Some(record) => records.push(record.unwrap_or_else(without_object)),
                 None => return Ok(Ok(records)),
             }
         }
-        let more = elements.skip_rest()? > 0;
-        Ok(if more {
+        let has_more = elements.skip_rest()? > 0;
+        Ok(if has_more {
             Err(ProblemKind::TooMany { max: MAX_RECORDS })
         } else {
             Ok(records)
         })
+    }
+}
+
+/// Returns the result of reading an element that is not an object with fields. All its fields are
+/// unread, so that the only problem is at the position of the element.
+fn without_object<R: Record>() -> ParsedRecord<R> {
+    ParsedRecord {
+        unread: R::Field::ALL.iter().copied().collect(),
+        ..without_data()
     }
 }

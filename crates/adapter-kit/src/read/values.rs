@@ -1,4 +1,4 @@
-//! Values of fields: which types are read, and what is reported of others.
+//! Reads the values of fields, and reports values of the wrong type.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::version::ApiVersion;
 use crate::wire::WireRecord;
 use crate::wire_form::code_of;
 
-/// Reads an array of strings; `None` for null and a blank string.
+/// Reads an array of strings. The result is `None` for null and for a blank string.
 pub(super) struct Strings;
 
 impl<'de> Target<'de> for Strings {
@@ -42,15 +42,13 @@ impl<'de> Target<'de> for Strings {
                 Scalar::Text(text) if !has_control_character(&text) => {
                     strings.push(text.into_owned())
                 }
-                rejected
-                @ (Scalar::Text(_) | Scalar::Null | Scalar::Integer(_) | Scalar::Other) => {
+                Scalar::Text(_) => {
                     elements.skip_rest()?;
-                    let is_text = matches!(rejected, Scalar::Text(_));
-                    return Ok(Err(if is_text {
-                        ProblemKind::ControlCharacter
-                    } else {
-                        wrong_type(Kind::TextList)
-                    }));
+                    return Ok(Err(ProblemKind::ControlCharacter));
+                }
+                Scalar::Null | Scalar::Integer(_) | Scalar::Other => {
+                    elements.skip_rest()?;
+                    return Ok(Err(wrong_type(Kind::TextList)));
                 }
             }
         }
@@ -80,7 +78,7 @@ pub(super) fn is_empty(value: &Scalar<'_>) -> bool {
     matches!(value, Scalar::Null) || matches!(value, Scalar::Text(text) if is_blank(text))
 }
 
-/// Sets an input to the value, or reports why it cannot be read.
+/// Sets an input to a value, or reports the problem of the value.
 pub(super) fn set<R: WireRecord>(
     sent: &mut ParsedRecord<R>,
     version: &ApiVersion,
@@ -113,7 +111,7 @@ pub(super) fn set<R: WireRecord>(
     if let Some(code) = code_of(words, &text) {
         return set_field(sent, field, Scalar::Text(Cow::Borrowed(code)));
     }
-    // A code that has a word is not one of the words.
+    // A code that the version replaces by a word is not accepted.
     if words.iter().any(|(code, _)| *code == text) {
         let codes = words.iter().map(|(code, _)| *code);
         let accepted = codes
@@ -132,7 +130,7 @@ pub(super) fn set<R: WireRecord>(
     set_field(sent, field, value);
 }
 
-/// Sets the fields that are joined in one text.
+/// Splits a joined text and sets the field of each part.
 fn set_parts<R: Record>(
     sent: &mut ParsedRecord<R>,
     parts: &[InputName<R::Field>],
@@ -157,21 +155,18 @@ fn set_parts<R: Record>(
         }
     };
     for (index, part) in parts.iter().enumerate() {
-        match texts
-            .get(index)
-            .map(|text| text.trim())
-            .filter(|text| !text.is_empty())
-        {
-            Some(text) => set_field(sent, part.field, Scalar::Text(Cow::Borrowed(text))),
-            None => sent.changes.clear(part.field),
+        match texts.get(index).map_or("", |text| text.trim()) {
+            "" => sent.changes.clear(part.field),
+            text => set_field(sent, part.field, Scalar::Text(Cow::Borrowed(text))),
         }
     }
 }
 
-/// Sets a field to the value, or reports why it cannot be read.
+/// Sets a field to a value, or reports the problem of the value.
 fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scalar<'_>) {
     let expected = field.info().kind;
-    let (mut wrong_date, mut left_out) = (None, None);
+    let mut wrong_date = None;
+    let mut date_with_time = None;
     let input = match value {
         Scalar::Null => return sent.changes.clear(field),
         Scalar::Text(text) if has_control_character(&text) => {
@@ -182,8 +177,9 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
             if matches!(expected, Kind::Date | Kind::Year) {
                 wrong_date = impossible_date(&text).map(str::to_owned);
             }
-            left_out =
-                text_as_date(&text).filter(|date| expected == Kind::Date && date.leaves_out_time);
+            if expected == Kind::Date {
+                date_with_time = text_as_date(&text).filter(|date| date.leaves_out_time);
+            }
             Some(Input::Text(text))
         }
         Scalar::Integer(number) => Some(Input::Integer(number)),
@@ -199,7 +195,7 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
             },
         );
     }
-    match left_out {
+    match date_with_time {
         Some(_) if sent.is_strict => reject(sent, field, wrong_type(expected)),
         Some(DateOfText { day, .. }) => {
             sent.notices.push(Notice {
@@ -211,13 +207,13 @@ fn set_field<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, value: Scal
     }
 }
 
-/// Whether the text has characters that no name, address or reason has.
+/// Whether the text has control characters other than tab and line breaks.
 fn has_control_character(text: &str) -> bool {
     text.chars()
         .any(|c| c.is_control() && !matches!(c, '\t' | '\n' | '\r'))
 }
 
-/// Reports why a field cannot be read.
+/// Reports a problem of a field, and marks the field as unread.
 pub(super) fn reject<R: Record>(sent: &mut ParsedRecord<R>, field: R::Field, kind: ProblemKind) {
     sent.unread.insert(field);
     sent.problems.push(Problem::at(field, kind));

@@ -1,10 +1,10 @@
-//! The macros that list the fields of a version, and what they compute at build time.
+//! The macros that declare the fields of a version, and their build-time functions.
 
 use domain::Record;
 
 use super::{Entry, InputName, Part, Source};
 
-/// Sorts names at build time.
+/// Sorts inputs by name at build time.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
@@ -39,14 +39,15 @@ const fn precedes(one: &str, other: &str) -> bool {
     one.len() < other.len()
 }
 
-/// The number of entries in some lists of them.
+/// Returns the total length of the lists.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
     reason = "at build time, where an index out of bounds does not compile"
 )]
 pub const fn total<T>(lists: &[&[T]]) -> usize {
-    let (mut at, mut total) = (0, 0);
+    let mut at = 0;
+    let mut total = 0;
     while at < lists.len() {
         total += lists[at].len();
         at += 1;
@@ -54,7 +55,7 @@ pub const fn total<T>(lists: &[&[T]]) -> usize {
     total
 }
 
-/// Puts lists behind each other at build time.
+/// Concatenates lists at build time. The first list must not be empty.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
@@ -62,7 +63,8 @@ pub const fn total<T>(lists: &[&[T]]) -> usize {
 )]
 pub const fn concatenated<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     let mut all = [lists[0][0]; N];
-    let (mut list, mut to) = (0, 0);
+    let mut list = 0;
+    let mut to = 0;
     while list < lists.len() {
         let mut from = 0;
         while from < lists[list].len() {
@@ -75,7 +77,7 @@ pub const fn concatenated<T: Copy, const N: usize>(lists: &[&[T]]) -> [T; N] {
     all
 }
 
-/// The names of fields, unsorted.
+/// Returns the names of entries, in order.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
@@ -100,7 +102,8 @@ pub const fn names<R: Record, const N: usize>(entries: &[Entry<R>]) -> [InputNam
 pub const fn any_in_group<F: Copy>(names: &[InputName<F>]) -> bool {
     let mut at = 0;
     while at < names.len() {
-        let (name, mut letter) = (names[at].name.as_bytes(), 0);
+        let name = names[at].name.as_bytes();
+        let mut letter = 0;
         while letter < name.len() {
             if name[letter] == b'.' {
                 return true;
@@ -112,7 +115,7 @@ pub const fn any_in_group<F: Copy>(names: &[InputName<F>]) -> bool {
     false
 }
 
-/// The parts of a text, each as an entry that is otherwise like the first.
+/// Returns the entries of a joined text: one copy of `first` for each field.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
@@ -137,7 +140,7 @@ pub const fn joined_entries<R: Record, const N: usize>(
     entries
 }
 
-/// The same for a request.
+/// Returns the inputs of a joined text: one copy of `first` for each field.
 #[must_use]
 #[expect(
     clippy::indexing_slicing,
@@ -162,17 +165,18 @@ pub const fn joined_inputs<F: Copy, const N: usize>(
     inputs
 }
 
-/// Lists the fields of a record in a version's responses.
+/// Declares the fields of a record in the responses of a version.
 ///
-/// - `name = field`: a name that is not the canonical one. A field can be shown under a second
-///   name, as a copy.
-/// - `name = field + "-" + field`: several fields as one text, which is null while none of them has
-///   a value.
-/// - `group { name = field, ... }`: an object that groups fields, and is null while none of them
+/// - `field`: a field with its canonical name.
+/// - `name = field`: a field with another name. The same field may appear twice.
+/// - `name = field + "-" + field`: several fields joined into one text. The text is null if no
+///   field has a value.
+/// - `group { name = field, ... }`: an object that groups fields. The object is null if no field
 ///   has a value.
-/// - `name => OWN`: a field of this version alone, by its [`VersionField`].
-/// - `when_set` behind a field shows it only with a value; `read_only` says in the contract that no
-///   request sets it.
+/// - `name => OWN`: a field of this version only, a
+///   [`VersionField`](crate::VersionField).
+/// - `when_set` behind a field: responses omit the field if it has no value.
+/// - `read_only` behind a field: the contract marks the field as read-only.
 ///
 /// ```
 /// use adapter_kit::{Shape, shape};
@@ -252,20 +256,23 @@ macro_rules! shape {
     }};
 }
 
-/// Lists the fields of a record that a version's requests can set.
+/// Declares the fields of a record that requests of a version can set.
 ///
-/// - `name = field`: a name that is not the canonical one.
-/// - `name = field + "-" + field`: several fields as one text.
-/// - `group { name = field, ... }`: an object that groups fields. A request that has a part of the
-///   group leaves the others as they are; null clears all of them.
-/// - `name as Integer`: the one JSON type that the version accepts, `Integer` or `Text`.
-/// - `name or "01"`: the canonical value of a new record whose request has no key for the field.
+/// - `field`: a field with its canonical name.
+/// - `name = field`: a field with another name.
+/// - `name = field + "-" + field`: several fields joined into one text.
+/// - `group { name = field, ... }`: an object that groups fields. Fields without a key keep their
+///   values. Null instead of the object clears all fields of the group.
+/// - `name as Integer`: the only accepted JSON type, `Integer` or `Text`.
+/// - `name or "01"`: the canonical value for new records if the request has no key for the field.
 ///
 /// ```
 /// use adapter_kit::{Inputs, inputs};
 /// use domain::{Deferral, DeferralField};
 ///
-/// const DEFERRAL: Inputs<Deferral> = inputs! { Deferral, DeferralField: defer_date, why = defer_reason };
+/// const DEFERRAL: Inputs<Deferral> = inputs! { Deferral, DeferralField:
+///     defer_date, why = defer_reason,
+/// };
 /// assert_eq!(DEFERRAL.field("why"), Some(DeferralField::defer_reason));
 /// assert_eq!(DEFERRAL.field("defer_reason"), None);
 /// ```
@@ -326,7 +333,7 @@ macro_rules! inputs {
     }};
 }
 
-/// Whether two texts are the same, at build time.
+/// Whether two texts are equal, at build time.
 #[must_use]
 pub const fn is_same(one: &str, other: &str) -> bool {
     !precedes(one, other) && !precedes(other, one)

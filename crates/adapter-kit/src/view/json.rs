@@ -1,29 +1,27 @@
-//! Writes values as JSON into a buffer, as `serde_json` writes them.
-//!
-//! Knows no record and no version.
+//! Writes values as JSON into a buffer. The output is equal to that of `serde_json`.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use domain::values::iso_8601::{write_date, write_timestamp};
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
-/// Digits of the longest number.
+/// The maximum number of digits in a 64-bit number.
 const MAX_DIGITS: usize = 20;
 
-/// A string in quotes. Most need no escape and are copied whole.
+/// Writes a string in quotes. Copies strings without escapes as a whole.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     if text
         .bytes()
         .any(|byte| byte < 0x20 || byte == b'"' || byte == b'\\')
     {
-        text.bytes().for_each(|byte| escaped(out, byte));
+        text.bytes().for_each(|byte| write_escaped(out, byte));
     } else {
         out.extend_from_slice(text.as_bytes());
     }
     out.push(b'"');
 }
 
-fn escaped(out: &mut Vec<u8>, byte: u8) {
+fn write_escaped(out: &mut Vec<u8>, byte: u8) {
     let short = match byte {
         b'"' | b'\\' => byte,
         0x08 => b'b',
@@ -48,7 +46,7 @@ fn escaped(out: &mut Vec<u8>, byte: u8) {
     out.extend_from_slice(&[b'\\', short]);
 }
 
-/// A whole number.
+/// Writes a whole number.
 pub(super) fn integer(out: &mut Vec<u8>, number: i64) {
     if number < 0 {
         out.push(b'-');
@@ -67,26 +65,26 @@ pub(super) fn integer(out: &mut Vec<u8>, number: i64) {
     }
 }
 
-/// `true` or `false`.
+/// Writes `true` or `false`.
 pub(super) fn boolean(out: &mut Vec<u8>, value: bool) {
     out.extend_from_slice(if value { b"true" } else { b"false" });
 }
 
-/// A date as `"YYYY-MM-DD"`.
+/// Writes a date as `"YYYY-MM-DD"`.
 pub(super) fn date(out: &mut Vec<u8>, date: NaiveDate) {
     out.push(b'"');
     write_date(out, date);
     out.push(b'"');
 }
 
-/// A timestamp as `"YYYY-MM-DDTHH:MM:SS.mmmZ"`.
+/// Writes a timestamp as `"YYYY-MM-DDTHH:MM:SS.mmmZ"`.
 pub(super) fn timestamp(out: &mut Vec<u8>, timestamp: DateTime<Utc>) {
     out.push(b'"');
     write_timestamp(out, timestamp);
     out.push(b'"');
 }
 
-/// The character of a number below ten.
+/// Returns the digit of a number from 0 to 9.
 fn digit(number: u64) -> u8 {
     b"0123456789"
         .get(usize::try_from(number).unwrap_or_default())

@@ -10,28 +10,28 @@ use crate::records::record::Record;
 use crate::records::trainee::{Trainee, TraineeField};
 use crate::rules::{Rule, apply, apply_nested};
 
-/// A record as it is to be stored, and the notices for the client.
+/// The result of an accepted command.
 #[derive(Debug, Clone)]
 pub struct Decision<R> {
-    /// The record.
+    /// The record to store.
     pub record: R,
-    /// Whether it differs from the stored one.
+    /// Whether the record differs from the stored one.
     pub changed: bool,
-    /// What the client should know.
+    /// Notices for the client.
     pub notices: Vec<Notice>,
 }
 
-/// By whom and when a record is created.
+/// The provider, the time and the identifiers of new records.
 pub struct CreationContext<'a> {
-    /// The time.
+    /// The creation time.
     pub now: Timestamp,
-    /// UKPRN of the provider.
+    /// The UKPRN of the provider.
     pub ukprn: &'a str,
-    /// Generates the next identifier, which no record has or had; `None` in a dry run.
+    /// Generates a unique identifier. Returns `None` in a dry run.
     pub next_id: &'a dyn Fn() -> Option<String>,
 }
 
-/// Merges what was sent into a stored or a new record, and applies the rules.
+/// Merges a request into a stored or a new record, and applies the rules.
 pub(super) fn decide<R: Record>(
     owner: R::Owner,
     stored: Option<&R>,
@@ -39,12 +39,10 @@ pub(super) fn decide<R: Record>(
     rules: &[Rule<R>],
     context: &Context<'_>,
 ) -> Result<Decision<R>, Vec<Problem>> {
-    let (stored, nested) = stored
-        .cloned()
-        .map(R::split)
-        .map_or((None, R::Nested::default()), |(record, nested)| {
-            (Some(record), nested)
-        });
+    let (stored, nested) = match stored.cloned().map(R::split) {
+        Some((record, nested)) => (Some(record), nested),
+        None => (None, R::Nested::default()),
+    };
     let mut candidate = Candidate::new(owner, stored, sent, context);
     apply(&mut candidate, rules, context);
     apply_nested(&mut candidate, &nested, rules, context);
@@ -57,7 +55,7 @@ pub(super) fn decide<R: Record>(
     })
 }
 
-/// The trainee after an action, with its next state.
+/// Returns the trainee in the next state, with the time of the change.
 pub(super) fn advance(
     trainee: &Trainee,
     action: Action,
@@ -70,7 +68,7 @@ pub(super) fn advance(
     })
 }
 
-/// The one problem of a state that does not allow the action.
+/// Returns the problem of a state that does not allow an action.
 pub(super) fn wrong_state(TransitionError { action, state }: TransitionError) -> Vec<Problem> {
     vec![Problem::at(
         TraineeField::state,

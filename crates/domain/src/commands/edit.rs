@@ -1,4 +1,4 @@
-//! Creating and updating trainees and nested records.
+//! Creates and updates trainees and nested records.
 
 use super::decision::{CreationContext, Decision, decide, wrong_state};
 use crate::fields::parsed::ParsedRecord;
@@ -13,23 +13,23 @@ use crate::records::trainee::{NestedRecord, NestedRecords, Sent, Trainee};
 use crate::rules::{Rule, Rules, apply, apply_nested};
 use crate::{for_each_nested, nested_kinds};
 
-/// A record that a request can create and update.
+/// A record that requests can create and update.
 pub trait Editable: Record {
-    /// The rules of a version that bind it.
+    /// Returns the rules of a version for the record.
     fn rules(rules: &Rules) -> &'static [Rule<Self>];
 
-    /// The fields that no request sets, and every record has.
+    /// Returns the identifier and the timestamps of the record, mutable.
     fn audit_fields(&mut self) -> AuditFields<'_>;
 }
 
-/// The fields that no request sets, and every record has.
+/// The identifier and the timestamps of a record. Requests cannot set them.
 #[derive(Debug)]
 pub struct AuditFields<'a> {
     /// The identifier.
     pub id: &'a mut Option<String>,
-    /// When the record was made.
+    /// The time of the creation.
     pub created_at: &'a mut Option<Timestamp>,
-    /// When it was changed last.
+    /// The time of the last change.
     pub updated_at: &'a mut Option<Timestamp>,
 }
 
@@ -56,11 +56,13 @@ macro_rules! editable_kinds {
 }
 nested_kinds!([editable_kinds]);
 
-/// A new nested record, such as a placement or a degree (contract, sections 4.9 and 4.10).
+/// Creates a nested record, such as a placement or a degree (contract, sections 4.9 and 4.10).
+///
+/// The caller must check for duplicates.
 ///
 /// # Errors
 ///
-/// All problems of the record. Whether it repeats another one is for the caller to check.
+/// All problems of the record.
 pub fn add<R: NestedRecord + Editable>(
     sent: ParsedRecord<R>,
     rules: &Rules,
@@ -72,6 +74,7 @@ pub fn add<R: NestedRecord + Editable>(
     Ok(decision)
 }
 
+/// Sets the identifier and the timestamps of a new record.
 fn stamp<R: Editable>(record: &mut R, creation: &CreationContext<'_>) {
     let AuditFields {
         id,
@@ -79,16 +82,17 @@ fn stamp<R: Editable>(record: &mut R, creation: &CreationContext<'_>) {
         updated_at,
     } = record.audit_fields();
     *id = (creation.next_id)();
-    (*created_at, *updated_at) = (Some(creation.now), Some(creation.now));
+    *created_at = Some(creation.now);
+    *updated_at = Some(creation.now);
 }
 
-/// A record with the changes merged into it (contract, sections 4.14 to 4.16). Nested records stay
-/// as they are.
+/// Updates a record (contract, sections 4.14 to 4.16). Nested records are unchanged.
+///
+/// The caller must check a nested record for duplicates.
 ///
 /// # Errors
 ///
-/// All problems of the merged record that a field of the request has a part in. Whether a nested
-/// record repeats another one is for the caller to check.
+/// All problems found by rules that read a changed field.
 pub fn update<R: Editable<Owner = ()>>(
     stored: &R,
     sent: ParsedRecord<R>,
@@ -103,7 +107,7 @@ pub fn update<R: Editable<Owner = ()>>(
     Ok(decision)
 }
 
-/// A new trainee with nested records (contract, section 4.8).
+/// Creates a trainee with nested records (contract, section 4.8).
 ///
 /// # Errors
 ///
@@ -117,28 +121,32 @@ pub fn create(
     let mut sent_nested = std::mem::take(&mut sent.nested);
     let mut candidate = Candidate::new((), None, sent, context);
     apply(&mut candidate, rules.trainee, context);
-    let (mut problems, mut notices) = (Vec::new(), Vec::new());
-    let mut adding = Adding {
+    let mut creator = NestedCreator {
         rules,
         context,
         creation,
-        problems: &mut problems,
-        notices: &mut notices,
+        problems: Vec::new(),
+        notices: Vec::new(),
     };
     let mut nested = NestedRecords::default();
-    for_each_nested!(add_all(&mut adding, &mut sent_nested, &mut nested));
-    if problems.is_empty() {
+    for_each_nested!(create_nested(&mut creator, &mut sent_nested, &mut nested));
+    let NestedCreator {
+        problems: nested_problems,
+        notices: nested_notices,
+        ..
+    } = creator;
+    if nested_problems.is_empty() {
         apply_nested(&mut candidate, &nested, rules.trainee, context);
     }
-    let (record, mut all_notices) = match (candidate.into_result(), problems.is_empty()) {
-        (Ok(accepted), true) => accepted,
-        (Ok(_), false) => return Err(problems),
-        (Err(mut found), _) => {
-            found.append(&mut problems);
-            return Err(found);
+    let (record, mut notices) = match candidate.into_result() {
+        Ok(accepted) if nested_problems.is_empty() => accepted,
+        Ok(_) => return Err(nested_problems),
+        Err(mut problems) => {
+            problems.extend(nested_problems);
+            return Err(problems);
         }
     };
-    all_notices.append(&mut notices);
+    notices.extend(nested_notices);
     let mut trainee = Trainee::join(record, nested);
     stamp(&mut trainee, creation);
     trainee.ukprn = Some(creation.ukprn.to_owned());
@@ -149,90 +157,86 @@ pub fn create(
     Ok(Decision {
         record: trainee,
         changed: true,
-        notices: all_notices,
+        notices,
     })
 }
 
-/// What the nested records of a new trainee need and report.
-struct Adding<'a> {
+/// Creates the nested records of a new trainee, and collects their problems and notices.
+struct NestedCreator<'a> {
     rules: &'a Rules,
     context: &'a Context<'a>,
     creation: &'a CreationContext<'a>,
-    problems: &'a mut Vec<Problem>,
-    notices: &'a mut Vec<Notice>,
+    problems: Vec<Problem>,
+    notices: Vec<Notice>,
 }
 
-/// Adds the nested records of a kind.
-fn add_all<R: NestedRecord + Editable>(
-    adding: &mut Adding<'_>,
+/// Creates the nested records of one kind.
+fn create_nested<R: NestedRecord + Editable>(
+    creator: &mut NestedCreator<'_>,
     sent: &mut NestedRecords<Sent>,
     nested: &mut NestedRecords,
 ) {
-    let records = adding.add(std::mem::take(R::in_nested_mut(sent)));
-    adding.problems.extend(repeated(&records));
+    let records = creator.create_all(std::mem::take(R::in_nested_mut(sent)));
+    creator.problems.extend(duplicate_problems(&records));
     *R::in_nested_mut(nested) = records.into_iter().flatten().collect();
 }
 
-impl Adding<'_> {
-    /// Adds each record of a list; a rejected one keeps its position as `None`.
-    fn add<R: NestedRecord + Editable>(&mut self, sent: Vec<ParsedRecord<R>>) -> Vec<Option<R>> {
+impl NestedCreator<'_> {
+    /// Creates each record of a list. Returns `None` at the position of a rejected record.
+    fn create_all<R: NestedRecord + Editable>(
+        &mut self,
+        sent: Vec<ParsedRecord<R>>,
+    ) -> Vec<Option<R>> {
         let list = R::LIST.to_field();
-        let decisions = sent
-            .into_iter()
-            .map(|sent| add(sent, self.rules, self.context, self.creation));
         let mut records = Vec::new();
-        for (position, decision) in decisions.enumerate() {
-            let (problems, notices, record) = match decision {
-                Ok(Decision {
-                    record, notices, ..
-                }) => (Vec::new(), notices, Some(record)),
-                Err(problems) => (problems, Vec::new(), None),
-            };
-            self.problems.extend(
-                problems
-                    .into_iter()
-                    .map(|problem| problem.nested(list, position)),
-            );
-            let notices = notices.into_iter();
-            self.notices.extend(notices.map(|notice| Notice {
-                at: notice.at.nested(list, position),
-                ..notice
-            }));
-            records.push(record);
+        for (position, sent) in sent.into_iter().enumerate() {
+            match add(sent, self.rules, self.context, self.creation) {
+                Ok(decision) => {
+                    for Notice { at, kind } in decision.notices {
+                        let at = at.nested(list, position);
+                        self.notices.push(Notice { at, kind });
+                    }
+                    records.push(Some(decision.record));
+                }
+                Err(problems) => {
+                    for problem in problems {
+                        self.problems.push(problem.nested(list, position));
+                    }
+                    records.push(None);
+                }
+            }
         }
         records
     }
 }
 
-/// The problems of records of one request that repeat an earlier one.
-fn repeated<R: NestedRecord>(records: &[Option<R>]) -> Vec<Problem> {
-    let repeats = |one: &Option<R>, other: &Option<R>| {
-        one.as_ref()
-            .zip(other.as_ref())
-            .is_some_and(|(one, other)| one.duplicates(other))
-    };
-    let found = records.iter().enumerate().filter_map(|(position, record)| {
-        let earlier = records
-            .iter()
-            .take(position)
-            .position(|other| repeats(record, other))?;
-        let at = Path::Position {
-            list: R::LIST.to_field(),
-            position,
-        };
-        Some(Problem {
-            at,
-            kind: ProblemKind::RepeatsPosition { position: earlier },
-        })
-    });
-    found.collect()
+/// Returns a problem for each record of a request that duplicates an earlier record of its list.
+fn duplicate_problems<R: NestedRecord>(records: &[Option<R>]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (position, record) in records.iter().enumerate() {
+        let Some(record) = record else { continue };
+        let earlier = records.iter().take(position).position(|earlier| {
+            earlier
+                .as_ref()
+                .is_some_and(|earlier| record.duplicates(earlier))
+        });
+        if let Some(earlier) = earlier {
+            let at = Path::Position {
+                list: R::LIST.to_field(),
+                position,
+            };
+            let kind = ProblemKind::RepeatsPosition { position: earlier };
+            problems.push(Problem { at, kind });
+        }
+    }
+    problems
 }
 
-/// Whether the gates of the version allow the action on this record.
+/// Checks that no gate of the version refuses the action on the trainee.
 ///
 /// # Errors
 ///
-/// The one problem that the gate finds.
+/// The problem of the state, if a gate refuses the action.
 pub fn check_gates(trainee: &Trainee, action: Action, rules: &Rules) -> Result<(), Vec<Problem>> {
     if rules
         .gates
@@ -247,7 +251,7 @@ pub fn check_gates(trainee: &Trainee, action: Action, rules: &Rules) -> Result<(
     Ok(())
 }
 
-/// Sorts the nested records of each kind into the order in which they are shown.
+/// Sorts the nested records of each kind for display.
 pub fn sort_nested(trainee: &mut Trainee) {
     for_each_nested!(sort(trainee));
 }

@@ -1,8 +1,8 @@
 //! The erasure of a person from the register.
 //!
-//! A record that is erased becomes a tombstone: it has its identifier and its provider, and is
-//! discarded. It holds nothing of the person. Clients that follow the changes learn by it that the
-//! trainee is removed, and nobody gets the identifier again.
+//! An erased record becomes a tombstone: a discarded record with its identifier and its provider,
+//! but without any data about the person. The tombstone informs clients that follow the changes,
+//! and reserves the identifier.
 
 use crate::fields::value::{Timestamp, Value};
 use crate::fields::vocabulary::FROM_API;
@@ -11,14 +11,14 @@ use crate::records::record::Stored;
 use crate::records::trainee::{Trainee, TraineeField};
 use crate::values::text::{nfkc_casefold, visible_line};
 
-/// The longest ground of an erasure, in characters.
+/// The maximum length of the ground of an erasure, in characters.
 pub const MAX_GROUND_CHARS: usize = 500;
 
-/// A value with fewer characters stands in too many texts to say that one of them is about the
-/// person.
+/// The minimum length of an identifying value, in characters. Shorter values occur in too many
+/// texts.
 const MIN_IDENTIFYING_CHARS: usize = 3;
 
-/// The fields of which a single value may identify a person.
+/// The fields whose value can identify a person by itself.
 pub const IDENTIFYING_FIELDS: [TraineeField; 11] = [
     TraineeField::provider_trainee_id,
     TraineeField::application_id,
@@ -33,27 +33,27 @@ pub const IDENTIFYING_FIELDS: [TraineeField; 11] = [
     TraineeField::trn,
 ];
 
-/// Why a ground is refused.
+/// The reason for refusing a ground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidGround {
-    /// It says nothing, too much, or more than one line.
+    /// The ground is blank, is too long, or has control characters or line breaks.
     #[error("the ground of an erasure is 1 to {MAX_GROUND_CHARS} characters on one line")]
     Form,
-    /// It would keep what is to be erased.
+    /// The ground contains an identifying value of the person. Grounds are kept after the erasure.
     #[error(
         "the ground names the person, and is kept: word it without a name, a date of birth or a number of the person"
     )]
     NamesPerson,
 }
 
-/// What is left of a record that is erased.
+/// Returns the tombstone of an erased record.
 #[must_use]
 pub fn tombstone(trainee_id: &str, ukprn: &str, now: Timestamp) -> Trainee {
     Trainee {
         trainee_id: Some(trainee_id.to_owned()),
         ukprn: Some(ukprn.to_owned()),
         state: Some(State::SubmittedForTrn),
-        // Of any record, whatever its source was.
+        // The same for all records, so that it does not reveal the source.
         record_source: Some(FROM_API.to_owned()),
         created_at: Some(now),
         updated_at: Some(now),
@@ -62,7 +62,7 @@ pub fn tombstone(trainee_id: &str, ukprn: &str, now: Timestamp) -> Trainee {
     }
 }
 
-/// Whether a record is a tombstone, and holds nothing else.
+/// Whether the record is a tombstone without any other value.
 #[must_use]
 pub fn is_tombstone(trainee: &Trainee) -> bool {
     match (&trainee.trainee_id, &trainee.ukprn, trainee.discarded_at) {
@@ -73,22 +73,24 @@ pub fn is_tombstone(trainee: &Trainee) -> bool {
     }
 }
 
-/// A ground as it is kept.
+/// Trims and checks the ground of an erasure.
 ///
 /// # Errors
 ///
-/// [`InvalidGround::Form`].
+/// [`InvalidGround::Form`] if the ground is not a visible line of up to [`MAX_GROUND_CHARS`]
+/// characters.
 pub fn ground(text: &str) -> Result<String, InvalidGround> {
     visible_line(text, MAX_GROUND_CHARS)
         .map(str::to_owned)
         .ok_or(InvalidGround::Form)
 }
 
-/// Fails when a ground has one of the values that identify the person, as words of its own.
+/// Checks that a ground does not contain any identifying value as whole words. `values` are those
+/// of [`identifying_values`].
 ///
 /// # Errors
 ///
-/// [`InvalidGround::NamesPerson`].
+/// [`InvalidGround::NamesPerson`] if the ground contains a value.
 pub fn require_impersonal(ground: &str, values: &[String]) -> Result<(), InvalidGround> {
     let ground = padded_words(ground);
     let names_person = values
@@ -101,31 +103,33 @@ pub fn require_impersonal(ground: &str, values: &[String]) -> Result<(), Invalid
     }
 }
 
-/// The values of a record that may identify the person, case-folded; of names, each part.
+/// Returns the [`identifying_parts`] of all identifying fields of a record.
 #[must_use]
 pub fn identifying_values(trainee: &Trainee) -> Vec<String> {
-    let texts = IDENTIFYING_FIELDS.iter().filter_map(|field| {
-        let value = trainee.stored(*field);
+    let mut values = Vec::new();
+    for field in IDENTIFYING_FIELDS {
+        let value = trainee.stored(field);
         if let Value::Date(date) = value {
-            Some(date.to_string())
-        } else {
-            value.as_text().map(str::to_owned)
+            values.extend(identifying_parts(&date.to_string()));
+        } else if let Some(text) = value.as_text() {
+            values.extend(identifying_parts(text));
         }
-    });
-    texts.flat_map(|text| identifying_parts(&text)).collect()
+    }
+    values
 }
 
-/// The value of a field of [`IDENTIFYING_FIELDS`] as it is looked for in a text: case-folded; of
-/// names, each part.
+/// Splits the value of a field of [`IDENTIFYING_FIELDS`] at white space. Returns the case-folded
+/// parts that are long enough to identify a person.
 #[must_use]
 pub fn identifying_parts(value: &str) -> Vec<String> {
-    let parts = value.split_whitespace().map(nfkc_casefold);
-    parts
+    value
+        .split_whitespace()
+        .map(nfkc_casefold)
         .filter(|part| part.chars().count() >= MIN_IDENTIFYING_CHARS)
         .collect()
 }
 
-/// The words of a text, case-folded, with a space before and behind each.
+/// Returns the case-folded words of a text, with a space before and after each word.
 fn padded_words(text: &str) -> String {
     let text = nfkc_casefold(text);
     let words = text
@@ -161,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tombstone_holds_nothing_of_the_person_and_keeps_the_invariants() {
+    fn tombstone_has_no_personal_data_and_no_violations() {
         let erased = tombstone("Fs4G74pwBJ1WWa15FMzZsQKn", "10000001", Timestamp::default());
         assert_eq!(violations(&erased, Lists::embedded()), []);
         let held: Vec<_> = TraineeField::ALL
@@ -194,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ground_is_one_short_line_that_does_not_name_the_person() {
+    fn ground_is_one_line_without_identifying_values() {
         assert_eq!(
             ground(" request of 1 March, case 17 ").as_deref(),
             Ok("request of 1 March, case 17")

@@ -1,8 +1,8 @@
 //! The actions of the registry and of operators.
 //!
-//! Only in a sandbox does a request of the API ask for them, and no rule of a version binds them:
-//! only the state machine does. Each one is idempotent: it returns a record unchanged that is
-//! already in the state that it leads to.
+//! API requests can perform some of them in a sandbox only. Rules of versions do not apply; the
+//! state machine does. All actions are idempotent: they return the record unchanged if the action
+//! was already performed.
 
 use chrono::{Datelike as _, NaiveTime};
 use thiserror::Error;
@@ -15,43 +15,43 @@ use crate::records::trainee::Trainee;
 use crate::rules::dates::{earliest_end, latest_end_year};
 use crate::values::trn::{Holder, Trn};
 
-/// Why something cannot be done to a trainee.
+/// The reason for refusing an action on a trainee.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RegistryError {
-    /// The state does not allow it.
+    /// The state does not allow the action.
     #[error(transparent)]
     Transition(#[from] TransitionError),
-    /// The record is discarded, and nothing becomes of it any more.
+    /// The record is discarded. Discarded records allow no action.
     #[error("the trainee is discarded")]
     Discarded,
-    /// The trainee has another number.
+    /// The trainee has a different number.
     #[error("the trainee has the TRN {0} already")]
     OtherTrn(String),
-    /// The number is that of somebody else.
+    /// A trainee who is a different person has the number.
     #[error("the TRN is that of another person, trainee {0}")]
     TrnOfAnother(String),
-    /// An award is confirmed for a number.
+    /// The award requires a number.
     #[error("the trainee has no TRN yet")]
     NoTrn,
-    /// An award is dated by the day on which the standards were met.
+    /// The award requires the day of meeting the standards.
     #[error("the trainee has no outcome_date")]
     NoOutcomeDate,
-    /// The training has begun, so the return has a day.
-    #[error("the day on which the trainee came back is missing")]
+    /// A return after the start of the training requires a date.
+    #[error("the date of the return is missing")]
     NoReturnDate,
-    /// Nobody comes back before the pause.
+    /// The return is before the deferral.
     #[error("the trainee was deferred on {0}, after that day")]
     BeforeDeferral(Date),
-    /// The date is in the future.
+    /// The return is in the future.
     #[error("that day is still to come")]
     DayAhead,
-    /// The training ends after it starts.
+    /// The end of the training is not later than its start.
     #[error("itt_end_date must be later than itt_start_date, {0}")]
     EndNotAfterStart(Date),
-    /// The training would end too late.
+    /// The end of the training is too late.
     #[error("itt_end_date must be in {0} or earlier")]
     EndTooLate(i32),
-    /// The training would have ended too early.
+    /// The end of the training is too early.
     #[error("itt_end_date must not be before {0}")]
     EndTooEarly(Date),
     /// The state before the withdrawal is not recorded.
@@ -62,18 +62,18 @@ pub enum RegistryError {
 /// The last withdrawal of a trainee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastWithdrawal {
-    /// The state in which it found the trainee.
+    /// The state before the withdrawal.
     pub previous: State,
-    /// Whether it was undone.
+    /// Whether the withdrawal was undone.
     pub undone: bool,
 }
 
-/// A trainee with a teacher reference number. `holders` are the other trainees who have it.
+/// Issues a teacher reference number. `holders` are the other trainees with the number.
 ///
 /// # Errors
 ///
-/// When the trainee has another number, the number is that of another person, or the state does not
-/// allow it.
+/// Fails if the trainee has a different number, the number belongs to a different person, or the
+/// state does not allow the action.
 pub fn issue_trn(
     trainee: &Trainee,
     trn: &Trn,
@@ -100,11 +100,12 @@ pub fn issue_trn(
     Ok(changed(record))
 }
 
-/// A trainee to whom QTS or EYTS has been granted, as of the day on which the standards were met.
+/// Confirms the award of QTS or EYTS. The award is dated by the day of meeting the standards
+/// (`outcome_date`).
 ///
 /// # Errors
 ///
-/// When the trainee has no number or no such day, or is not recommended.
+/// Fails if the trainee is not recommended, or has no number or no `outcome_date`.
 pub fn award(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
     match trainee.state_or_draft() {
@@ -125,17 +126,17 @@ pub fn award(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, Reg
     }))
 }
 
-/// What an operator enters when a deferred trainee returns.
+/// The input of an operator for the return of a deferred trainee.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reinstatement {
-    /// The day.
+    /// The day of the return.
     pub date: Option<Date>,
-    /// When the training ends now, where that has changed.
+    /// The new end of the training; `None` if the end is unchanged.
     pub itt_end_date: Option<Date>,
 }
 
-/// Whether a deferred trainee missed nothing, because the course or the deferral has not begun. Who
-/// comes back then does so on no particular day, and the training ends when it would have.
+/// Whether a deferred trainee has missed no training: the course or the deferral has not begun.
+/// Then a return has no date and does not change the end of the training.
 #[must_use]
 pub fn missed_no_training(trainee: &Trainee, today: Date) -> bool {
     [trainee.itt_start_date, trainee.defer_date]
@@ -144,13 +145,13 @@ pub fn missed_no_training(trainee: &Trainee, today: Date) -> bool {
         .any(|day| day > today)
 }
 
-/// A deferred trainee who came back. The deferral stays on the record. Of a trainee who [has missed
-/// nothing](missed_no_training) only the state changes, whatever is said of the return.
+/// Returns a deferred trainee to the training. The record keeps its deferral. If the trainee
+/// [has missed no training](missed_no_training), changes only the state and ignores the input.
 ///
 /// # Errors
 ///
-/// When the trainee is not deferred, or was not yet on that day, or the day is missing or comes
-/// after `today`, or the training cannot end on its new last day.
+/// Fails if the trainee is not deferred, the date is missing, before the deferral or after `today`,
+/// or the new end of the training is invalid.
 pub fn reinstate(
     trainee: &Trainee,
     reinstatement: Reinstatement,
@@ -159,17 +160,15 @@ pub fn reinstate(
 ) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
     let only_state = missed_no_training(trainee, today);
-    let as_said = trainee.reinstate_date == reinstatement.date
-        && reinstatement
-            .itt_end_date
-            .is_none_or(|end| trainee.itt_end_date == Some(end));
-    let is_back = if only_state {
-        trainee.defer_date.is_some()
-    } else {
-        reinstatement.date.is_some() && as_said
-    };
-    if is_in_training(trainee) && is_back {
-        return Ok(unchanged(trainee));
+    if is_in_training(trainee) {
+        let is_reinstated = if only_state {
+            trainee.defer_date.is_some()
+        } else {
+            matches_reinstatement(trainee, reinstatement)
+        };
+        if is_reinstated {
+            return Ok(unchanged(trainee));
+        }
     }
     let mut record = advance(trainee, Action::Reinstate, now)?;
     if only_state {
@@ -193,28 +192,37 @@ pub fn reinstate(
     Ok(changed(record))
 }
 
-/// The last day of a training is as the rules of every version have it.
+/// Whether the trainee has returned with this date and this end of the training.
+fn matches_reinstatement(trainee: &Trainee, reinstatement: Reinstatement) -> bool {
+    reinstatement.date.is_some()
+        && trainee.reinstate_date == reinstatement.date
+        && reinstatement
+            .itt_end_date
+            .is_none_or(|end| trainee.itt_end_date == Some(end))
+}
+
+/// Checks the end of a training like the rules of all versions.
 fn require_possible_end(end: Date, start: Option<Date>, today: Date) -> Result<(), RegistryError> {
     if let Some(start) = start.filter(|start| end <= *start) {
         return Err(RegistryError::EndNotAfterStart(start));
     }
-    let (latest, earliest) = (latest_end_year(today), earliest_end(today));
+    let latest = latest_end_year(today);
     if end.year() > latest {
         return Err(RegistryError::EndTooLate(latest));
     }
+    let earliest = earliest_end(today);
     if end < earliest {
-        Err(RegistryError::EndTooEarly(earliest))
-    } else {
-        Ok(())
+        return Err(RegistryError::EndTooEarly(earliest));
     }
+    Ok(())
 }
 
-/// A trainee whose recommendation does not count: back in training, as if it had not been made. A
-/// trainee in training is left alone.
+/// Returns a recommendation: the trainee is in training again, and the recommendation is removed. A
+/// trainee in training is unchanged.
 ///
 /// # Errors
 ///
-/// When the state is another.
+/// Fails in every other state.
 pub fn return_recommendation(
     trainee: &Trainee,
     now: Timestamp,
@@ -231,24 +239,24 @@ pub fn return_recommendation(
     }))
 }
 
-/// A trainee whose withdrawal is undone, in the state before it; a TRN that was issued meanwhile is
-/// kept. A trainee whose last withdrawal was undone already stays as it is.
+/// Undoes the withdrawal of a trainee and restores the state before it. Keeps a TRN issued after
+/// the withdrawal. If the last withdrawal was undone already, the trainee is unchanged.
 ///
 /// # Errors
 ///
-/// When the trainee is not withdrawn.
+/// Fails if the trainee is not withdrawn, or the state before the withdrawal is not known.
 pub fn undo_withdrawal(
     trainee: &Trainee,
     last: Option<LastWithdrawal>,
     now: Timestamp,
 ) -> Result<Decision<Trainee>, RegistryError> {
     refuse_discarded(trainee)?;
-    let withdrawn = trainee.state_or_draft() == State::Withdrawn;
-    if !withdrawn && last.is_some_and(|last| last.undone) {
+    let is_withdrawn = trainee.state_or_draft() == State::Withdrawn;
+    if !is_withdrawn && last.is_some_and(|last| last.undone) {
         return Ok(unchanged(trainee));
     }
     let previous = last.and_then(|last| StateBeforeWithdrawal::from_state(last.previous));
-    // Of a trainee who is not withdrawn the state machine says so, whatever the state was before.
+    // If the trainee is not withdrawn, `advance` fails with any previous state.
     let action = Action::UndoWithdrawal {
         previous: previous.unwrap_or(StateBeforeWithdrawal::SubmittedForTrn),
     };
@@ -267,20 +275,20 @@ pub fn undo_withdrawal(
     }))
 }
 
-/// A trainee whom no request shows any more, and who keeps nobody from being registered.
+/// Discards a trainee. Requests no longer show a discarded trainee, and duplicate checks ignore it.
 ///
 /// # Errors
 ///
-/// When the trainee is recommended or has the award.
+/// Fails if the trainee is recommended or has the award.
 pub fn discard(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
     discarded_by(Action::Discard, trainee, now)
 }
 
-/// A trainee of a sandbox that is emptied: discarded, in whatever state.
+/// Discards a trainee in a sandbox, in any state except draft.
 ///
 /// # Errors
 ///
-/// When the record is a draft.
+/// Fails if the record is a draft.
 pub fn reset(trainee: &Trainee, now: Timestamp) -> Result<Decision<Trainee>, RegistryError> {
     discarded_by(Action::Reset, trainee, now)
 }
@@ -300,14 +308,14 @@ fn discarded_by(
     }))
 }
 
-/// The number that a trainee has; `None` also for one of another form, which only an import can
-/// have brought.
+/// Returns the number of a trainee. Returns `None` for a missing number, and for a malformed number
+/// of an imported record.
 #[must_use]
 pub fn trn_of(trainee: &Trainee) -> Option<Trn> {
     trainee.trn.as_deref()?.parse().ok()
 }
 
-/// The status of a trainee, in a few words for an operator.
+/// Returns a short status of a trainee for operators: state, TRN and whether it is discarded.
 #[must_use]
 pub fn status_summary(trainee: &Trainee) -> String {
     let state = trainee.state_or_draft();

@@ -1,4 +1,4 @@
-//! The transitions that a provider asks for: withdraw, defer and recommend.
+//! The transitions requested by providers: withdraw, defer and recommend.
 
 use super::decision::{Decision, advance, decide, wrong_state};
 use crate::fields::parsed::ParsedRecord;
@@ -12,23 +12,23 @@ use crate::records::trainee::Trainee;
 use crate::records::transition::{Deferral, Recommendation, Withdrawal};
 use crate::rules::{Rule, Rules};
 
-/// The request of a transition.
+/// The input of a transition.
 pub trait Transition: Record<Owner = Trainee> {
-    /// The action that it asks for.
+    /// The action of the transition.
     const ACTION: Action;
 
-    /// The rules of a version that bind it.
+    /// Returns the rules of a version for the input.
     fn rules(rules: &Rules) -> &'static [Rule<Self>];
 
-    /// Writes the request into the record of its trainee.
+    /// Copies the input to the fields of the trainee.
     fn write_to(self, trainee: &mut Trainee, now: Timestamp);
 }
 
-/// A trainee after a transition (contract, sections 4.11 to 4.13).
+/// Applies a transition to a trainee (contract, sections 4.11 to 4.13).
 ///
 /// # Errors
 ///
-/// All problems of the request, of the record and of its state.
+/// All problems of the input and of the state of the trainee.
 pub fn transition<T: Transition>(
     trainee: &Trainee,
     sent: ParsedRecord<T>,

@@ -1,13 +1,13 @@
-//! Which codes a version accepts: where versions differ in a list or a number, and not in a rule.
+//! The codes and numbers that differ between versions with the same rules.
 
 use crate::lists::List;
 
 /// The codes that a version accepts.
 #[derive(Debug, Clone, Copy)]
 pub struct AcceptedCodes {
-    /// The accepted codes of a list, where the version does not accept all of them.
+    /// Lists with the accepted codes of each. All codes of other lists are accepted.
     pub accepted: &'static [(List, &'static [&'static str])],
-    /// Academic years in which some subjects are funded without student finance.
+    /// Academic years with funding for some subjects without student finance.
     pub funding_exception_years: &'static [i32],
 }
 
@@ -18,7 +18,7 @@ impl AcceptedCodes {
         funding_exception_years: &[],
     };
 
-    /// Whether the version accepts a code that is in the list.
+    /// Whether the version accepts a code of the list. Does not check that the list has the code.
     #[must_use]
     pub fn accepts(&self, list: List, code: &str) -> bool {
         self.accepted

@@ -1,17 +1,22 @@
 //! The declaration of records.
 //!
-//! One `record!` declares a record's struct, the enum of its fields, the type of the changes that a
-//! request can ask for, and the definition of each field: its type, its longest length, the list of
-//! its codes, whether a request may set it, and one sentence of meaning.
+//! The macro `record!` declares the struct of a record, the enum of its fields, the type of its
+//! changes, and the definition of each field: type, maximum length, list of codes, whether requests
+//! may set it, and one sentence of meaning.
 
 /// Declares a record of the dictionary.
 ///
-/// The fields are in groups: `inputs` are stored and may be set by a request; `service` fields are
-/// stored and set by the service alone; `derived` fields are computed. A stored field may name a
-/// function that computes what is shown of it (`= ethnicity`). The optional group `nested` names
-/// the struct without nested records, the struct of their lists, and the macro that has the lists.
-/// After the owner, functions can implement `Record::implied_changes` (`implied by`) and
-/// `Record::ignored_fields` (`ignored by`).
+/// Groups of fields:
+///
+/// - `inputs`: stored; requests may set them.
+/// - `service`: stored; only the service sets them.
+/// - `derived`: computed by a function.
+/// - `nested` (optional): the struct without nested records, the struct of their lists, and the
+///   macro with the lists.
+///
+/// A stored field can have a function that computes its shown value (`= ethnicity`). After the
+/// owner, `implied by` names a function for `Record::implied_changes`, and `ignored by` a function
+/// for `Record::ignored_fields`.
 macro_rules! record {
     (
         $(#[doc = $doc:literal])+
@@ -65,7 +70,7 @@ macro_rules! record {
         record! { @flat $title $record $fields [$($flat)?]
             [$( [$(#[doc = $i_doc])+] $i : $i_ty; )* $( [$(#[doc = $s_doc])+] $s : $s_ty; )*] [$( $d )* $($( $n )+)?] }
 
-        #[doc = concat!("The changes of a ", $title, " that a request asks for.")]
+        #[doc = concat!("The requested changes of a ", $title, ".")]
         #[derive(Debug, Clone, Default, PartialEq)]
         pub struct $changes {
             $( $(#[doc = $i_doc])+ pub $i: $crate::records::record::Change<$i_ty>, )*
@@ -82,7 +87,7 @@ macro_rules! record {
         }
 
         impl $fields {
-            /// The definition of the field, at build time.
+            /// Returns the definition of the field at build time.
             #[must_use]
             pub const fn definition(self) -> $crate::fields::field::FieldInfo {
                 use $crate::fields::field::FieldInfo;
@@ -108,7 +113,7 @@ macro_rules! record {
                 }
             }
 
-            /// The field among those of all records.
+            /// Converts to a field of any record.
             #[must_use]
             pub const fn to_field(self) -> $crate::fields::field::Field {
                 $crate::fields::field::Field::new($title, self as usize, self.info())

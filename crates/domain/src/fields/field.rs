@@ -1,7 +1,7 @@
 //! The definitions of fields: name, meaning, type, length and codes.
 //!
-//! What every input must satisfy by itself ([`FieldInfo::check`]) follows from the definition.
-//! Which fields are required, and which values may be combined, are rules.
+//! [`FieldInfo::check`] validates a single value by the definition of its field. Rules check
+//! required fields and combinations of values.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -22,25 +22,25 @@ pub enum Codes {
 /// The definition of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FieldInfo {
-    /// The canonical name, which is that of the newest version.
+    /// The canonical name. The newest version uses this name.
     pub name: &'static str,
-    /// One sentence of meaning.
+    /// The description, one sentence.
     pub meaning: &'static str,
-    /// The type of its values.
+    /// The type of the values.
     pub kind: Kind,
-    /// The longest text, in Unicode scalar values.
+    /// The maximum length of text, in Unicode scalar values; `None` without a limit.
     pub max: Option<usize>,
-    /// The codes that it accepts.
+    /// The accepted codes; `None` if the field accepts any text.
     pub codes: Option<Codes>,
-    /// Whether a request may set it.
+    /// Whether requests may set the field.
     pub input: bool,
-    /// Whether white space is trimmed and collapsed before anything else reads the text.
+    /// Whether white space in sent text is trimmed and collapsed.
     pub collapses_whitespace: bool,
-    /// Whether only an import from an older system fills it.
+    /// Whether only imports from older systems set the field.
     pub imported: bool,
-    /// Whether every record has a value in it.
+    /// Whether every record has a value in the field.
     pub never_null: bool,
-    /// Whether a submission needs it, in every version.
+    /// Whether all versions require the field.
     pub required: bool,
 }
 
@@ -53,7 +53,7 @@ impl FieldInfo {
     ) -> Self {
         Self {
             name,
-            // A doc comment keeps the space after its slashes.
+            // The text of a doc comment begins with a space.
             meaning: meaning.trim_ascii(),
             kind,
             max: None,
@@ -61,7 +61,7 @@ impl FieldInfo {
             input,
             collapses_whitespace: false,
             imported: false,
-            // The empty value of these types is not null.
+            // Empty values of these types are not shown as null.
             never_null: matches!(kind, Kind::Boolean | Kind::TextList | Kind::Records),
             required: false,
         }
@@ -116,7 +116,7 @@ impl FieldInfo {
         }
     }
 
-    /// Why the field cannot store the value: its length, or a code that is unknown or not accepted.
+    /// Checks the length and the code of a value. Returns `None` if the value is valid.
     #[must_use]
     pub fn check(
         &self,
@@ -128,18 +128,23 @@ impl FieldInfo {
         if let Some(max) = self.max.filter(|max| text.chars().nth(*max).is_some()) {
             return Some(InvalidValue::TooLong { max });
         }
-        let accepts = |list, code: &str| accepted_codes.accepts(list, code);
         let accepted: Vec<String> = match self.codes? {
-            Codes::Listed(list) if lists.contains(list, text) && accepts(list, text) => {
-                return None;
+            Codes::Listed(list) => {
+                if lists.contains(list, text) && accepted_codes.accepts(list, text) {
+                    return None;
+                }
+                lists
+                    .codes(list)
+                    .filter(|code| accepted_codes.accepts(list, code))
+                    .map(str::to_owned)
+                    .collect()
             }
-            Codes::Listed(list) => lists
-                .codes(list)
-                .filter(|code| accepts(list, code))
-                .map(str::to_owned)
-                .collect(),
-            Codes::OneOf(words) if words.contains(&text) => return None,
-            Codes::OneOf(words) => words.iter().map(|word| (*word).to_owned()).collect(),
+            Codes::OneOf(words) => {
+                if words.contains(&text) {
+                    return None;
+                }
+                words.iter().map(|word| (*word).to_owned()).collect()
+            }
         };
         Some(InvalidValue::UnknownCode {
             value: text.to_owned(),
@@ -148,17 +153,17 @@ impl FieldInfo {
     }
 }
 
-/// Why a field cannot store a value.
+/// The reason why a value is invalid in a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidValue {
     /// The text is too long.
     TooLong {
-        /// The longest text, in Unicode scalar values.
+        /// The maximum length, in Unicode scalar values.
         max: usize,
     },
-    /// The code is not accepted.
+    /// The code is unknown or not accepted.
     UnknownCode {
-        /// The code as it was sent.
+        /// The code as sent.
         value: String,
         /// The accepted codes, in code order.
         accepted: Vec<String>,
@@ -172,16 +177,16 @@ pub trait RecordField: Copy + Eq + Hash + fmt::Debug + Send + Sync + 'static {
     /// The name of the record, such as `trainee`.
     const RECORD: &'static str;
 
-    /// The definition of the field.
+    /// Returns the definition of the field.
     fn info(self) -> &'static FieldInfo;
 
-    /// The index of the field in [`RecordField::ALL`].
+    /// Returns the index of the field in [`RecordField::ALL`].
     fn index(self) -> usize;
 
-    /// Whether records store the field; otherwise it is computed.
+    /// Whether records store the field. Other fields are computed.
     fn is_stored(self) -> bool;
 
-    /// Whether a response shows the stored value unchanged.
+    /// Whether responses show the stored value unchanged.
     fn is_shown_as_stored(self) -> bool;
 }
 
@@ -194,7 +199,7 @@ pub struct Field {
 }
 
 impl Field {
-    /// For the declaration of records alone.
+    /// Only the macro `record!` calls this function.
     pub(crate) const fn new(record: &'static str, index: usize, info: &'static FieldInfo) -> Self {
         Self {
             record,
@@ -203,19 +208,20 @@ impl Field {
         }
     }
 
-    /// The definition of the field.
+    /// Returns the definition of the field.
     #[must_use]
     pub const fn info(self) -> &'static FieldInfo {
         self.info
     }
 
-    /// The name of its record, such as `trainee`.
+    /// Returns the name of the record, such as `trainee`.
     #[must_use]
     pub const fn record(self) -> &'static str {
         self.record
     }
 
-    /// The field among those of a record; `None` when it belongs to another one.
+    /// Converts to a field of the record `F`. Returns `None` if the field belongs to another
+    /// record.
     #[must_use]
     pub fn to_record_field<F: RecordField>(self) -> Option<F> {
         if self.record == F::RECORD {

@@ -1,4 +1,4 @@
-//! A set of the fields of one record, as the bits of one number.
+//! A set of fields of one record, stored as the bits of one number.
 
 use std::marker::PhantomData;
 
@@ -11,7 +11,7 @@ pub struct FieldSet<F> {
 }
 
 impl<F: RecordField> FieldSet<F> {
-    /// The set without any field.
+    /// Returns an empty set.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -20,11 +20,11 @@ impl<F: RecordField> FieldSet<F> {
         }
     }
 
-    /// Adds a field; true when it was not in the set.
+    /// Adds a field. Returns whether the set did not have the field.
     pub fn insert(&mut self, field: F) -> bool {
-        let fresh = !self.contains(field);
+        let is_new = !self.contains(field);
         self.bits |= Self::bit(field);
-        fresh
+        is_new
     }
 
     /// Whether the field is in the set.
@@ -39,13 +39,13 @@ impl<F: RecordField> FieldSet<F> {
         fields.iter().any(|field| self.contains(*field))
     }
 
-    /// Whether the set has no field.
+    /// Whether the set has no fields.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bits == 0
     }
 
-    /// The fields of the set, in the order of the dictionary.
+    /// Returns the fields of the set, in the order of the dictionary.
     pub fn iter(&self) -> impl Iterator<Item = F> + '_ {
         F::ALL.iter().copied().filter(|field| self.contains(*field))
     }
@@ -55,7 +55,7 @@ impl<F: RecordField> FieldSet<F> {
     }
 }
 
-// Written out, because a derive would ask the same of `F`.
+// Not derived: `derive` would require `F: Clone`.
 impl<F> Clone for FieldSet<F> {
     fn clone(&self) -> Self {
         *self

@@ -1,7 +1,7 @@
-//! The declaration of enums whose variants have names.
+//! The declaration of enums with named variants.
 
-/// Declares an enum with its variants, their names and all of them; behind `or`, the error for a
-/// name that none has.
+/// Declares an enum with `ALL` and `name()`. With `or Error = "message"`, also implements `FromStr`
+/// with that error for unknown names.
 macro_rules! named_enum {
     (
         $(#[doc = $enum_doc:literal])+
@@ -16,10 +16,10 @@ macro_rules! named_enum {
         }
 
         impl $enum {
-            /// All of them, in the order of their declaration.
+            /// All variants, in the order of their declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
-            /// The name on the wire and in storage.
+            /// Returns the name on the wire and in storage.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name),+ }

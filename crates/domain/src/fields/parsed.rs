@@ -1,40 +1,39 @@
-//! A record as it was parsed from a request.
+//! A record parsed from a request.
 
 use crate::fields::field_set::FieldSet;
 use crate::problem::{Notice, Problem};
 use crate::records::record::{Changes as _, NestedLists, Record};
 
-/// What a request sends for one record: the changes that could be parsed, and the problems of the
-/// rest.
+/// A record in a request: the parsed changes, and the problems of all other values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ParsedRecord<R: Record> {
-    /// The changes that could be parsed.
+    /// The parsed changes.
     pub changes: R::Changes,
     /// The nested records.
     pub nested: <R::Nested as NestedLists>::Parsed,
-    /// The problems of what could not be parsed.
+    /// The problems found while parsing.
     pub problems: Vec<Problem>,
-    /// Fields that could not be parsed; no rule that needs one of them is run.
+    /// Fields that could not be parsed. Rules that need one of them are skipped.
     pub unread: FieldSet<R::Field>,
-    /// What the client should know besides.
+    /// Notices for the client.
     pub notices: Vec<Notice>,
-    /// Names that the version does not have, also when they are not refused.
+    /// Names that the version does not have, including names that are not refused.
     pub unrecognised: UnrecognisedNames,
-    /// Whether a value that cannot be recorded as it was sent is a problem, rather than a notice.
+    /// Whether a value that cannot be recorded as sent is a problem instead of a notice.
     pub is_strict: bool,
 }
 
-/// Names of a request that its version does not have, in nested records too.
+/// Names in a request, including its nested records, that the version does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UnrecognisedNames {
-    /// Names that only other versions know, each once.
+    /// Names of other versions, each once.
     pub of_other_versions: Vec<&'static str>,
-    /// The number of names that no version knows. They are not kept: they may be anything.
+    /// The number of other names. The names are not kept, because they can have any content.
     pub unknown: usize,
 }
 
 impl UnrecognisedNames {
-    /// Adds a name of another version, once.
+    /// Adds a name of another version unless it is present.
     pub fn add_of_other_version(&mut self, name: &'static str) {
         if !self.of_other_versions.contains(&name) {
             self.of_other_versions.push(name);
@@ -43,10 +42,9 @@ impl UnrecognisedNames {
 
     /// Adds the names of a nested record.
     pub fn merge(&mut self, nested: &Self) {
-        nested
-            .of_other_versions
-            .iter()
-            .for_each(|name| self.add_of_other_version(name));
+        for name in &nested.of_other_versions {
+            self.add_of_other_version(name);
+        }
         self.unknown += nested.unknown;
     }
 }
@@ -66,7 +64,7 @@ impl<R: Record> Default for ParsedRecord<R> {
 }
 
 impl<R: Record> ParsedRecord<R> {
-    /// These changes, without problems and nested records.
+    /// Returns a record with changes, without nested records, problems and notices.
     #[must_use]
     pub fn from_changes(changes: R::Changes) -> Self {
         Self {
@@ -75,7 +73,7 @@ impl<R: Record> ParsedRecord<R> {
         }
     }
 
-    /// The requested text of a field, when it is text.
+    /// Returns the requested text of a field, or `None` if the request sends no text for the field.
     #[must_use]
     pub fn text(&self, field: R::Field) -> Option<String> {
         self.changes

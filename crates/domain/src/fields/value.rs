@@ -1,7 +1,7 @@
 //! The types of fields, and their values outside a record.
 //!
-//! [`FieldType`] connects a Rust type to its [`Kind`]: how it converts to a [`Value`], and how it parses the [`Input`] of a
-//! client. It knows neither field names nor JSON.
+//! [`FieldType`] connects a Rust type to its [`Kind`]: conversion to and from a [`Value`], and
+//! parsing of an [`Input`].
 
 use std::borrow::Cow;
 
@@ -10,37 +10,37 @@ use uuid::Uuid;
 
 use crate::values::iso_8601::{DATE_LENGTH, has_date_format, read_date, read_date_time};
 
-/// Text of any length; the dictionary gives the limit, if there is one.
+/// Text. The dictionary may limit its length.
 pub type Text = String;
 /// A whole number.
 pub type Integer = i64;
-/// True or false, never null: absent means false.
+/// True or false. Shown as false if no value is stored.
 pub type Boolean = bool;
 /// A calendar date.
 pub type Date = NaiveDate;
 /// A timestamp in UTC, truncated to milliseconds.
 pub type Timestamp = DateTime<Utc>;
-/// Several codes, in the order in which they were sent.
+/// Several codes, in the order of the request.
 pub type TextList = Vec<String>;
 
-/// A calendar year, such as 2021. A request may carry it as a number, as text or as a full date.
+/// A calendar year, such as 2021. Requests may send a number, text or a full date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Year(pub i64);
 
-/// A fragment of JSON of an imported record, which is passed on unparsed.
+/// A JSON text of an imported record. It is never parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document(pub String);
 
 /// The type of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A JSON string; a whole number is read as its decimal text.
+    /// A JSON string. A whole number is read as its decimal text.
     Text,
     /// A whole number.
     Integer,
     /// `true` or `false`.
     Boolean,
-    /// `YYYY-MM-DD`; a full ISO 8601 date-time is cut to its date.
+    /// `YYYY-MM-DD`. The time of an ISO 8601 date-time is dropped.
     Date,
     /// A timestamp in UTC with milliseconds.
     Timestamp,
@@ -56,7 +56,7 @@ pub enum Kind {
     Records,
 }
 
-/// A value as a client sent it, before it is parsed as the type of its field.
+/// A sent value, before it is parsed as the type of its field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Input<'a> {
     /// A JSON string that is not blank.
@@ -67,12 +67,12 @@ pub enum Input<'a> {
     TextList(TextList),
 }
 
-/// The value of a field as a response shows it.
+/// The canonical value of a field, as stored or shown.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value<'a> {
     /// No value.
     Null,
-    /// Text, a code included.
+    /// Text or a code.
     Text(Cow<'a, str>),
     /// A whole number.
     Integer(i64),
@@ -86,26 +86,26 @@ pub enum Value<'a> {
     Uuid(Uuid),
     /// An array of strings.
     TextList(Vec<Cow<'a, str>>),
-    /// An object of names and codes, in this order.
+    /// An object with pairs of a name and a code, in order.
     Codes(Vec<(&'static str, Cow<'a, str>)>),
-    /// An imported fragment of JSON.
+    /// A JSON text of an imported record.
     Document(Cow<'a, str>),
 }
 
 impl<'a> Value<'a> {
-    /// Text that lives as long as its record or its list.
+    /// Returns borrowed text as a value.
     #[must_use]
     pub fn text(text: &'a str) -> Self {
         Self::Text(Cow::Borrowed(text))
     }
 
-    /// Text, or null when there is none.
+    /// Returns borrowed text as a value, or null for `None`.
     #[must_use]
     pub fn optional(text: Option<&'a str>) -> Self {
         text.map_or(Self::Null, Self::text)
     }
 
-    /// Whether there is no value: this is null or an empty list.
+    /// Whether the value is null or an empty list.
     #[must_use]
     pub fn is_absent(&self) -> bool {
         match self {
@@ -122,14 +122,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value, or another in place of null.
+    /// Returns the value, or the result of `other` if the value is null.
     #[must_use]
     pub fn or_else(self, other: impl FnOnce() -> Self) -> Self {
         if self == Self::Null { other() } else { self }
     }
 
-    /// The value as text in which nothing is escaped, such as `2026-09-01` or `11`; `None` for
-    /// null, and for a value that has several parts.
+    /// Returns the value as text without JSON escapes, such as `2026-09-01` or `11`. Returns `None`
+    /// for null, lists and objects.
     #[must_use]
     pub fn to_plain_text(&self) -> Option<Cow<'_, str>> {
         Some(match self {
@@ -145,7 +145,7 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// The text of a text value.
+    /// Returns the text of a text value, or `None` for other values.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self {
@@ -156,33 +156,33 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A Rust type of a field.
+/// A Rust type for fields.
 pub trait FieldType: Sized + Clone + PartialEq {
-    /// The kind of a field of this type.
+    /// The kind of fields of this type.
     const KIND: Kind;
-    /// The value that is shown for an empty field.
+    /// The shown value of an empty field.
     const WHEN_EMPTY: Value<'static> = Value::Null;
 
     /// Converts to a value.
     fn to_value(&self) -> Value<'_>;
 
-    /// Converts from a value; `None` when it is of another type.
+    /// Converts from a value. Returns `None` for a value of another type.
     fn from_value(value: Value<'_>) -> Option<Self>;
 
-    /// Parses the input of a client; `None` when it is of another type.
+    /// Parses the input of a client. Returns `None` for an input of another type. The default
+    /// accepts no input.
     fn parse(_: Input<'_>) -> Option<Self> {
         None
     }
 
-    /// Trims the white space around the value and collapses runs of it inside.
+    /// Trims white space around text and collapses white space inside. Other values are unchanged.
     #[must_use]
     fn collapse_whitespace(self) -> Self {
         self
     }
 }
 
-/// Implements [`FieldType`] for a type of which one variant of [`Value`] has the values, and some
-/// inputs parse.
+/// Implements [`FieldType`] for a type that corresponds to one variant of [`Value`].
 macro_rules! field_types {
     ($(
         $type:ident: |$this:ident| $to_value:expr, $pattern:pat => $from_value:expr
@@ -244,7 +244,7 @@ fn parse_date(input: Input<'_>) -> Option<Date> {
 fn parse_year(input: Input<'_>) -> Option<Year> {
     match input {
         Input::Integer(number) => i64::try_from(number).ok().map(Year),
-        Input::Text(text) if text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit()) => {
+        Input::Text(text) if text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit()) => {
             text.parse().ok().map(Year)
         }
         Input::Text(text) => date(&text).map(|day| Year(i64::from(chrono::Datelike::year(&day)))),
@@ -271,24 +271,25 @@ fn collapse_whitespace(text: &str) -> Text {
     collapsed
 }
 
-/// The date at the start of a text, if it has the format `YYYY-MM-DD` and does not exist, such as
-/// `2026-02-30`.
+/// Returns the beginning of a text that has the format `YYYY-MM-DD` but is not a date, such as
+/// `2026-02-30`. Returns `None` for other texts.
 #[must_use]
 pub fn impossible_date(text: &str) -> Option<&str> {
     let (day, _) = text.split_at_checked(DATE_LENGTH)?;
     (has_date_format(day) && day.parse::<NaiveDate>().is_err()).then_some(day)
 }
 
-/// A date that a text says.
+/// A date parsed from text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DateOfText {
     /// The day.
     pub day: NaiveDate,
-    /// Whether the text has a time too, which is not midnight in UTC.
+    /// Whether the text has a time other than midnight in UTC.
     pub leaves_out_time: bool,
 }
 
-/// Parses `YYYY-MM-DD`, or the date part of an ISO 8601 date-time, whatever its offset.
+/// Parses `YYYY-MM-DD`, or the date of an ISO 8601 date-time with any offset. Returns `None` for
+/// other texts.
 #[must_use]
 pub fn text_as_date(text: &str) -> Option<DateOfText> {
     let day = read_date(text.get(..DATE_LENGTH)?)?;

@@ -1,24 +1,24 @@
-//! The entries of code lists, and the facts that follow from a code.
+//! The entries of code lists, and the facts about codes.
 
 use uuid::Uuid;
 
 /// One code of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The code. Leading zeros matter.
+    /// The code. Leading zeros are significant.
     pub code: String,
     /// The short name.
     pub name: String,
-    /// The first academic year in which the code may be used.
+    /// The first academic year of the code; `None` if it has no limit.
     pub start_year: Option<i32>,
-    /// The last academic year in which the code may be used.
+    /// The last academic year of the code; `None` if it has no limit.
     pub end_year: Option<i32>,
-    /// The entry's stable identifier: the one that the sector publishes, where the list has a
-    /// column `uuid`, else one that follows from the list's name and the code.
+    /// The stable identifier: the published one (column `uuid`), else one derived from the name of
+    /// the list and the code.
     pub uuid: Uuid,
 }
 
-/// What follows from a training route.
+/// Facts about a training route.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The neutral name, such as `provider_led_postgrad`.
@@ -29,19 +29,19 @@ pub struct Route {
     pub qualification: &'static str,
     /// Whether the route trains for the early years.
     pub early_years: bool,
-    /// Placements needed before a recommendation.
+    /// The minimum number of placements for a recommendation.
     pub min_placements: u32,
-    /// Whether a degree is needed before a recommendation.
+    /// Whether a recommendation requires a degree.
     pub degree_required: bool,
-    /// Whether the study mode must be given.
+    /// Whether the route requires a study mode.
     pub study_mode_required: bool,
-    /// Whether the country of training must be given.
+    /// Whether the route requires a country of training.
     pub iqts_country_required: bool,
-    /// Whether an employing school is needed before a recommendation.
+    /// Whether a recommendation requires an employing school.
     pub employing_school_required_for_award: bool,
 }
 
-/// What follows from an age range: its two ages in years.
+/// The ages of an age range, in years.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgeRange {
     /// The youngest age.
@@ -50,7 +50,7 @@ pub struct AgeRange {
     pub max_age: i64,
 }
 
-/// What follows from an ethnicity.
+/// Facts about an ethnicity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ethnicity {
     /// The ethnic group.
@@ -59,26 +59,26 @@ pub struct Ethnicity {
     pub background: String,
 }
 
-/// What follows from a funding method.
+/// Facts about a funding method.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FundingMethod {
     /// `bursary`, `scholarship` or `grant`; `None` for no funding.
     pub funding_type: Option<String>,
-    /// The tier of a bursary.
+    /// The tier of a bursary; `None` without tiers.
     pub bursary_tier: Option<String>,
 }
 
-/// A reason of a withdrawal, for one trigger.
+/// A reason of a withdrawal for one trigger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WithdrawalReason {
-    /// The code; the same one can stand for both triggers.
+    /// The code. Both triggers can have a reason with the same code.
     pub code: String,
     /// The short name.
     pub name: String,
     /// `provider` or `trainee`.
     pub trigger: String,
-    /// Whether another reason must be given in words.
+    /// Whether the field `another_reason` is required.
     pub requires_another_reason: bool,
-    /// Whether the safeguarding concerns must be given in words.
+    /// Whether the field `safeguarding_concern_reasons` is required.
     pub requires_safeguarding_concern_reasons: bool,
 }

@@ -1,18 +1,18 @@
-//! The names of the code lists, and their tables as they are part of the program.
+//! The names and the embedded tables of the code lists.
 
 use crate::fields::named_enum::named_enum;
 
 macro_rules! lists {
     ($($(#[doc = $doc:literal])+ $list:ident = $name:literal,)+) => {
         named_enum! {
-            /// A list of codes. Its name is that of its file.
+            /// A list of codes. The name of the list is the name of its file.
             List {
                 $($(#[doc = $doc])+ $list = $name,)+
             }
         }
 
         impl List {
-            /// What the list has, in a few words.
+            /// Returns a short description of the list.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$list => concat!($($doc),+).trim_ascii()),+ }
@@ -63,22 +63,21 @@ lists! {
     TrainingRoute = "training_route",
 }
 
-/// The table of the funding that exists.
+/// The table of available funding.
 pub(super) const FUNDING_RULE: Table = Table {
     name: "funding_rule",
     text: include_str!("../../reference-data/funding_rule.csv"),
 };
-/// The table of the reasons of withdrawals.
+/// The table of withdrawal reasons.
 pub(super) const WITHDRAWAL_REASON: Table = Table {
     name: "withdrawal_reason",
     text: include_str!("../../reference-data/withdrawal_reason.csv"),
 };
 
-/// A table of reference data that is part of the program: a list, or one of the two tables that are
-/// no list of codes.
+/// An embedded table of reference data: a code list, funding rules or withdrawal reasons.
 #[derive(Debug, Clone, Copy)]
 pub struct Table {
-    /// The table's name, which is that of its file.
+    /// The name of the table and of its file.
     pub name: &'static str,
     /// The table as comma-separated values.
     pub text: &'static str,

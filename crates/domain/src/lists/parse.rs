@@ -1,4 +1,4 @@
-//! Reads the codes of a list, and what follows from each, from the rows of its table.
+//! Reads codes and facts about them from the rows of tables.
 
 use foldhash::{HashMap, HashSet};
 use uuid::Uuid;
@@ -8,6 +8,7 @@ use super::list::{List, WITHDRAWAL_REASON};
 use super::table::{ListError, ListErrorKind, Row, rows};
 use crate::fields::vocabulary::{LEVELS, QUALIFICATIONS, WITHDRAWAL_TRIGGERS};
 
+/// Reads the entries of a list, in code order. `namespace` is for derived identifiers.
 pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<Entry>, ListError> {
     let mut seen = HashSet::default();
     let mut entries = rows(list.name(), text)?
@@ -17,9 +18,11 @@ pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<En
             if !seen.insert(code.to_owned()) {
                 return Err(row.error(ListErrorKind::Repeated(code.to_owned())));
             }
-            let derived = || Uuid::new_v5(namespace, format!("{}:{code}", list.name()).as_bytes());
+            let uuid = row.uuid("uuid")?.unwrap_or_else(|| {
+                Uuid::new_v5(namespace, format!("{}:{code}", list.name()).as_bytes())
+            });
             Ok(Entry {
-                uuid: row.uuid("uuid")?.unwrap_or_else(derived),
+                uuid,
                 code: code.to_owned(),
                 name: row.text("name")?.to_owned(),
                 start_year: row.year("start_year")?,
@@ -31,31 +34,29 @@ pub(super) fn entries(list: List, text: &str, namespace: &Uuid) -> Result<Vec<En
     Ok(entries)
 }
 
+/// Reads the reasons of withdrawals.
 pub(super) fn reasons(text: &str) -> Result<Vec<WithdrawalReason>, ListError> {
     let mut seen = HashSet::default();
-    let reason = |row: &Row<'_>| {
-        let (code, trigger) = (
-            row.text("code")?,
-            row.one_of("trigger", WITHDRAWAL_TRIGGERS)?,
-        );
+    let mut reasons = Vec::new();
+    for row in rows(WITHDRAWAL_REASON.name, text)? {
+        let code = row.text("code")?;
+        let trigger = row.one_of("trigger", WITHDRAWAL_TRIGGERS)?;
         if !seen.insert((code.to_owned(), trigger)) {
             return Err(row.error(ListErrorKind::Repeated(code.to_owned())));
         }
-        Ok(WithdrawalReason {
+        reasons.push(WithdrawalReason {
             code: code.to_owned(),
             name: row.text("name")?.to_owned(),
             trigger: trigger.to_owned(),
             requires_another_reason: row.flag("requires_another_reason")?,
             requires_safeguarding_concern_reasons: row
                 .flag("requires_safeguarding_concern_reasons")?,
-        })
-    };
-    rows(WITHDRAWAL_REASON.name, text)?
-        .iter()
-        .map(reason)
-        .collect()
+        });
+    }
+    Ok(reasons)
 }
 
+/// Reads a fact about each code of a list.
 pub(super) fn facts<'t, T>(
     list: List,
     text: impl Fn(List) -> &'t str,
@@ -67,6 +68,7 @@ pub(super) fn facts<'t, T>(
         .collect()
 }
 
+/// Returns the codes of a list with `true` in a column.
 pub(super) fn flagged<'t>(
     list: List,
     text: impl Fn(List) -> &'t str,
@@ -79,6 +81,7 @@ pub(super) fn flagged<'t>(
         .collect())
 }
 
+/// Reads the facts about a training route.
 pub(super) fn route(row: &Row<'_>) -> Result<Route, ListError> {
     Ok(Route {
         key: row.text("key")?.to_owned(),

@@ -1,38 +1,38 @@
-//! Reads the rows of one list, and says where a malformed one is.
+//! Reads the rows of a table. Errors have the line of the malformed row.
 
 use thiserror::Error;
 use uuid::Uuid;
 
 use crate::values::text::is_blank;
 
-/// A list that cannot be used.
+/// An error in a table.
 #[derive(Debug, Error)]
 #[error("list {list}, line {line}: {kind}")]
 pub struct ListError {
     /// The name of the list.
     pub list: String,
-    /// The line in its file, counted from 1.
+    /// The line in the file, from 1.
     pub line: u64,
-    /// What is wrong there.
+    /// The kind of the error.
     pub kind: ListErrorKind,
 }
 
-/// What is wrong with a list.
+/// The kinds of errors in a table.
 #[derive(Debug, Error)]
 pub enum ListErrorKind {
-    /// It is not a table of comma-separated values.
+    /// The text is not a table of comma-separated values.
     #[error("not comma-separated values")]
     Csv(#[source] csv::Error),
-    /// It has no rows.
+    /// The table has no rows.
     #[error("there are no rows")]
     NoRows,
     /// A row is longer or shorter than the header.
     #[error("the row does not have as many columns as the header")]
     Ragged,
-    /// A column is not in the header.
+    /// The header lacks a column.
     #[error("column {0} is missing")]
     Missing(String),
-    /// A cell that must have a value is empty.
+    /// A required cell is empty.
     #[error("column {0} is empty")]
     Empty(String),
     /// A cell is neither `true` nor `false`.
@@ -44,7 +44,7 @@ pub enum ListErrorKind {
     /// A cell is not a UUID.
     #[error("column {0} must be a UUID")]
     NotUuid(String),
-    /// A cell has a word that is not one of the few allowed.
+    /// A cell has a word that is not allowed.
     #[error("column {0} holds a word that is not allowed there")]
     NotAllowed(String),
     /// An earlier row has the same code.
@@ -60,28 +60,30 @@ pub(super) struct Row<'a> {
     cells: csv::StringRecord,
 }
 
-/// The rows of a list with a header row; there is at least one.
+/// Parses a table with a header row. Skips blank rows.
+///
+/// # Errors
+///
+/// [`ListError`] if the text is not a table, a row has the wrong number of columns, or there are no
+/// rows.
 pub(super) fn rows<'a>(list: &'a str, text: &'a str) -> Result<Vec<Row<'a>>, ListError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
         .from_reader(text.as_bytes());
-    let broken = |error: csv::Error| {
-        let line = error.position().map_or(1, |at| line_of(text, at));
-        ListError {
-            list: list.to_owned(),
-            line,
-            kind: ListErrorKind::Csv(error),
-        }
+    let csv_error = |error: csv::Error| ListError {
+        list: list.to_owned(),
+        line: error.position().map_or(1, |at| line_of(text, at)),
+        kind: ListErrorKind::Csv(error),
     };
-    let headers = reader.headers().map_err(broken)?.clone();
+    let headers = reader.headers().map_err(csv_error)?.clone();
     let mut rows = Vec::new();
     for cells in reader.records() {
         let row = Row {
             list,
             text,
             headers: headers.clone(),
-            cells: cells.map_err(broken)?,
+            cells: cells.map_err(csv_error)?,
         };
         if row.cells.iter().all(is_blank) {
             continue;
@@ -102,24 +104,23 @@ pub(super) fn rows<'a>(list: &'a str, text: &'a str) -> Result<Vec<Row<'a>>, Lis
 }
 
 impl Row<'_> {
-    /// The text of a column that must not be empty.
+    /// Returns the text of a required cell. Fails if the column is missing or the cell is empty.
     pub(super) fn text(&self, column: &str) -> Result<&str, ListError> {
         self.optional(column)?
             .ok_or_else(|| self.error(ListErrorKind::Empty(column.to_owned())))
     }
 
-    /// The text of a column that must exist.
+    /// Returns the text of a cell, or `None` if the cell is empty. Fails if the column is missing.
     pub(super) fn optional(&self, column: &str) -> Result<Option<&str>, ListError> {
-        let missing = || ListError {
+        let cell = self.cell(column).ok_or_else(|| ListError {
             list: self.list.to_owned(),
             line: 1,
             kind: ListErrorKind::Missing(column.to_owned()),
-        };
-        let cell = self.cell(column).ok_or_else(missing)?;
+        })?;
         Ok((!is_blank(cell)).then_some(cell))
     }
 
-    /// A column of `true` and `false`.
+    /// Parses a required cell as `true` or `false`.
     pub(super) fn flag(&self, column: &str) -> Result<bool, ListError> {
         match self.text(column)? {
             "true" => Ok(true),
@@ -128,14 +129,14 @@ impl Row<'_> {
         }
     }
 
-    /// A column of whole numbers.
+    /// Parses a required cell as a whole number.
     pub(super) fn number<N: std::str::FromStr>(&self, column: &str) -> Result<N, ListError> {
         self.text(column)?
             .parse()
             .map_err(|_| self.error(ListErrorKind::NotNumber(column.to_owned())))
     }
 
-    /// A column of years that a list need not have.
+    /// Parses a cell as a year. Returns `None` if the cell is empty or the column is missing.
     pub(super) fn year(&self, column: &str) -> Result<Option<i32>, ListError> {
         match self.cell(column) {
             Some(text) if !is_blank(text) => self.number(column).map(Some),
@@ -143,7 +144,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column of UUIDs that a list need not have, in which a cell can be empty.
+    /// Parses a cell as a UUID. Returns `None` if the cell is empty or the column is missing.
     pub(super) fn uuid(&self, column: &str) -> Result<Option<Uuid>, ListError> {
         match self.cell(column) {
             Some(text) if !is_blank(text) => Uuid::try_parse(text)
@@ -153,7 +154,7 @@ impl Row<'_> {
         }
     }
 
-    /// A column of a few words.
+    /// Returns the word in a required cell. Fails if the word is not in `words`.
     pub(super) fn one_of(
         &self,
         column: &str,
@@ -164,7 +165,7 @@ impl Row<'_> {
         word.ok_or_else(|| self.error(ListErrorKind::NotAllowed(column.to_owned())))
     }
 
-    /// What is wrong with this row.
+    /// Returns an error with the line of this row.
     pub(super) fn error(&self, kind: ListErrorKind) -> ListError {
         let line = self.cells.position().map_or(1, |at| line_of(self.text, at));
         ListError {
@@ -175,17 +176,18 @@ impl Row<'_> {
     }
 
     fn cell(&self, column: &str) -> Option<&str> {
-        let is_column = |header: &str| header.trim().eq_ignore_ascii_case(column);
-        self.headers
+        let index = self
+            .headers
             .iter()
-            .position(is_column)
-            .and_then(|at| self.cells.get(at))
+            .position(|header| header.trim().eq_ignore_ascii_case(column))?;
+        self.cells.get(index)
     }
 }
 
-/// The line on which a row begins; each line ends with LF, CR or both. The reader's own count
-/// points to where the row before ended: in front of a line feed that follows a carriage return,
-/// and of blank lines.
+/// Returns the line number of the beginning of a row. A line ends with LF, CR or CRLF.
+///
+/// The position of the reader is the end of the previous row. Between that position and the row can
+/// be the LF of a CRLF, and blank lines.
 fn line_of(text: &str, at: &csv::Position) -> u64 {
     let end = usize::try_from(at.byte()).unwrap_or(usize::MAX);
     let (before, rest) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -205,14 +207,15 @@ fn line_of(text: &str, at: &csv::Position) -> u64 {
 mod tests {
     use crate::Lists;
 
-    /// What is said of the text when it takes the place of a table.
-    fn said(table: &str, text: &str) -> String {
+    /// Returns the error for a replaced table.
+    fn error_message(table: &str, text: &str) -> String {
         Lists::with_replacements(|name| (name == table).then_some(text))
-            .map_or_else(|error| error.to_string(), |_| "fine".into())
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]
-    fn a_malformed_table_is_refused_with_its_line() {
+    fn malformed_table_is_refused_with_its_line() {
         for (table, text, expected) in [
             ("sex", "", "list sex, line 1: there are no rows"),
             ("sex", "code,name\n", "list sex, line 1: there are no rows"),
@@ -287,12 +290,12 @@ mod tests {
                 "list withdrawal_reason, line 2: column trigger holds a word that is not allowed there",
             ),
         ] {
-            assert_eq!(said(table, text), expected, "{text}");
+            assert_eq!(error_message(table, text), expected, "{text}");
         }
     }
 
     #[test]
-    fn a_table_takes_the_place_of_the_embedded_one_and_leaves_the_others() {
+    fn replaced_table_leaves_other_tables_unchanged() {
         let text = "CODE, Name\r\n10,Female\r\n,\r\n42,Something else\r\n,,";
         let lists = Lists::with_replacements(|name| (name == "sex").then_some(text)).unwrap();
         assert_eq!(

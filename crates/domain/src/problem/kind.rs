@@ -1,8 +1,7 @@
-//! The kinds of problems, with their codes, by which a program distinguishes them, one sentence of
-//! meaning and one of remedy.
+//! The kinds of problems. Each kind has a code for programs, its meaning and its remedy.
 //!
-//! A code is the same in every version of the API, and is never given to another problem. Wire
-//! names have no place here, since they differ between versions.
+//! Codes are equal in all versions and are never reused. The sentences contain no field names,
+//! because field names differ between versions.
 
 use chrono::NaiveDate;
 
@@ -14,9 +13,9 @@ macro_rules! problems {
     ($(
         $kind:ident $({ $($field:ident: $type:ty),+ })? = $name:literal: $meaning:literal, $remedy:literal;
     )+) => {
-        /// The ways in which a request can be wrong.
+        /// The kinds of problems of a request.
         #[derive(Debug, Clone, PartialEq, Eq)]
-        #[allow(missing_docs, reason = "the sentences of the codes say what they are")]
+        #[allow(missing_docs, reason = "the sentences of meaning describe the kinds")]
         pub enum ProblemKind {
             $(#[doc = $meaning] $kind $({ $($field: $type),+ })?,)+
         }
@@ -31,19 +30,19 @@ macro_rules! problems {
             /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$kind),+];
 
-            /// The code as clients see it.
+            /// Returns the code as shown to clients.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name),+ }
             }
 
-            /// What it means, in one sentence.
+            /// Returns the meaning of the code, one sentence.
             #[must_use]
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$kind => $meaning),+ }
             }
 
-            /// What a client can do about it, in one sentence.
+            /// Returns the remedy for clients, one sentence.
             #[must_use]
             pub const fn remedy(self) -> &'static str {
                 match self { $(Self::$kind => $remedy),+ }
@@ -51,7 +50,7 @@ macro_rules! problems {
         }
 
         impl ProblemKind {
-            /// The code of the problem.
+            /// Returns the code of the problem.
             #[must_use]
             pub const fn code(&self) -> Code {
                 match self { $(Self::$kind { .. } => Code::$kind),+ }
@@ -66,8 +65,7 @@ problems! {
     NoData = "no_data":
         "There is no object with at least one field where one must be.",
         "Send an object with at least one field.";
-    // `impossible_date`: the date that was sent, when it has the form of one and no calendar has
-    // it.
+    // `impossible_date`: the sent text, if it has the form of a date that does not exist.
     WrongType { expected: Kind, impossible_date: Option<String> } = "wrong_type":
         "The value is not of the field's type.",
         "Send a value of the type that the message names.";
@@ -84,14 +82,14 @@ problems! {
         "This version has no field of that name, and the request asked for such names to be refused.",
         "Correct the name, or leave the field out.";
     UseEndpoint = "use_endpoint":
-        "The nested list is not changed here, and the request asked for what is passed over to be refused.",
+        "The nested list cannot be changed here, and the request asked for ignored fields to be refused.",
         "Use the endpoints of the nested records.";
-    // `max`: the longest text, in Unicode scalar values.
+    // `max`: the maximum length, in Unicode scalar values.
     TooLong { max: usize } = "too_long":
         "The text has more characters than the field holds.",
         "Shorten it.";
     MalformedKey = "malformed_key":
-        "The idempotency key has another form than one can have.",
+        "The idempotency key is malformed.",
         "Send a text of visible ASCII characters that is not too long, such as a random UUID.";
     TooMany { max: usize } = "too_many":
         "The list has more items than a request may have.",
@@ -100,15 +98,15 @@ problems! {
     UnknownCode { value: String, accepted: Vec<String> } = "unknown_code":
         "The code is not in the field's list, or this version does not accept it.",
         "Send a code of the list, as text and with its leading zeros.";
-    // `lengths`: the lengths, in Unicode scalar values.
+    // `lengths`: the allowed lengths, in Unicode scalar values.
     WrongLength { lengths: &'static [usize] } = "wrong_length":
-        "The text does not have one of the lengths that are allowed.",
+        "The text does not have one of the allowed lengths.",
         "Send a text of a length that the message names.";
     NotDigits { max: usize } = "not_digits":
-        "The text has something else than digits, or too many of them.",
+        "The text has characters other than digits, or too many digits.",
         "Send digits only, no more than the message says.";
     NotExactDigits { digits: usize } = "wrong_number_of_digits":
-        "The text does not consist of exactly so many digits.",
+        "The text does not consist of the required number of digits.",
         "Send as many digits as the message says.";
     NotWholeNumber = "not_whole_number":
         "The text is not a whole number.",
@@ -122,13 +120,13 @@ problems! {
     InFuture = "in_future":
         "The date is later than today.",
         "Send a date that is not later than today, in UTC.";
-    // `years`: the least age, in years.
+    // `years`: the minimum age, in years.
     TooYoung { years: u32 } = "too_young":
         "The trainee is younger than a trainee can be.",
         "Check the date of birth.";
-    // `years`: the most years ago.
+    // `years`: the maximum age, in years.
     TooOld { years: u32 } = "too_old":
-        "The date of birth is longer ago than a trainee's can be.",
+        "The trainee is older than a trainee can be.",
         "Check the date of birth.";
     YearTooLate { latest: i32 } = "year_too_late":
         "The year of the date is too late.",
@@ -146,7 +144,7 @@ problems! {
         "The date is earlier than that of another field.",
         "Correct one of the two dates.";
     SameAs { field: Field } = "same_as":
-        "The value is that of another field, from which it must differ.",
+        "The value must differ from the value of another field.",
         "Send another value, or leave one of the two fields out.";
     SubjectForPhase { phase: &'static str, subject: &'static str } = "subject_for_phase":
         "The phase of education demands a certain first subject.",
@@ -182,8 +180,8 @@ problems! {
     FundingNeedsFinance { method: String } = "funding_needs_finance":
         "The funding method goes with student finance only.",
         "Send the fund code for student finance, or another funding method.";
-    // `year`: the academic year, by its first calendar year. `available`: the funding methods that
-    // exist, in code order.
+    // `year`: the academic year, by its first calendar year. `available`: the available funding
+    // methods, in code order.
     NoSuchFunding { method: String, year: i32, available: Vec<String> } = "no_such_funding":
         "No such funding exists for the academic year, the route and the first subject.",
         "Send another funding method, or correct the route, the subject or the dates.";
@@ -194,7 +192,8 @@ problems! {
     RepeatsPosition { position: usize } = "repeats_item":
         "The item repeats an earlier one of its list.",
         "Send it once.";
-    // `reasons`: the reasons that do not. `accepted`: the reasons that do.
+    // `reasons`: the sent reasons that are not listed for the trigger. `accepted`: the listed
+    // reasons.
     WrongReasons { reasons: Vec<String>, accepted: Vec<String> } = "wrong_reasons":
         "Some of the reasons do not go with the trigger.",
         "Send reasons that are listed for the trigger.";
@@ -237,7 +236,8 @@ impl From<InvalidValue> for ProblemKind {
 }
 
 impl ProblemKind {
-    /// Whether the state of the record refuses the action, rather than the input being wrong.
+    /// Whether the state of the record does not allow the action. Other problems are about the
+    /// input.
     #[must_use]
     pub const fn is_transition(&self) -> bool {
         matches!(
@@ -247,18 +247,18 @@ impl ProblemKind {
     }
 }
 
-/// What a name may stand for that is no field of a version.
+/// A hint about a name that is not a field of the version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NameHint {
-    /// Nothing that is known.
+    /// No known name is similar.
     None,
-    /// A slip of a name of this version.
+    /// A similar name of this version.
     Nearest(&'static str),
-    /// A name that only later versions have.
+    /// Only later versions have the name.
     Later {
-        /// The label of the first version that has it.
+        /// The label of the first version with the name.
         version: String,
-        /// The field that it is another name for, where this version has it too.
+        /// The field with that name in the later version; `None` if this version lacks the field.
         field: Option<Field>,
     },
 }
@@ -270,13 +270,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_problems_have_the_same_code() {
+    fn codes_are_unique() {
         let names: BTreeSet<&str> = Code::ALL.iter().map(|code| code.name()).collect();
         assert_eq!(names.len(), Code::ALL.len());
     }
 
     #[test]
-    fn a_code_consists_of_small_letters_and_underscores() {
+    fn codes_consist_of_small_letters_and_underscores() {
         for code in Code::ALL {
             let name = code.name();
             let form = name
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_has_one_sentence_of_meaning_and_one_of_remedy() {
+    fn codes_have_one_sentence_of_meaning_and_remedy_each() {
         for code in Code::ALL {
             for sentence in [code.meaning(), code.remedy()] {
                 assert!(

@@ -1,8 +1,8 @@
-//! The merged record while its rules run.
+//! The merged record during validation.
 //!
-//! A request becomes a [`Candidate`]: the merged record, the fields that it changes and the fields
-//! that already have a problem. A rule that needs a field with a problem is skipped, so one mistake
-//! is reported once, and all mistakes are reported together.
+//! A [`Candidate`] consists of the merged record, the changed fields and the fields with a problem.
+//! Rules that need a field with a problem are skipped. Therefore each mistake is reported once, and
+//! all mistakes are reported together.
 
 use crate::fields::field_set::FieldSet;
 use crate::fields::parsed::ParsedRecord;
@@ -10,12 +10,12 @@ use crate::problem::{Notice, NoticeKind, Path, Problem, ProblemKind};
 use crate::records::context::Context;
 use crate::records::record::Record;
 
-/// A merged record that is being validated, without its nested records.
+/// A merged record during validation, without its nested records.
 #[derive(Debug, Clone)]
 pub struct Candidate<R: Record> {
-    /// The record as it would be stored.
+    /// The record to store if it is valid.
     pub record: R::Flat,
-    /// The record that this one is written for.
+    /// The record that owns this one.
     pub owner: R::Owner,
     stored: Option<R::Flat>,
     requested: R::Changes,
@@ -29,7 +29,7 @@ pub struct Candidate<R: Record> {
 }
 
 impl<R: Record> Candidate<R> {
-    /// Merges what was sent into the stored record, or into an empty one.
+    /// Merges a request into the stored record, or into a new record if `stored` is `None`.
     #[must_use]
     pub fn new(
         owner: R::Owner,
@@ -64,9 +64,9 @@ impl<R: Record> Candidate<R> {
                 &candidate.changed,
                 context.lists,
             );
-            implied
-                .iter()
-                .for_each(|field| candidate.mark_changed(*field));
+            for field in implied {
+                candidate.mark_changed(*field);
+            }
         }
         let ignored = R::ignored_fields(&candidate.record, context.organisations);
         for (field, invalid) in merged.invalid {
@@ -77,7 +77,7 @@ impl<R: Record> Candidate<R> {
         candidate
     }
 
-    /// The record before the request; `None` when it is new.
+    /// Returns the stored record before the request, or `None` if the record is new.
     #[must_use]
     pub fn stored(&self) -> Option<&R::Flat> {
         self.stored.as_ref()
@@ -89,25 +89,25 @@ impl<R: Record> Candidate<R> {
         self.stored.is_none()
     }
 
-    /// The requested changes, before anything was compared or adjusted.
+    /// Returns the requested changes as sent.
     #[must_use]
     pub fn requested(&self) -> &R::Changes {
         &self.requested
     }
 
-    /// Whether the request changes any of the fields. In a new record every field is changed.
+    /// Whether the request changes any of the fields. In a new record, all fields count as changed.
     #[must_use]
     pub fn changes_any(&self, fields: &[R::Field]) -> bool {
         self.is_new() || self.changed.contains_any(fields)
     }
 
-    /// Whether the request sends another value for the field.
+    /// Whether the request sends a different value for the field.
     #[must_use]
     pub fn changes(&self, field: R::Field) -> bool {
         self.changed.contains(field)
     }
 
-    /// Whether the request has a key for the field, whatever its value.
+    /// Whether the request has a key for the field, also with the stored value.
     #[must_use]
     pub fn has_key(&self, field: R::Field) -> bool {
         self.present.contains(field)
@@ -131,17 +131,17 @@ impl<R: Record> Candidate<R> {
         self.stored.as_ref() != Some(&self.record)
     }
 
-    /// Marks a field that a rule has changed, so that the rules which read it are run.
+    /// Marks a field as changed, so that rules that read the field run.
     pub fn mark_changed(&mut self, field: R::Field) {
         self.changed.insert(field);
     }
 
-    /// Reports a problem with a field.
+    /// Reports a problem of a field.
     pub fn reject(&mut self, field: R::Field, kind: ProblemKind) {
         self.report(Problem::at(field, kind));
     }
 
-    /// Reports a problem.
+    /// Reports a problem. If its path is a field of this record, marks the field as invalid.
     pub fn report(&mut self, problem: Problem) {
         if let Path::Field(at) = problem.at
             && let Some(field) = at.to_record_field()
@@ -151,7 +151,7 @@ impl<R: Record> Candidate<R> {
         self.problems.push(problem);
     }
 
-    /// Adds a notice about a field of a request that is accepted all the same.
+    /// Adds a notice about a field.
     pub fn notice(&mut self, field: R::Field, kind: NoticeKind) {
         self.notices.push(Notice {
             at: Path::from(field),
@@ -159,8 +159,8 @@ impl<R: Record> Candidate<R> {
         });
     }
 
-    /// Adds a notice about a value that cannot be recorded as it was sent; in a strict request, the
-    /// problem.
+    /// Adds a notice about a value that cannot be recorded as sent. In a strict request, reports
+    /// the problem instead.
     pub fn notice_or_reject(
         &mut self,
         field: R::Field,
@@ -174,17 +174,17 @@ impl<R: Record> Candidate<R> {
         }
     }
 
-    /// The problems found so far.
+    /// Returns the problems found so far.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The record with the notices for the client.
+    /// Returns the record and the notices for the client.
     ///
     /// # Errors
     ///
-    /// All problems that were found, when there are any.
+    /// All problems, if the record has any.
     pub fn into_result(self) -> Result<(R::Flat, Vec<Notice>), Vec<Problem>> {
         if self.problems.is_empty() {
             Ok((self.record, self.notices))

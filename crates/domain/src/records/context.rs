@@ -1,4 +1,4 @@
-//! What a rule may know besides the record.
+//! The context of rules.
 
 use chrono::NaiveDate;
 
@@ -6,15 +6,15 @@ use crate::fields::accepted_codes::AcceptedCodes;
 use crate::lists::Lists;
 use crate::records::organisations::Organisations;
 
-/// What a rule may know besides the record.
+/// The context of rules: everything that a rule can read except the record.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
-    /// The date in UTC.
+    /// The current date in UTC.
     pub today: NaiveDate,
     /// The code lists.
     pub lists: &'a Lists,
     /// The codes that the version accepts.
     pub accepted_codes: &'a AcceptedCodes,
-    /// The schools and training partners that the request refers to.
+    /// The schools and training partners named in the request.
     pub organisations: &'a Organisations,
 }

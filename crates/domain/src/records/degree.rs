@@ -27,7 +27,7 @@ record! {
             grade: Text, code_of List::DegreeGrade;
             /// Grade in other words, where the grade says that it is another.
             other_grade: Text;
-            /// Country in which the degree was awarded, when it was not the United Kingdom.
+            /// Country of the award, if it was not the United Kingdom.
             country: Text;
         }
         service {
@@ -52,21 +52,21 @@ record! {
     }
 }
 
-/// The United Kingdom as a nationality; the list of countries has only its parts.
+/// The nationality code of the United Kingdom. The list of countries has other codes for it.
 const UNITED_KINGDOM: &str = "GB";
 
-/// Where a degree was awarded. A degree is of one kind: it has what the kind needs and nothing of
-/// the other (contract, section 2.3).
+/// The kind of a degree, by the country of the award. A degree has all required fields of its kind
+/// and none of its excluded fields (contract, section 2.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DegreeKind {
-    /// In the United Kingdom.
+    /// Awarded in the United Kingdom.
     Uk,
-    /// In another country.
+    /// Awarded in another country.
     Foreign,
 }
 
 impl DegreeKind {
-    /// Fields without which a degree of this kind is not whole.
+    /// Returns the fields that every degree of this kind must have.
     #[must_use]
     pub const fn required(self) -> &'static [DegreeField] {
         match self {
@@ -75,7 +75,7 @@ impl DegreeKind {
         }
     }
 
-    /// Fields that a degree of this kind does not have.
+    /// Returns the fields that no degree of this kind may have.
     #[must_use]
     pub const fn excluded(self) -> &'static [DegreeField] {
         match self {
@@ -91,8 +91,10 @@ pub fn is_uk_country(code: &str, lists: &Lists) -> bool {
     code == UNITED_KINGDOM || lists.is_uk(code)
 }
 
-/// The kind of a degree. One that is not whole is of the kind that its country says; without a
-/// country it is foreign only when its type is, and nothing says otherwise.
+/// Returns the kind of a degree.
+///
+/// The country decides. Without a country, the degree is foreign only if it has a foreign type, no
+/// UK type and no institution.
 #[must_use]
 pub fn kind(degree: &dyn Stored<Degree>, lists: &Lists) -> DegreeKind {
     let is_uk = match degree.text(DegreeField::country) {
@@ -111,13 +113,13 @@ pub fn kind(degree: &dyn Stored<Degree>, lists: &Lists) -> DegreeKind {
 }
 
 impl Degree {
-    /// The kind of the degree; see [`kind`].
+    /// Returns the kind of the degree; see [`kind()`].
     #[must_use]
     pub fn kind(&self, lists: &Lists) -> DegreeKind {
         kind(self, lists)
     }
 
-    /// Whether the degree has all that its kind needs and nothing of the other kind.
+    /// Whether the degree has all required fields and no excluded fields of its kind.
     #[must_use]
     pub fn is_whole(&self, lists: &Lists) -> bool {
         let kind = self.kind(lists);
@@ -133,8 +135,8 @@ impl NestedKind for Degree {
         (self.graduation_year, self.created_at).cmp(&(other.graduation_year, other.created_at))
     }
 
-    /// Whether the two are the same degree: subject, year of graduation, country, both degree types
-    /// and grade are equal, null to null (contract, section 4.10).
+    /// Whether subject, year of graduation, country, both degree types and grade are equal
+    /// (contract, section 4.10). Null equals null.
     fn duplicates(&self, other: &Self) -> bool {
         self.subject == other.subject
             && self.graduation_year == other.graduation_year
@@ -145,7 +147,8 @@ impl NestedKind for Degree {
     }
 }
 
-/// Any change of a degree that is not whole settles its kind too, whatever else it changes.
+/// Implements `Record::implied_changes`: any change of a degree that is not whole also counts as a
+/// change of its types. Then the rules about the kind run.
 fn completion(
     stored: &Degree,
     _: &DegreeChanges,
@@ -159,8 +162,8 @@ fn completion(
     }
 }
 
-/// A degree from the United Kingdom without a listed institution is one of "other UK institution",
-/// which has an entry but no code.
+/// Returns the entry of the institution. A UK degree without a listed institution has the entry
+/// "other UK institution", which has no code.
 fn institution_uuid<'a>(degree: &'a dyn Stored<Degree>, lists: &'a Lists) -> Value<'a> {
     match degree.text(DegreeField::institution) {
         Some(code) => lists

@@ -1,26 +1,24 @@
-//! What changed in a record: the fields whose stored value differs, with both values.
+//! Compares two states of a record: lists the changed fields with both stored values.
 //!
-//! Whoever keeps all changes of a record can go back to each of its states. Fields that are
-//! computed are left out: they follow from the others. Nested records have changes of their own.
-//!
-//! Knows nothing of how changes are kept, nor who made them.
+//! The history of a record consists of these changes, so every earlier state can be restored.
+//! Computed fields are not compared. Nested records have separate changes.
 
 use crate::fields::field::RecordField;
 use crate::fields::value::Value;
 use crate::records::record::Record;
 
-/// A field whose stored value differs.
+/// A changed field.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FieldChange<'a, F> {
     /// The field.
     pub field: F,
-    /// The stored value before.
+    /// The stored value before the change.
     pub before: Value<'a>,
-    /// The stored value now.
+    /// The stored value after the change.
     pub after: Value<'a>,
 }
 
-/// The fields in which two records differ, in the order of the dictionary.
+/// Returns the fields with different stored values, in the order of the dictionary.
 pub fn changes<'a, R: Record>(
     before: &'a R,
     after: &'a R,

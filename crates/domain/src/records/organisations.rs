@@ -1,63 +1,62 @@
-//! Schools and training partners, as far as a request mentions them.
-//!
-//! They are looked up before the rules run; nothing here asks a register.
+//! Schools and training partners that a request names. Callers load them before the rules run.
 
 /// A school of the national register.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct School {
-    /// The school's number in this service, shown as `school_id`.
+    /// The number of the school in this service, shown as `school_id`.
     pub id: i64,
-    /// Unique reference number, 6 digits.
+    /// The unique reference number, 6 digits.
     pub urn: String,
-    /// Name.
+    /// The name.
     pub name: String,
-    /// Postcode, when it is known.
+    /// The postcode; `None` if it is unknown.
     pub postcode: Option<String>,
-    /// Whether the school is open. A closed school is still known.
+    /// Whether the school is open. Closed schools are accepted, too.
     pub open: bool,
 }
 
 /// An organisation that delivers training together with the provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrainingPartner {
-    /// The partner's number in this service.
+    /// The number of the partner in this service.
     pub id: i64,
-    /// URN, when the partner is a school.
+    /// The URN; `None` if the partner is not a school.
     pub urn: Option<String>,
-    /// UK provider reference number, 8 digits, when the partner has one.
+    /// The UK provider reference number, 8 digits; `None` if the partner has none.
     pub ukprn: Option<String>,
-    /// Name.
+    /// The name.
     pub name: String,
 }
 
-/// URNs that stand for no particular school: outside England and Wales, not applicable or not
-/// available, no URN exists, not available (sector code list).
+/// URNs without a particular school: outside England and Wales, not applicable or not available, no
+/// URN exists, not available (sector code list).
 pub const URNS_WITHOUT_SCHOOL: [&str; 4] = ["900000", "900010", "900020", "900030"];
 
-/// URN without a meaning that record systems export where they have none.
+/// The URN that record systems export for an unknown URN.
 const EMPTY_URN: &str = "000000";
 
-/// Whether the URN is reserved: no school and no training partner has it.
+/// Whether the URN is reserved. No school and no training partner has a reserved URN.
 #[must_use]
 pub fn is_reserved_urn(urn: &str) -> bool {
     urn == EMPTY_URN || URNS_WITHOUT_SCHOOL.contains(&urn)
 }
 
-/// The schools and training partners that a request mentions, as they were found.
+/// The known schools and training partners that a request names.
 #[derive(Debug, Clone, Default)]
 pub struct Organisations {
-    /// Schools with one of the URNs.
+    /// The schools with a URN in the request.
     pub schools: Vec<School>,
-    /// Training partners with one of the URNs or UKPRNs.
+    /// The training partners with a URN or UKPRN in the request.
     pub training_partners: Vec<TrainingPartner>,
-    /// Whether no school has been loaded at all, so that every well-formed URN counts as known.
+    /// Whether the register has no schools. Then every well-formed URN is accepted.
     pub no_schools_loaded: bool,
-    /// Whether no training partner has been loaded at all.
+    /// Whether the register has no training partners. Then every well-formed number is accepted.
     pub no_training_partners_loaded: bool,
 }
 
 impl Organisations {
-    /// The school with the URN; `None` for a reserved URN, whatever an earlier import has stored.
+    /// Returns the school with the URN. Returns `None` for an unknown URN, and for a reserved URN
+    /// even if an import has stored a school with that URN.
     #[must_use]
     pub fn school(&self, urn: &str) -> Option<&School> {
         self.schools
@@ -65,7 +64,7 @@ impl Organisations {
             .find(|school| school.urn == urn && !is_reserved_urn(urn))
     }
 
-    /// The training partner with the URN; `None` for a reserved URN, as for schools.
+    /// Returns the training partner with the URN, or `None` for an unknown or reserved URN.
     #[must_use]
     pub fn training_partner_with_urn(&self, urn: &str) -> Option<&TrainingPartner> {
         self.training_partners
@@ -73,7 +72,7 @@ impl Organisations {
             .find(|partner| partner.urn.as_deref() == Some(urn) && !is_reserved_urn(urn))
     }
 
-    /// The training partner with the UKPRN.
+    /// Returns the training partner with the UKPRN, or `None` for an unknown UKPRN.
     #[must_use]
     pub fn training_partner_with_ukprn(&self, ukprn: &str) -> Option<&TrainingPartner> {
         self.training_partners
@@ -82,9 +81,9 @@ impl Organisations {
     }
 }
 
-/// Digits of a URN.
+/// The number of digits in a URN.
 pub(crate) const URN_DIGITS: usize = 6;
-/// Digits of a UKPRN.
+/// The number of digits in a UKPRN.
 pub(crate) const UKPRN_DIGITS: usize = 8;
 
 /// Whether the text has the form of a URN: 6 digits.

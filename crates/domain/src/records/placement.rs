@@ -49,7 +49,7 @@ impl NestedKind for Placement {
         self.created_at.cmp(&other.created_at)
     }
 
-    /// A placement in a known school has its name and its postcode.
+    /// Returns the name and the postcode if the placement is in a known school.
     fn mirrored_fields(&self) -> &'static [PlacementField] {
         if self.school_id.is_some() {
             &[PlacementField::name, PlacementField::postcode]
@@ -59,7 +59,8 @@ impl NestedKind for Placement {
     }
 }
 
-/// A known school gives its placements their name and postcode (contract, section 2.2).
+/// Implements `Record::ignored_fields`: a known school provides the name and the postcode of its
+/// placements (contract, section 2.2).
 fn given_by_school(
     placement: &Placement,
     organisations: &Organisations,
@@ -74,8 +75,8 @@ fn given_by_school(
     }
 }
 
-/// `URN <urn>` with the postcode appended when one is known; without a URN the postcode alone
-/// (contract, section 2.2).
+/// Returns the address: `URN <urn>, <postcode>`, or the known one of the two (contract, section
+/// 2.2).
 fn address<'a>(placement: &'a dyn Stored<Placement>, _: &'a Lists) -> Value<'a> {
     match (
         placement.text(PlacementField::urn),

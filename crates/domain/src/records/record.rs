@@ -1,8 +1,7 @@
-//! The traits of records: their fields, their changes, and where their values are stored.
+//! The traits of records: fields, changes and stored values.
 //!
-//! A record is shown, and fields are derived from it, through [`Stored`], so that a record that is
-//! borrowed from a stored document is shown without being copied out of it. The struct of a record
-//! is for changing it.
+//! Code that only reads a record uses [`Stored`]. Then a record borrowed from a stored document
+//! need not be copied. Code that changes a record uses its struct.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -15,7 +14,7 @@ use crate::fields::value::{FieldType, Input, Value};
 use crate::lists::Lists;
 use crate::records::organisations::Organisations;
 
-/// The change of one field that a request asks for.
+/// The requested change of one field.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum Change<T> {
     /// The request has no key for the field.
@@ -23,41 +22,42 @@ pub enum Change<T> {
     Keep,
     /// The request sends null.
     Clear,
-    /// The request sends blank text, which clears like null except where a rule distinguishes them.
+    /// The request sends blank text. Blank text has the effect of null unless a rule distinguishes
+    /// them.
     Blank,
     /// The request sends a value.
     Set(T),
 }
 
-/// The changes of a record that a request asks for.
+/// The requested changes of a record.
 pub trait Changes: Default + Clone + PartialEq + fmt::Debug + Send + 'static {
     /// The fields of the record.
     type Field: RecordField;
 
-    /// Sets a field; false when the input is of another type.
+    /// Sets a field. Returns false, without a change, if the input has the wrong type.
     fn set(&mut self, field: Self::Field, input: Input<'_>) -> bool;
 
-    /// Clears a field because null was sent.
+    /// Clears a field sent as null.
     fn clear(&mut self, field: Self::Field);
 
-    /// Clears a field because blank text was sent.
+    /// Clears a field sent as blank text.
     fn blank(&mut self, field: Self::Field);
 
-    /// The requested value: `None` when the request has no key for the field, null when it clears
-    /// it.
+    /// Returns the requested value: null if the request clears the field, `None` if the request has
+    /// no key for the field.
     fn requested(&self, field: Self::Field) -> Option<Value<'_>>;
 }
 
 /// The result of merging changes into a record.
 #[derive(Debug)]
 pub struct Merged<F: RecordField> {
-    /// Fields whose value the request changes.
+    /// Fields with a changed value.
     pub changed: FieldSet<F>,
-    /// Fields with a key in the request, whatever its value.
+    /// Fields with a key in the request.
     pub present: FieldSet<F>,
     /// Fields sent as blank text.
     pub blank: FieldSet<F>,
-    /// Values that the field cannot store; they were not merged.
+    /// Fields with an invalid value. Invalid values are not merged.
     pub invalid: Vec<(F, InvalidValue)>,
 }
 
@@ -72,11 +72,11 @@ impl<F: RecordField> Merged<F> {
     }
 }
 
-/// The lists of nested records that a record has; `()` for one without.
+/// The lists of nested records of a record; `()` for a record without nested records.
 pub trait NestedLists: Default + Clone + PartialEq + fmt::Debug + Send {
-    /// The nested records, wherever they are stored.
+    /// The nested records, read from their storage.
     type Stored<'a>: Default;
-    /// The nested records as a request sends them.
+    /// The nested records as sent in a request.
     type Parsed: Default + Clone + PartialEq + fmt::Debug + Send;
 }
 
@@ -85,10 +85,10 @@ impl NestedLists for () {
     type Parsed = ();
 }
 
-/// The fields that say in which school something is.
+/// The fields of a record that describe its school.
 #[derive(Debug, Clone, Copy)]
 pub struct SchoolFields<F> {
-    /// The URN, by which the school is looked up.
+    /// The URN, which is the key of the school.
     pub urn: F,
     /// The name.
     pub name: F,
@@ -96,26 +96,25 @@ pub struct SchoolFields<F> {
     pub postcode: F,
 }
 
-/// What differs between the kinds of records that are nested in a trainee.
+/// The differences between the kinds of nested records.
 pub trait NestedKind: Record<Owner = ()> {
-    /// Whether a trainee can have no two records that are duplicates.
+    /// Whether duplicate records of the same trainee are refused.
     const REFUSES_DUPLICATES: bool = false;
 
-    /// The fields of the school that a record is in.
+    /// The fields of the record's school; `None` for a kind without a school.
     const SCHOOL: Option<SchoolFields<Self::Field>> = None;
 
-    /// The order in which the records of a trainee are shown. Callers sort stably: equal records
-    /// stay in the order of the list.
+    /// Compares two records of a trainee for display. Callers must use a stable sort.
     fn compare(&self, other: &Self) -> Ordering;
 
-    /// Whether the two records are duplicates.
+    /// Whether the records are duplicates.
     fn duplicates(&self, other: &Self) -> bool {
         let _ = other;
         false
     }
 
-    /// Fields whose stored values are those of another record, which changes them without an entry
-    /// in the history.
+    /// Returns the fields with copied values of a school. Changes of the school change these fields
+    /// without an entry in the history.
     fn mirrored_fields(&self) -> &'static [Self::Field] {
         &[]
     }
@@ -127,26 +126,26 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
     type Field: RecordField;
     /// The changes that a request can ask for.
     type Changes: Changes<Field = Self::Field>;
-    /// The record that this one is written for: the trainee of a withdrawal, nothing for a trainee.
+    /// The record that owns this one: the trainee of a withdrawal; `()` for a trainee.
     type Owner: Clone + Default + fmt::Debug;
-    /// The record without its nested records: what a rule sees that does not declare more.
+    /// The record without its nested records. Rules read this form.
     type Flat: Stored<Self> + Clone + Default + PartialEq + Send;
     /// The nested records.
     type Nested: NestedLists;
 
-    /// The record's name, such as `trainee`.
+    /// The name of the record, such as `trainee`.
     const NAME: &'static str;
 
-    /// The value that a response shows, computed where it is not stored, of a record wherever it is
-    /// stored.
+    /// Returns the canonical value of a field for responses. Computes values that are not stored.
     fn shown<'a>(record: &'a dyn Stored<Self>, field: Self::Field, lists: &'a Lists) -> Value<'a>;
 
-    /// The value that a response shows.
+    /// Like [`Record::shown`], but for the struct of the record.
     fn value<'a>(&'a self, field: Self::Field, lists: &'a Lists) -> Value<'a> {
         Self::shown(self, field, lists)
     }
 
-    /// Sets a field to a value of [`Stored::stored`]; false when it is of another type.
+    /// Sets a field to a value of [`Stored::stored`]. Returns false if the value has the wrong
+    /// type.
     fn set_stored(&mut self, field: Self::Field, value: Value<'_>) -> bool;
 
     /// Separates the nested records.
@@ -156,9 +155,9 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
     #[must_use]
     fn join(record: Self::Flat, nested: Self::Nested) -> Self;
 
-    /// The record with the changes merged into it; `stored` is `None` when it is new. A value equal
-    /// to the one that the stored record shows counts as not sent; one that the field cannot store
-    /// is reported and left out.
+    /// Merges changes into a stored record, or into a new record if `stored` is `None`. Values
+    /// equal to the shown value of the stored record count as not sent. Invalid values are not
+    /// merged.
     fn merge(
         stored: Option<&Self::Flat>,
         changes: Self::Changes,
@@ -166,9 +165,8 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
         accepted_codes: &AcceptedCodes,
     ) -> (Self::Flat, Merged<Self::Field>);
 
-    /// Fields that an update changes although it sends no other value for them, besides those in
-    /// `changed`: null for the URN of a training partner that is known by its UKPRN alone removes
-    /// the link.
+    /// Returns fields that an update changes in addition to those in `changed`. Example: if the
+    /// training partner has only a UKPRN, null for its URN removes the link and changes the UKPRN.
     #[must_use]
     fn implied_changes(
         stored: &Self::Flat,
@@ -180,8 +178,8 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
         &[]
     }
 
-    /// Fields whose values come from elsewhere, so that nothing that a request sends for them is
-    /// used or can be invalid.
+    /// Returns fields with values from another source. Sent values of these fields are neither used
+    /// nor validated.
     #[must_use]
     fn ignored_fields(
         record: &Self::Flat,
@@ -192,20 +190,19 @@ pub trait Record: Stored<Self> + Clone + Default + PartialEq + Send + 'static {
     }
 }
 
-/// The stored values of a record's fields, wherever they are: in the struct, or in a document that
-/// they are borrowed from.
+/// Read access to the stored values of a record: a struct, or a record borrowed from a document.
 pub trait Stored<R: Record>: fmt::Debug + Sync {
-    /// The stored value of the field; null where nothing is stored, and for computed fields and
-    /// nested records.
+    /// Returns the stored value of a field. Returns null if no value is stored, and for computed
+    /// fields and nested records.
     fn stored(&self, field: R::Field) -> Value<'_>;
 
-    /// The stored value as JSON, where it is available in that form.
+    /// Returns the stored value as JSON if that form is available.
     fn json(&self, field: R::Field) -> StoredJson<'_> {
         let _ = field;
         StoredJson::Unavailable
     }
 
-    /// The nested records.
+    /// Returns the nested records.
     fn nested(&self) -> <R::Nested as NestedLists>::Stored<'_> {
         Default::default()
     }
@@ -214,21 +211,22 @@ pub trait Stored<R: Record>: fmt::Debug + Sync {
 /// A stored value as the JSON that a response shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoredJson<'a> {
-    /// Only [`Stored::stored`] has the value.
+    /// The value is not available as JSON. Use [`Stored::stored`].
     Unavailable,
-    /// It is null.
+    /// The value is null.
     Null,
-    /// It is this JSON text.
+    /// The value is this JSON text.
     Text(&'a str),
 }
 
 impl<R: Record> dyn Stored<R> + '_ {
-    /// The stored value of the field as a Rust type; `None` where nothing of this type is stored.
+    /// Returns the stored value of a field as a Rust type, or `None` if no value of this type is
+    /// stored.
     pub fn get<T: FieldType>(&self, field: R::Field) -> Option<T> {
         T::from_value(self.stored(field))
     }
 
-    /// The stored text of the field; `None` where no text is stored.
+    /// Returns the stored text of a field, or `None` if no text is stored.
     #[must_use]
     pub fn text(&self, field: R::Field) -> Option<Cow<'_, str>> {
         if let Value::Text(text) = self.stored(field) {
@@ -238,14 +236,14 @@ impl<R: Record> dyn Stored<R> + '_ {
         }
     }
 
-    /// Whether anything is stored in the field.
+    /// Whether the field has a stored value.
     #[must_use]
     pub fn has(&self, field: R::Field) -> bool {
         self.stored(field) != Value::Null
     }
 }
 
-/// Two records are equal when the stored values of all their fields are.
+/// Compares the stored values of all fields.
 impl<R: Record> PartialEq for dyn Stored<R> + '_ {
     fn eq(&self, other: &Self) -> bool {
         R::Field::ALL
@@ -254,16 +252,17 @@ impl<R: Record> PartialEq for dyn Stored<R> + '_ {
     }
 }
 
-/// Sets a field of a struct; false, and nothing else, when the value is of another type.
+/// Sets a field of a struct. Returns false, without a change, if the value has the wrong type.
 pub(crate) fn set<T: FieldType>(field: &mut Option<T>, value: Value<'_>) -> bool {
     if value == Value::Null {
         *field = None;
         return true;
     }
-    let value = T::from_value(value);
-    let fits = value.is_some();
-    if fits {
-        *field = value;
+    match T::from_value(value) {
+        Some(value) => {
+            *field = Some(value);
+            true
+        }
+        None => false,
     }
-    fits
 }

@@ -89,13 +89,13 @@ record! {
             itt_aim: Text, code_of List::IttAim, required;
             /// Academic award that the training leads to.
             itt_qualification_aim: Text, code_of List::IttQualificationAim;
-            /// Country in which an iQTS trainee trains.
+            /// Country of training of an iQTS trainee.
             iqts_country: Text, code_of List::Country;
             /// First day of the training as planned.
             itt_start_date: Date, required;
             /// Last day of the training as planned.
             itt_end_date: Date, required;
-            /// Day on which the trainee started; the planned first day where nothing else was sent.
+            /// Actual first day of the training; the planned first day if no other day was sent.
             trainee_start_date: Date = trainee_start_date;
             /// First day of the postgraduate apprenticeship.
             pg_apprenticeship_start_date: Date;
@@ -140,9 +140,9 @@ record! {
             withdrawal_another_reason: Text;
             /// What the safeguarding concerns were.
             withdrawal_safeguarding_concern_reasons: Text;
-            /// Day on which the standards were met, or on which the training ended otherwise.
+            /// Day of meeting the standards, or of another end of the training.
             outcome_date: Date;
-            /// Day on which a deferred trainee came back.
+            /// Day of a deferred trainee's return.
             reinstate_date: Date;
             /// When the record was made.
             created_at: Timestamp, never_null;
@@ -178,11 +178,11 @@ record! {
             region: Text, imported;
             /// When the sector agency changed the record last.
             agency_updated_at: Timestamp, imported;
-            /// Whether the record came from the service before this one.
+            /// Whether the record came from the previous service.
             created_from_legacy: Boolean, imported;
             /// Whether the record came from the sector agency.
             created_from_agency: Boolean, imported;
-            /// What the service before this one knew besides.
+            /// Further data of the previous service.
             additional_legacy_data: Document, imported;
             /// Whether the sector agency may change the record.
             agency_editable: Boolean, imported;
@@ -221,14 +221,14 @@ record! {
     }
 }
 
-/// The three subjects of a course, in order.
+/// The fields of the three subjects of a course, in order.
 pub const SUBJECTS: [TraineeField; 3] = [
     TraineeField::course_subject_1,
     TraineeField::course_subject_2,
     TraineeField::course_subject_3,
 ];
 
-/// The nine disabilities, in order.
+/// The fields of the nine disabilities, in order.
 pub const DISABILITIES: [TraineeField; 9] = [
     TraineeField::disability1,
     TraineeField::disability2,
@@ -242,29 +242,29 @@ pub const DISABILITIES: [TraineeField; 9] = [
 ];
 
 impl Trainee {
-    /// The state; a record without one is a draft.
+    /// Returns the state. A record without a state is a draft.
     #[must_use]
     pub fn state_or_draft(&self) -> State {
         self.state.unwrap_or(State::Draft)
     }
 
-    /// The state after an action.
+    /// Returns the state after an action.
     ///
     /// # Errors
     ///
-    /// [`TransitionError`] when the state does not allow the action.
+    /// [`TransitionError`] if the state does not allow the action.
     pub fn next_state(&self, action: Action) -> Result<State, TransitionError> {
         next_state(self.state_or_draft(), action, self.trn.is_some())
     }
 }
 
-/// The codes of the three subjects of the course, in order.
+/// Returns the codes of the three subjects of the course, in order.
 #[must_use]
 pub fn subject_codes(trainee: &dyn Stored<Trainee>) -> [Option<String>; 3] {
     SUBJECTS.map(|field| trainee.get(field))
 }
 
-/// The date on which the training started or is to start: as sent, else as planned.
+/// Returns the actual start date of the training, else the planned one.
 #[must_use]
 pub fn start_date(trainee: &dyn Stored<Trainee>) -> Option<Date> {
     trainee
@@ -272,8 +272,9 @@ pub fn start_date(trainee: &dyn Stored<Trainee>) -> Option<Date> {
         .or_else(|| trainee.get(TraineeField::itt_start_date))
 }
 
-/// What null changes although the record stores nothing in the field: a link to a training partner,
-/// and what is shown of the ethnicity.
+/// Implements `Record::implied_changes`. Null can have an effect although no value is stored in the
+/// field: null for a number of the training partner removes the link, and null for the ethnic group
+/// or background runs the rule about the ethnicity.
 fn implied_changes(
     stored: &FlatTrainee,
     changes: &TraineeChanges,
@@ -281,9 +282,7 @@ fn implied_changes(
     _: &Lists,
 ) -> &'static [TraineeField] {
     use TraineeField as F;
-    let clears_ethnicity = [&changes.ethnic_group, &changes.ethnic_background]
-        .into_iter()
-        .any(clears);
+    let clears_ethnicity = clears(&changes.ethnic_group) || clears(&changes.ethnic_background);
     match (removes_partner(stored, changes), clears_ethnicity) {
         (true, true) => &[
             F::training_partner_urn,
@@ -301,22 +300,21 @@ fn clears(change: &Change<Text>) -> bool {
     matches!(change, Change::Clear | Change::Blank)
 }
 
-/// The link to a training partner is removed when every key of it that is sent is blank, also the
-/// key of a number that the partner does not have. A number that is sent keeps the link, also the
-/// one that is shown: a whole record can be sent back.
+/// Whether the request removes the link to the training partner: all sent numbers are blank or
+/// null. The partner need not have the number. A sent number keeps the link, even if it is the
+/// shown one, so that clients can send back a whole record.
 fn removes_partner(stored: &FlatTrainee, changes: &TraineeChanges) -> bool {
-    let keys = [
-        &changes.training_partner_urn,
-        &changes.training_partner_ukprn,
-    ];
-    let kept = |key: &&Change<Text>| matches!(key, Change::Set(_));
-    let linked = stored.training_partner_urn.is_some() || stored.training_partner_ukprn.is_some();
-    linked && keys.into_iter().any(clears) && !keys.iter().any(kept)
+    let urn = &changes.training_partner_urn;
+    let ukprn = &changes.training_partner_ukprn;
+    let is_linked =
+        stored.training_partner_urn.is_some() || stored.training_partner_ukprn.is_some();
+    let sends_number = matches!(urn, Change::Set(_)) || matches!(ukprn, Change::Set(_));
+    is_linked && !sends_number && (clears(urn) || clears(ukprn))
 }
 
-/// The ethnicity that stands for not provided.
+/// The ethnicity code for "not provided".
 pub const ETHNICITY_NOT_PROVIDED: &str = "997";
-/// The group that stands for not provided.
+/// The ethnic group for "not provided".
 const GROUP_NOT_PROVIDED: &str = "not_provided_ethnic_group";
 /// The oldest age of the primary phase, in years.
 pub const PRIMARY_MAX_AGE: i64 = 11;
@@ -341,7 +339,7 @@ fn ethnic_background<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> 
     )
 }
 
-/// Whether the ethnicity is one that stands for not provided.
+/// Whether the ethnicity means "not provided".
 pub(crate) fn is_ethnicity_not_provided(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
     lists
         .ethnicity(&ethnicity_code(trainee))
@@ -437,41 +435,44 @@ fn employing_school_not_applicable<'a>(
     Value::Boolean(!trainee.has(TraineeField::employing_school_urn))
 }
 
-/// Every record that the API accepts is ready; an imported one is when it lacks no value that all
-/// versions require.
+/// Whether the record has all fields that every version requires. The API accepts only such
+/// records; imported records can lack some fields.
 fn submission_ready<'a>(trainee: &'a dyn Stored<Trainee>, lists: &'a Lists) -> Value<'a> {
-    let is_shown = |field: TraineeField| match trainee.json(field) {
+    let mut required = TraineeField::ALL
+        .iter()
+        .filter(|field| field.info().required);
+    Value::Boolean(required.all(|field| has_shown_value(trainee, *field, lists)))
+}
+
+fn has_shown_value(trainee: &dyn Stored<Trainee>, field: TraineeField, lists: &Lists) -> bool {
+    match trainee.json(field) {
         StoredJson::Text(_) if field.is_shown_as_stored() => true,
         StoredJson::Text(_) | StoredJson::Null | StoredJson::Unavailable => {
             Trainee::shown(trainee, field, lists) != Value::Null
         }
-    };
-    let mut required = TraineeField::ALL
-        .iter()
-        .filter(|field| field.info().required);
-    Value::Boolean(required.all(|field| is_shown(*field)))
+    }
 }
 
-/// Whether the trainee trains for the early years, by the route.
+/// Whether the route is an early years route.
 #[must_use]
 pub fn is_early_years(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
     route(trainee, lists).is_some_and(|route| route.early_years)
 }
 
-/// Whether the ages alone are those of the primary phase; 0 to 5 is no part of it.
+/// Whether the age range is in the primary phase. The age range 0 to 5 is not.
 fn has_primary_ages(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
     age_range(trainee, lists)
         .is_some_and(|range| range.max_age <= PRIMARY_MAX_AGE && range.min_age > 0)
 }
 
-/// Whether the course is one of the primary phase, to which its first subject is tied: by its ages,
-/// but not on early years routes (contract, section 2.1.5).
+/// Whether the course is a primary course: its age range is in the primary phase and its route is
+/// not an early years route (contract, section 2.1.5).
 #[must_use]
 pub fn is_primary_course(trainee: &dyn Stored<Trainee>, lists: &Lists) -> bool {
     has_primary_ages(trainee, lists) && !is_early_years(trainee, lists)
 }
 
-/// The oldest age that the course prepares for, in years.
+/// Returns the oldest age that the course prepares for, in years, or `None` if it is unknown.
 #[must_use]
 pub fn max_age(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Option<i64> {
     age_range(trainee, lists).map_or_else(
@@ -480,13 +481,13 @@ pub fn max_age(trainee: &dyn Stored<Trainee>, lists: &Lists) -> Option<i64> {
     )
 }
 
-/// The type of the funding that the trainee applies for.
+/// Returns the type of the trainee's funding, or `None` without funding.
 #[must_use]
 pub fn funding_type<'a>(trainee: &dyn Stored<Trainee>, lists: &'a Lists) -> Option<&'a str> {
     funding_method(trainee, lists)?.funding_type.as_deref()
 }
 
-/// What follows from the trainee's route.
+/// Returns the facts about the trainee's route, or `None` if the route is missing or unknown.
 #[must_use]
 pub fn route<'a>(trainee: &dyn Stored<Trainee>, lists: &'a Lists) -> Option<&'a Route> {
     lists.route(&trainee.text(TraineeField::training_route)?)
@@ -509,14 +510,14 @@ fn ethnicity_code(trainee: &dyn Stored<Trainee>) -> Cow<'_, str> {
         .unwrap_or(Cow::Borrowed(ETHNICITY_NOT_PROVIDED))
 }
 
-/// What the codes disclose together: the one thing that all of them say, else a disability.
+/// Returns the disclosure that all disability codes of the trainee have in common, else "disabled".
+/// Without codes, returns "not provided".
 fn disclosed_disability(trainee: &dyn Stored<Trainee>, lists: &Lists) -> &'static str {
-    let all = |disclosure| {
+    for disclosure in [DISABILITY_NOT_PROVIDED, NO_DISABILITY] {
         let mut codes = DISABILITIES.iter().filter_map(|field| trainee.text(*field));
-        codes.all(|code| lists.disclosure(&code) == Some(disclosure))
-    };
-    [DISABILITY_NOT_PROVIDED, NO_DISABILITY]
-        .into_iter()
-        .find(|disclosure| all(disclosure))
-        .unwrap_or(DISABLED)
+        if codes.all(|code| lists.disclosure(&code) == Some(disclosure)) {
+            return disclosure;
+        }
+    }
+    DISABLED
 }

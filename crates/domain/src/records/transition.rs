@@ -1,7 +1,6 @@
-//! What a request says when it asks for a transition: the inputs of defer, withdraw and recommend.
+//! The inputs of the transitions defer, withdraw and recommend.
 //!
-//! Each is written for a trainee, its owner, whose state and dates the rules of the transition
-//! read.
+//! The owner of an input is a trainee. Rules read the state and the dates of the trainee.
 
 use crate::fields::dictionary::record;
 use crate::fields::value::{Date, Text, TextList};
@@ -19,7 +18,7 @@ record! {
             trigger: Text, one_of WITHDRAWAL_TRIGGERS;
             /// Whether the trainee may want to train later.
             future_interest: Text, one_of FUTURE_INTERESTS;
-            /// Why; the codes depend on the trigger.
+            /// Reasons; the codes depend on the trigger.
             reasons: TextList;
             /// The reason in the provider's words, when a reason says that it is another.
             another_reason: Text;
@@ -35,9 +34,9 @@ record! {
     /// A trainee pauses the training.
     Deferral / DeferralField / DeferralChanges named "deferral" of Trainee {
         inputs {
-            /// Day on which the pause begins.
+            /// First day of the pause.
             defer_date: Date;
-            /// Why.
+            /// Reason of the deferral.
             defer_reason: Text, max 500;
         }
         service {}
@@ -49,7 +48,7 @@ record! {
     /// A provider recommends a trainee for the award.
     Recommendation / RecommendationField / RecommendationChanges named "recommendation" of Trainee {
         inputs {
-            /// Day on which the trainee met the standards for QTS or EYTS.
+            /// Day of meeting the standards for QTS or EYTS.
             qts_standards_met_date: Date;
         }
         service {}
@@ -58,8 +57,8 @@ record! {
 }
 
 impl Withdrawal {
-    /// The request that withdrew the trainee, as far as the record shows; `None` when there was
-    /// none.
+    /// Restores the input of the withdrawal from the fields of a trainee. Returns `None` if the
+    /// trainee is not withdrawn.
     #[must_use]
     pub fn from_trainee(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::withdrawal_date).map(|date| Self {
@@ -74,7 +73,8 @@ impl Withdrawal {
 }
 
 impl Deferral {
-    /// The request that deferred the trainee last; `None` when there was none.
+    /// Restores the input of the last deferral from the fields of a trainee. Returns `None` if the
+    /// trainee was never deferred.
     #[must_use]
     pub fn from_trainee(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::defer_date).map(|date| Self {
@@ -85,7 +85,8 @@ impl Deferral {
 }
 
 impl Recommendation {
-    /// The request that recommended the trainee; `None` when there was none.
+    /// Restores the input of the recommendation from the fields of a trainee. Returns `None` if the
+    /// trainee is not recommended.
     #[must_use]
     pub fn from_trainee(trainee: &dyn Stored<Trainee>) -> Option<Self> {
         trainee.get(F::outcome_date).map(|date| Self {

@@ -10,11 +10,11 @@ use crate::records::trainee::{
 use crate::rules::{Findings, Run, found, found_if};
 use crate::values::academic_year;
 
-/// Primary teaching, the first subject of every course of the primary phase.
+/// The subject "primary teaching", the first subject of all primary courses.
 pub const PRIMARY_SUBJECT_CODE: &str = "100511";
-/// Early years teaching, the first subject of every early years course.
+/// The subject "early years teaching", the first subject of all early years courses.
 pub const EARLY_YEARS_SUBJECT_CODE: &str = "100510";
-/// Zero to five, the age range of every early years course.
+/// The age range 0 to 5 of all early years courses.
 pub const EARLY_YEARS_AGE_RANGE_CODE: &str = "13920";
 
 required_rules! { Trainee:
@@ -244,9 +244,9 @@ mod tests {
     use crate::records::trainee::TraineeChanges;
     use crate::rules::testing::{apply, paths};
 
-    /// An import may have stored a country on any route.
+    /// An import can store a country on any route.
     #[test]
-    fn a_country_leaves_with_the_iqts_route_and_stays_when_the_trainee_comes_to_it() {
+    fn country_is_cleared_with_iqts_route_and_kept_otherwise() {
         let on = |route: &str| FlatTrainee {
             training_route: Some(route.to_owned()),
             iqts_country: Some("FR".to_owned()),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_that_repeat_are_reported_whatever_else_is_wrong_with_the_first() {
+    fn repeated_subjects_are_reported_with_invalid_first_subject() {
         let changes = TraineeChanges {
             course_subject_1: Change::Set("100403".to_owned()),
             course_subject_2: Change::Set("100403".to_owned()),

@@ -1,4 +1,4 @@
-//! When the training runs.
+//! The dates of the training.
 
 use chrono::Datelike as _;
 
@@ -11,11 +11,11 @@ use crate::records::trainee::{Trainee, TraineeField as F, start_date};
 use crate::rules::{Findings, Run, found_if};
 use crate::values::academic_year::years_before;
 
-/// How many calendar years ahead a training can start.
+/// The latest start of a training, in calendar years from today.
 const START_YEARS_AHEAD: i32 = 1;
-/// How many calendar years ahead a training can end.
+/// The latest end of a training, in calendar years from today.
 const END_YEARS_AHEAD: i32 = 5;
-/// How many years ago a training can have started or ended.
+/// The earliest start and end of a training, in years before today.
 const YEARS_BACK: u32 = 10;
 
 rules! { Trainee:
@@ -49,12 +49,12 @@ fn start_not_too_late(candidate: &Candidate<Trainee>, context: &Context<'_>) -> 
     })
 }
 
-/// The last calendar year in which a training can end.
+/// Returns the latest calendar year for the end of a training.
 pub(crate) fn latest_end_year(today: Date) -> i32 {
     today.year() + END_YEARS_AHEAD
 }
 
-/// The first day on which a training can have ended.
+/// Returns the earliest day for the end of a training.
 pub(crate) fn earliest_end(today: Date) -> Date {
     years_before(today, YEARS_BACK)
 }
@@ -82,18 +82,17 @@ fn end_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) -> F
 }
 
 fn end_after_start(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
-    let (start, end) = (
-        candidate.record.itt_start_date,
-        candidate.record.itt_end_date,
-    );
+    let start = candidate.record.itt_start_date;
+    let end = candidate.record.itt_end_date;
     let wrong = start.zip(end).is_some_and(|(start, end)| end <= start);
     found_if(wrong, F::itt_end_date, || ProblemKind::NotAfter {
         field: F::itt_start_date.into(),
     })
 }
 
-/// A start that follows the plan and is sent as it was shown counts as not sent, and moves with the
-/// plan.
+/// Clears an actual start date that equals the planned one. A record without an actual start date
+/// shows the planned one. If a request changes the planned date and sends the shown start date
+/// unchanged, the start date moves with the plan and the client gets a notice.
 fn start_as_planned(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     let moves = candidate.stored().is_some_and(|stored| {
         stored.trainee_start_date.is_none()
@@ -111,7 +110,7 @@ fn start_as_planned(candidate: &mut Candidate<Trainee>, _: &Context<'_>) {
     }
 }
 
-/// The problem is named where the day was sent.
+/// Reports the problem at the field with the date: the actual start date, else the planned one.
 fn started_not_too_early(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Findings {
     let earliest = years_before(context.today, YEARS_BACK);
     let early = start_date(&candidate.record).is_some_and(|day| day < earliest);

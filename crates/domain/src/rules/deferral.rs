@@ -13,7 +13,7 @@ required_rules! { Deferral:
 }
 
 rules! { Deferral:
-    // It is looked at once the fields are fine.
+    // The state is checked only if the fields are valid.
     STATE("3") = "deferral_state": "is submitted_for_trn or trn_received",
         [F::defer_date, F::defer_reason] => Run::Check(state);
 }
@@ -34,7 +34,7 @@ mod tests {
     use crate::rules::testing::{apply, paths};
 
     #[test]
-    fn a_record_without_a_state_is_a_draft_which_has_no_deferral() {
+    fn draft_cannot_be_deferred() {
         let refused = |state| {
             let trainee = Trainee {
                 state,

@@ -11,12 +11,13 @@ use crate::records::degree::{Degree, DegreeField as F, DegreeKind, is_uk_country
 use crate::records::record::{Change, Changes as _, Stored as _};
 use crate::rules::{Findings, Run, found, found_if};
 
-/// Codes that are recorded as another one of the same list.
+/// The sent grade and the grade that is recorded instead.
 const GRADE_RECORDED_AS: (&str, &str) = ("09", "14");
+/// The sent institution and the institution that is recorded instead.
 const INSTITUTION_RECORDED_AS: (&str, &str) = ("0133", "0149");
-/// How many years ago a degree can have been awarded, counted from next year.
+/// The earliest year of graduation, in years before next year.
 const YEARS_BACK: i64 = 60;
-/// The fields that decide the kind of a degree.
+/// The fields that determine the kind of a degree.
 const KIND_FIELDS: [F; 4] = [F::institution, F::country, F::uk_degree, F::non_uk_degree];
 
 required_rules! { Degree:
@@ -41,11 +42,12 @@ rules! { Degree:
         KIND_FIELDS => Run::CheckNeeding(&[F::uk_degree, F::country], uk_degree);
     NON_UK_DEGREE("2.3") = "non_uk_degree_required": "must be there on a degree of another country",
         KIND_FIELDS => Run::CheckNeeding(&[F::non_uk_degree, F::country], non_uk_degree);
-    // It comes behind the type, so that both are reported where both are missing; a type that
-    // changes the kind of the degree changes its country too.
+    // Listed after the type, so that both problems are reported in this order. A type that changes
+    // the kind of the degree also marks the country as changed.
     COUNTRY_REQUIRED("2.3") = "degree_country_required": "must be there on a degree of another country",
         [F::country, F::institution, F::uk_degree] => Run::Check(country_required);
-    // An update that makes it one changes its country, which stands for its kind.
+    // An update that changes the kind of the degree marks the country as changed, so this rule
+    // runs.
     GRADE("2.3") = "degree_grade_required": "must be there on a degree of the United Kingdom",
         [F::grade, F::country] => Run::Check(grade);
 }
@@ -65,7 +67,7 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
             degree.uk_degree = None;
         }
     }
-    // The kind decides what else must be there.
+    // Rules about required fields read the country. They must run again for another kind.
     if candidate
         .stored()
         .is_some_and(|stored| stored.kind(context.lists) != kind)
@@ -74,8 +76,8 @@ fn kind(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     }
 }
 
-/// Reports what was sent and belongs to the other kind of degree, with the field that decided the
-/// kind.
+/// Adds a notice for each sent field that the kind of the degree excludes. The notice has the field
+/// that decided the kind.
 fn report_values_of_other_kind(
     candidate: &mut Candidate<Degree>,
     kind: DegreeKind,
@@ -84,38 +86,39 @@ fn report_values_of_other_kind(
     let sent = |field: F| {
         candidate.changes(field) && candidate.requested().requested(field) != Some(Value::Null)
     };
-    let decides = [F::institution, F::country, F::uk_degree]
+    let deciding = [F::institution, F::country, F::uk_degree]
         .into_iter()
         .find(|field| sent(*field));
-    let Some(decides) = decides else { return };
-    let country = candidate.record.country.as_deref();
-    // A degree without a country is one of the United Kingdom, so that its parts are recorded by
-    // that.
-    let is_recorded = country.is_none_or(|code| is_uk_country(code, context.lists));
-    let is_left_out = |field: &F| sent(*field) && (*field != F::country || !is_recorded);
-    for field in kind
+    let Some(deciding) = deciding else { return };
+    // A UK country is cleared but not ignored: a degree without a country is a UK degree.
+    let is_uk = candidate
+        .record
+        .country
+        .as_deref()
+        .is_none_or(|code| is_uk_country(code, context.lists));
+    let ignored: Vec<F> = kind
         .excluded()
         .iter()
         .copied()
-        .filter(is_left_out)
-        .collect::<Vec<_>>()
-    {
+        .filter(|field| sent(*field) && !(*field == F::country && is_uk))
+        .collect();
+    for field in ignored {
         candidate.notice(
             field,
             NoticeKind::DecidedBy {
-                field: decides.into(),
+                field: deciding.into(),
             },
         );
     }
 }
 
-/// Records an institution that is listed; another one is recorded as none, which stands for "other
-/// UK institution".
+/// Records a listed institution. An unlisted institution is cleared, which means "other UK
+/// institution".
 fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let Some(sent) = candidate.record.institution.take() else {
         return;
     };
-    // Replaced reference data may have the one code without the other.
+    // Replaced reference data may lack the recorded code.
     let code = if context
         .lists
         .contains(List::Institution, INSTITUTION_RECORDED_AS.1)
@@ -143,7 +146,7 @@ fn record_institution(candidate: &mut Candidate<Degree>, context: &Context<'_>) 
 
 fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     let degree = &mut candidate.record;
-    // Replaced reference data may have the one code without the other.
+    // Replaced reference data may lack the recorded code.
     if context
         .lists
         .contains(List::DegreeGrade, GRADE_RECORDED_AS.1)
@@ -158,42 +161,43 @@ fn grade_recorded(candidate: &mut Candidate<Degree>, context: &Context<'_>) {
     }
 }
 
-/// What is sent decides, the institution first; what is not sent, or as it is stored, leaves a
-/// degree what it was.
+/// Returns the kind of the degree after the request.
+///
+/// The first changed value decides, in the order institution, country, UK type, foreign type. A new
+/// degree without an institution and a country is a UK degree. Without changed values, a stored
+/// degree keeps its kind.
 fn kind_of(candidate: &Candidate<Degree>, context: &Context<'_>) -> DegreeKind {
-    let (requested, stored) = (candidate.requested(), candidate.stored());
-    let sent = |change: &Change<Text>, stored: Option<&Text>| match change {
-        Change::Set(text) if stored != Some(text) => Some(text.clone()),
-        Change::Set(_) | Change::Keep | Change::Clear | Change::Blank => None,
-    };
-    let stored_value = |field: fn(&Degree) -> Option<&Text>| stored.and_then(field);
-    if sent(
-        &requested.institution,
-        stored_value(|degree| degree.institution.as_ref()),
-    )
-    .is_some()
-    {
+    let requested = candidate.requested();
+    let stored = candidate.stored();
+    let stored_institution = stored.and_then(|degree| degree.institution.as_ref());
+    if changed_text(&requested.institution, stored_institution).is_some() {
         return DegreeKind::Uk;
     }
-    if let Some(country) = sent(
-        &requested.country,
-        stored_value(|degree| degree.country.as_ref()),
-    ) {
-        return if is_uk_country(&country, context.lists) {
+    let stored_country = stored.and_then(|degree| degree.country.as_ref());
+    if let Some(country) = changed_text(&requested.country, stored_country) {
+        return if is_uk_country(country, context.lists) {
             DegreeKind::Uk
         } else {
             DegreeKind::Foreign
         };
     }
-    match stored {
-        None => DegreeKind::Uk,
-        Some(stored) if sent(&requested.uk_degree, stored.uk_degree.as_ref()).is_some() => {
-            DegreeKind::Uk
-        }
-        Some(stored) if sent(&requested.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() => {
-            DegreeKind::Foreign
-        }
-        Some(stored) => stored.kind(context.lists),
+    let Some(stored) = stored else {
+        return DegreeKind::Uk;
+    };
+    if changed_text(&requested.uk_degree, stored.uk_degree.as_ref()).is_some() {
+        return DegreeKind::Uk;
+    }
+    if changed_text(&requested.non_uk_degree, stored.non_uk_degree.as_ref()).is_some() {
+        return DegreeKind::Foreign;
+    }
+    stored.kind(context.lists)
+}
+
+/// Returns the sent text if it differs from the stored one.
+fn changed_text<'a>(change: &'a Change<Text>, stored: Option<&Text>) -> Option<&'a Text> {
+    match change {
+        Change::Set(text) if stored != Some(text) => Some(text),
+        Change::Set(_) | Change::Keep | Change::Clear | Change::Blank => None,
     }
 }
 
@@ -252,7 +256,7 @@ fn grade(candidate: &Candidate<Degree>, context: &Context<'_>) -> Findings {
     required_of(DegreeKind::Uk, F::grade, candidate, context)
 }
 
-/// A degree of that kind has a value in the field.
+/// Returns a problem if the degree is of the kind and the field has no value.
 fn required_of(
     kind: DegreeKind,
     field: F,

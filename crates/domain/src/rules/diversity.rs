@@ -21,17 +21,13 @@ rules! { Trainee:
 fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     let group = candidate.record.ethnic_group.take();
     let background = candidate.record.ethnic_background.take();
-    let decided = candidate.changes(F::ethnicity) && candidate.record.ethnicity.is_some();
-    if decided || (group.is_none() && background.is_none()) {
+    let sends_ethnicity = candidate.changes(F::ethnicity) && candidate.record.ethnicity.is_some();
+    if sends_ethnicity || (group.is_none() && background.is_none()) {
         report_ignored_pair(candidate, context);
         return;
     }
-    let shown =
-        |sent: Option<String>, field| sent.unwrap_or_else(|| shown(candidate, field, context));
-    let (group, background) = (
-        shown(group, F::ethnic_group),
-        shown(background, F::ethnic_background),
-    );
+    let group = group.unwrap_or_else(|| shown(candidate, F::ethnic_group, context));
+    let background = background.unwrap_or_else(|| shown(candidate, F::ethnic_background, context));
     if let Some(code) = context.lists.ethnicity_of(&group, &background) {
         candidate.record.ethnicity = Some(code.to_owned());
         return;
@@ -43,8 +39,8 @@ fn ethnicity(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     }
 }
 
-/// Reports a group and a background that the ethnicity does not stand for. Null stands for not
-/// provided.
+/// Adds a notice for a sent group or background that does not match the ethnicity. Null means "not
+/// provided".
 fn report_ignored_pair(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
     for field in [F::ethnic_group, F::ethnic_background] {
         let shown = shown(candidate, field, context);
@@ -70,6 +66,7 @@ fn report_ignored_pair(candidate: &mut Candidate<Trainee>, context: &Context<'_>
     }
 }
 
+/// Returns the shown value of a field.
 fn shown(candidate: &Candidate<Trainee>, field: F, context: &Context<'_>) -> String {
     Trainee::shown(&candidate.record, field, context.lists)
         .as_text()
@@ -80,12 +77,11 @@ fn shown(candidate: &Candidate<Trainee>, field: F, context: &Context<'_>) -> Str
 fn disabilities_differ(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     let codes = DISABILITIES.map(|field| (field, candidate.record.stored(field)));
     let mut findings = Findings::new();
-    for (at, (field, code)) in codes
-        .iter()
-        .enumerate()
-        .filter(|(_, (_, code))| *code != Value::Null)
-    {
-        if let Some((earlier, _)) = codes.iter().take(at).find(|(_, other)| other == code) {
+    for (index, (field, code)) in codes.iter().enumerate() {
+        if *code == Value::Null {
+            continue;
+        }
+        if let Some((earlier, _)) = codes.iter().take(index).find(|(_, other)| other == code) {
             findings.push(Problem::at(
                 *field,
                 ProblemKind::SameAs {
@@ -119,7 +115,7 @@ mod tests {
         }
     }
 
-    /// The ethnicity that a request leaves, and the fields that its notices are about.
+    /// Returns the ethnicity after a request, and the paths of the notices.
     fn left(
         stored: Option<&FlatTrainee>,
         changes: TraineeChanges,
@@ -134,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ethnicity_that_is_sent_decides_before_a_pair() {
+    fn sent_ethnicity_has_priority_over_pair() {
         let both = TraineeChanges {
             ethnicity: Change::Set("120".to_owned()),
             ..pair("asian_ethnic_group", "Chinese")
@@ -151,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ethnicity_that_is_cleared_leaves_it_to_the_pair() {
+    fn pair_decides_if_ethnicity_is_cleared() {
         let both = TraineeChanges {
             ethnicity: Change::Clear,
             ..pair("asian_ethnic_group", "Chinese")
@@ -163,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_is_completed_by_what_is_shown() {
+    fn half_a_pair_is_completed_with_shown_value() {
         let background = TraineeChanges {
             ethnic_background: Change::Set("Caribbean".to_owned()),
             ..TraineeChanges::default()
@@ -175,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_sent_is_said_to_match_nothing() {
+    fn only_sent_fields_get_a_notice_without_match() {
         let background = TraineeChanges {
             ethnic_background: Change::Set("Martian".to_owned()),
             ..TraineeChanges::default()
@@ -202,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_that_matches_nothing_changes_nothing() {
+    fn pair_without_match_leaves_record_unchanged() {
         let stored = trainee_with_ethnicity("120");
         let candidate = apply(
             (),
@@ -214,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disability_is_said_to_be_the_same_as_the_first_of_its_kind() {
+    fn repeated_disability_is_reported_with_first_field() {
         let disability = || Change::Set("58".to_owned());
         let changes = TraineeChanges {
             disability2: disability(),
@@ -235,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn disabilities_that_repeat_are_reported_beside_one_that_is_not_known() {
+    fn repeated_and_unknown_disabilities_are_reported_together() {
         let changes = TraineeChanges {
             disability1: Change::Set("unknown".to_owned()),
             disability2: Change::Set("58".to_owned()),

@@ -8,11 +8,11 @@ use crate::records::trainee::{FlatTrainee, Trainee, TraineeField as F, funding_t
 use crate::rules::{Findings, Run, found, found_if};
 use crate::values::academic_year;
 
-/// Eligible for student finance.
+/// The fund code for "eligible for student finance".
 pub const ELIGIBLE: &str = "7";
-/// The bursary that is the veterans' initiative too.
+/// The funding method of the veterans' bursary, which implies the veterans' initiative.
 pub const VETERANS_BURSARY: &str = "C";
-/// Funding subjects that are funded without student finance in exception years.
+/// The funding subjects with funding without student finance in exception years.
 pub const EXCEPTION_SUBJECTS: [&str; 6] = [
     "Ancient languages",
     "Modern languages",
@@ -49,7 +49,7 @@ fn student_finance(candidate: &Candidate<Trainee>, context: &Context<'_>) -> Fin
         return Findings::new();
     };
     let year = year_of(trainee, context);
-    // Where the request leaves it out, that is the one mistake.
+    // A request with a missing age range gets only the problem of the age range.
     let has_ages =
         trainee.course_age_range.is_some() || candidate.changes_any(&[F::course_age_range]);
     let open = has_ages && context.lists.is_funded(year, route);
@@ -177,7 +177,7 @@ fn in_year(
     Findings::new()
 }
 
-/// The academic year whose funding applies.
+/// Returns the academic year of the trainee's funding.
 fn year_of(trainee: &FlatTrainee, context: &Context<'_>) -> i32 {
     academic_year::training_year(start_date(trainee), context.today)
 }
@@ -196,9 +196,9 @@ mod tests {
     use crate::records::trainee::TraineeChanges;
     use crate::rules::testing::{apply, paths};
 
-    /// An import may have stored ages without a code.
+    /// An import can store ages without a code.
     #[test]
-    fn student_finance_is_not_open_to_ages_without_a_code() {
+    fn student_finance_requires_an_age_range_code() {
         let imported = FlatTrainee {
             training_route: Some("11".to_owned()),
             course_min_age: Some(11),

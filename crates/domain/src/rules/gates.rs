@@ -1,10 +1,10 @@
-//! Gates: preconditions of actions on a trainee, such as a required state.
+//! Gates: refusals of actions depending on the state of a trainee.
 
 use super::Gate;
 use crate::lifecycle::{Action, State};
 use crate::records::trainee::Trainee;
 
-/// A finished record is not changed (contract, section 3).
+/// Refuses changes of finished records (contract, section 3).
 pub const FINISHED_RECORDS: Gate = Gate {
     name: "finished_records",
     description: "refuses changes of a trainee who is recommended, withdrawn or awarded",

@@ -5,7 +5,7 @@ use crate::problem::{NoticeKind, ProblemKind};
 use crate::records::candidate::Candidate;
 use crate::records::context::Context;
 use crate::records::organisations::{
-    UKPRN_DIGITS, URN_DIGITS, URNS_WITHOUT_SCHOOL, is_ukprn, is_urn,
+    Organisations, TrainingPartner, UKPRN_DIGITS, URN_DIGITS, URNS_WITHOUT_SCHOOL, is_ukprn, is_urn,
 };
 use crate::records::record::Change;
 use crate::records::trainee::{Trainee, TraineeField as F};
@@ -20,76 +20,112 @@ rules! { Trainee:
         [F::employing_school_urn] => Run::Adjust(employing_school);
 }
 
-/// A key whose value is the stored one counts as not sent, so it decides nothing; it only keeps the
-/// link when the other key is sent blank.
+/// The URN and the UKPRN of a training partner.
+#[derive(Debug, Clone, Default)]
+struct PartnerNumbers {
+    urn: Option<Text>,
+    ukprn: Option<Text>,
+}
+
 fn training_partner(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
-    let set = |change: &Change<Text>| {
-        if let Change::Set(text) = change {
-            Some(text.clone())
-        } else {
-            None
-        }
-    };
-    let (urn, ukprn) = (
-        set(&candidate.requested().training_partner_urn),
-        set(&candidate.requested().training_partner_ukprn),
-    );
-    let kept = |sent: bool, number: Option<Text>| number.filter(|_| sent);
-    let sent_urn = kept(
-        candidate.changes_any(&[F::training_partner_urn]),
-        urn.clone(),
-    );
-    let sent_ukprn = kept(
-        candidate.changes_any(&[F::training_partner_ukprn]),
-        ukprn.clone(),
-    );
-    let (urn, ukprn) = if sent_urn.is_some() || sent_ukprn.is_some() {
-        (sent_urn, sent_ukprn)
-    } else {
-        (urn, ukprn)
-    };
-    let ignored_ukprn = ukprn.clone().filter(|_| urn.is_some());
-    let organisations = context.organisations;
-    let linked = match (urn, ukprn) {
-        (Some(urn), _) if URNS_WITHOUT_SCHOOL.contains(&urn.as_str()) => Ok((None, None)),
-        (Some(urn), _) if !is_urn(&urn) => Err((
-            F::training_partner_urn,
-            ProblemKind::NotExactDigits { digits: URN_DIGITS },
-        )),
-        (Some(urn), _) => match organisations.training_partner_with_urn(&urn) {
-            Some(partner) => Ok((partner.urn.clone(), partner.ukprn.clone())),
-            None if organisations.no_training_partners_loaded => Ok((Some(urn), None)),
-            None => Err((
-                F::training_partner_urn,
-                ProblemKind::NoSuchPartnerUrn { urn },
-            )),
-        },
-        (None, Some(ukprn)) if !is_ukprn(&ukprn) => Err((
-            F::training_partner_ukprn,
-            ProblemKind::NotExactDigits {
-                digits: UKPRN_DIGITS,
-            },
-        )),
-        (None, Some(ukprn)) => match organisations.training_partner_with_ukprn(&ukprn) {
-            Some(partner) => Ok((partner.urn.clone(), partner.ukprn.clone())),
-            None if organisations.no_training_partners_loaded => Ok((None, Some(ukprn))),
-            None => Err((
-                F::training_partner_ukprn,
-                ProblemKind::NoSuchPartnerUkprn { ukprn },
-            )),
-        },
-        (None, None) => Ok((None, None)),
-    };
-    match linked {
-        Ok((urn, ukprn)) => {
-            if ignored_ukprn.is_some_and(|sent| ukprn.as_ref() != Some(&sent)) {
+    let requested = requested_partner(candidate);
+    match find_partner(&requested, context.organisations) {
+        Ok(linked) => {
+            let ignores_ukprn = requested.urn.is_some()
+                && requested.ukprn.is_some()
+                && requested.ukprn != linked.ukprn;
+            if ignores_ukprn {
                 let field = F::training_partner_urn.into();
                 candidate.notice(F::training_partner_ukprn, NoticeKind::DecidedBy { field });
             }
-            candidate.record.training_partner_urn = urn;
-            candidate.record.training_partner_ukprn = ukprn;
+            candidate.record.training_partner_urn = linked.urn;
+            candidate.record.training_partner_ukprn = linked.ukprn;
         }
         Err((field, kind)) => candidate.reject(field, kind),
+    }
+}
+
+/// Returns the requested numbers. A number equal to the stored one counts only if no other number
+/// is changed: it keeps the link if the other number is sent as blank.
+fn requested_partner(candidate: &Candidate<Trainee>) -> PartnerNumbers {
+    let sent = PartnerNumbers {
+        urn: sent_text(&candidate.requested().training_partner_urn),
+        ukprn: sent_text(&candidate.requested().training_partner_ukprn),
+    };
+    let mut changed = sent.clone();
+    if !candidate.changes_any(&[F::training_partner_urn]) {
+        changed.urn = None;
+    }
+    if !candidate.changes_any(&[F::training_partner_ukprn]) {
+        changed.ukprn = None;
+    }
+    if changed.urn.is_some() || changed.ukprn.is_some() {
+        changed
+    } else {
+        sent
+    }
+}
+
+fn sent_text(change: &Change<Text>) -> Option<Text> {
+    if let Change::Set(text) = change {
+        Some(text.clone())
+    } else {
+        None
+    }
+}
+
+/// Returns both numbers of the requested partner. The URN has priority over the UKPRN. A URN
+/// without a particular school results in no partner.
+///
+/// # Errors
+///
+/// The field and the problem of a malformed or unknown number.
+fn find_partner(
+    requested: &PartnerNumbers,
+    organisations: &Organisations,
+) -> Result<PartnerNumbers, (F, ProblemKind)> {
+    if let Some(urn) = &requested.urn {
+        let field = F::training_partner_urn;
+        if URNS_WITHOUT_SCHOOL.contains(&urn.as_str()) {
+            return Ok(PartnerNumbers::default());
+        }
+        if !is_urn(urn) {
+            return Err((field, ProblemKind::NotExactDigits { digits: URN_DIGITS }));
+        }
+        return match organisations.training_partner_with_urn(urn) {
+            Some(partner) => Ok(partner_numbers(partner)),
+            None if organisations.no_training_partners_loaded => Ok(PartnerNumbers {
+                urn: Some(urn.clone()),
+                ukprn: None,
+            }),
+            None => Err((field, ProblemKind::NoSuchPartnerUrn { urn: urn.clone() })),
+        };
+    }
+    if let Some(ukprn) = &requested.ukprn {
+        let field = F::training_partner_ukprn;
+        if !is_ukprn(ukprn) {
+            let digits = UKPRN_DIGITS;
+            return Err((field, ProblemKind::NotExactDigits { digits }));
+        }
+        return match organisations.training_partner_with_ukprn(ukprn) {
+            Some(partner) => Ok(partner_numbers(partner)),
+            None if organisations.no_training_partners_loaded => Ok(PartnerNumbers {
+                urn: None,
+                ukprn: Some(ukprn.clone()),
+            }),
+            None => {
+                let ukprn = ukprn.clone();
+                Err((field, ProblemKind::NoSuchPartnerUkprn { ukprn }))
+            }
+        };
+    }
+    Ok(PartnerNumbers::default())
+}
+
+fn partner_numbers(partner: &TrainingPartner) -> PartnerNumbers {
+    PartnerNumbers {
+        urn: partner.urn.clone(),
+        ukprn: partner.ukprn.clone(),
     }
 }
 
@@ -112,7 +148,6 @@ fn employing_school(candidate: &mut Candidate<Trainee>, context: &Context<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::organisations::Organisations;
     use crate::records::trainee::{FlatTrainee, TraineeChanges};
     use crate::rules::Rule;
     use crate::rules::testing::{apply, apply_with};
@@ -131,7 +166,7 @@ mod tests {
     const BOTH: &[Rule<Trainee>] = &[TRAINING_PARTNER, EMPLOYING_SCHOOL];
 
     #[test]
-    fn every_well_formed_number_is_known_while_nothing_is_loaded() {
+    fn all_well_formed_numbers_are_accepted_without_loaded_organisations() {
         let none = Organisations {
             no_schools_loaded: true,
             no_training_partners_loaded: true,
@@ -207,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_removed_when_every_key_that_is_sent_is_blank_whichever_numbers_the_partner_has() {
+    fn link_is_removed_if_all_sent_numbers_are_blank() {
         let (urn, ukprn) = (Some("100001"), Some("10000001"));
         for (stored_urn, stored_ukprn) in [(None, ukprn), (urn, None), (urn, ukprn)] {
             let stored = FlatTrainee {
@@ -237,7 +272,7 @@ mod tests {
                     "{stored_urn:?} {stored_ukprn:?}"
                 );
             }
-            // As when the whole record is sent back.
+            // A client sends back the whole record.
             let shown = |number: Option<&str>| {
                 number.map_or(Change::Clear, |number| Change::Set(number.to_owned()))
             };

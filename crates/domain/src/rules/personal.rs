@@ -1,4 +1,4 @@
-//! Who the trainee is: age, e-mail address and identifiers.
+//! Personal details: age, e-mail address and identifiers.
 
 use crate::problem::ProblemKind;
 use crate::records::candidate::Candidate;
@@ -7,13 +7,13 @@ use crate::records::trainee::{Trainee, TraineeField as F};
 use crate::rules::{Findings, Run, found_if};
 use crate::values::academic_year::years_before;
 
-/// The least age of a trainee, in years.
+/// The minimum age of a trainee, in years.
 const MIN_AGE_YEARS: u32 = 16;
-/// The greatest age of a trainee, in years.
+/// The maximum age of a trainee, in years.
 const MAX_AGE_YEARS: u32 = 100;
-/// The lengths that an agency identifier can have, in characters.
+/// The allowed lengths of an agency identifier, in characters.
 const AGENCY_ID_LENGTHS: &[usize] = &[13, 17];
-/// The most digits of an application identifier.
+/// The maximum number of digits in an application identifier.
 const APPLICATION_ID_DIGITS: usize = 7;
 
 rules! { Trainee:
@@ -92,19 +92,18 @@ fn application_id(candidate: &Candidate<Trainee>, _: &Context<'_>) -> Findings {
     })
 }
 
-/// Whether the text has the form of an e-mail address: one at sign, a local part of the usual
-/// characters, a host of at least two parts that ends in letters, and no two dots in a row.
+/// Whether the text has the form of an e-mail address: a local part of common characters, one at
+/// sign, a host of at least two parts that ends in letters, and no two adjacent dots.
 pub fn is_email(text: &str) -> bool {
     let Some((local, host)) = text.split_once('@') else {
         return false;
     };
-    let local_character = |c: char| c.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_{}~-|`".contains(c);
     let parts: Vec<&str> = host.split('.').collect();
     let Some(last) = parts.last() else {
         return false;
     };
     !local.is_empty()
-        && local.chars().all(local_character)
+        && local.chars().all(is_local_character)
         && !text.contains("..")
         && parts.len() >= 2
         && host.len() <= 253
@@ -113,7 +112,13 @@ pub fn is_email(text: &str) -> bool {
             || (last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic())))
 }
 
-/// Letters, digits and inner hyphens, of which two in a row mark an encoded name.
+/// Whether the local part of an e-mail address may have the character.
+fn is_local_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || ".!#$%&'*+/=?^_{}~-|`".contains(character)
+}
+
+/// Whether the text is a part of a host name: 1 to 63 letters, digits and inner hyphens. Two
+/// adjacent hyphens are allowed only in an encoded name (`xn--`).
 fn is_host_part(part: &str) -> bool {
     (1..=63).contains(&part.len())
         && part
@@ -132,7 +137,7 @@ mod tests {
     use crate::rules::testing::{TODAY, apply};
 
     #[test]
-    fn who_is_born_today_is_too_young_but_not_unborn() {
+    fn birth_today_is_too_young_but_not_in_future() {
         let born = |day| TraineeChanges {
             date_of_birth: Change::Set(day),
             ..TraineeChanges::default()
@@ -153,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_the_usual_forms_are_taken() {
+    fn common_addresses_are_accepted() {
         let long = format!("a@{}.{}.uk", "b".repeat(63), "c".repeat(63));
         let host = format!("a@{}bcd", "b.".repeat(125));
         for email in [
@@ -172,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_addresses() {
+    fn malformed_addresses_are_rejected() {
         let long = format!("a@{}.uk", "b".repeat(64));
         let host = format!("a@{}uk", "b.".repeat(126));
         for email in [

@@ -41,7 +41,7 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
         .as_deref()
         .and_then(|urn| context.organisations.school(urn));
     let Some(school) = known else {
-        // What the placement showed was the school's, and goes with it.
+        // The name and the postcode of the former school are removed unless the request sends them.
         if candidate.record.school_id.take().is_some() {
             if !candidate.has_key(F::name) {
                 candidate.record.name = None;
@@ -52,12 +52,12 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
         }
         return;
     };
-    // The record may lack what was sent, which can be of any length. On create null counts as not
-    // sent.
+    // Compares the requested values: text that is too long is not in the record. In a new record,
+    // null counts as not sent.
     let is_new = candidate.is_new();
-    let differs = |requested: &Change<Text>, own: Option<&str>| match requested {
-        Change::Set(sent) => Some(sent.as_str()) != own,
-        Change::Clear | Change::Blank => !is_new && own.is_some(),
+    let differs = |requested: &Change<Text>, value_of_school: Option<&str>| match requested {
+        Change::Set(sent) => Some(sent.as_str()) != value_of_school,
+        Change::Clear | Change::Blank => !is_new && value_of_school.is_some(),
         Change::Keep => false,
     };
     let other_name = differs(&candidate.requested().name, Some(&school.name));
@@ -73,9 +73,8 @@ fn school(candidate: &mut Candidate<Placement>, context: &Context<'_>) {
     candidate.record.school_id = Some(school.id);
 }
 
-/// A known school gives the name.
 fn name(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings {
-    // Whether a school gives the name is not known while its URN is not.
+    // With an invalid URN, the name may be missing: a school may provide it.
     let missing = candidate.is_valid(&[F::urn])
         && candidate.record.name.is_none()
         && !is_given(F::name, candidate, context);
@@ -95,14 +94,14 @@ fn postcode(candidate: &Candidate<Placement>, context: &Context<'_>) -> Findings
     found_if(wrong, F::postcode, || ProblemKind::NotPostcode)
 }
 
-/// Whether a known school gives the value of the field.
+/// Whether a known school provides the value of the field.
 fn is_given(field: F, candidate: &Candidate<Placement>, context: &Context<'_>) -> bool {
     Placement::ignored_fields(&candidate.record, context.organisations).contains(&field)
 }
 
-/// Whether the text is a full postcode of the United Kingdom, in any case, the space optional: an
-/// outward part of one or two letters, a digit and perhaps one more digit or letter, and an inward
-/// part of a digit and two letters.
+/// Whether the text is a full postcode of the United Kingdom. Case is ignored and the space is
+/// optional. The outward part is one or two letters, a digit, and optionally a digit or letter. The
+/// inward part is a digit and two letters.
 fn is_postcode(text: &str) -> bool {
     let Some((outward, inward)) = text
         .len()
@@ -114,9 +113,9 @@ fn is_postcode(text: &str) -> bool {
     let outward = outward.strip_suffix(' ').unwrap_or(outward);
     let shape: String = outward
         .chars()
-        .map(|c| match c {
-            c if c.is_ascii_digit() => '9',
-            c if c.is_ascii_alphabetic() => 'A',
+        .map(|character| match character {
+            '0'..='9' => '9',
+            'a'..='z' | 'A'..='Z' => 'A',
             other => other,
         })
         .collect();
@@ -134,7 +133,7 @@ mod tests {
     use crate::records::placement::PlacementChanges;
     use crate::rules::testing::{apply, apply_with, paths};
 
-    /// A placement at the school with a postcode.
+    /// Returns a placement in the school with a postcode.
     fn linked() -> Placement {
         Placement {
             urn: Some("100001".to_owned()),
@@ -155,7 +154,7 @@ mod tests {
         }
     }
 
-    /// The name and postcode that a request leaves, and the fields that its notices are about.
+    /// Returns the name and the postcode after a request, and the paths of the notices.
     fn left(
         stored: Option<&Placement>,
         changes: PlacementChanges,
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placement_without_a_school_keeps_what_it_has() {
+    fn placement_without_school_keeps_name_and_postcode() {
         let own = Placement {
             school_id: None,
             urn: text("123456"),
@@ -184,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_placement_that_leaves_its_school_keeps_what_is_sent_even_as_the_school_had_it() {
+    fn placement_leaving_its_school_keeps_only_sent_values() {
         let elsewhere = Some("123456");
         assert_eq!(
             left(Some(&linked()), change(elsewhere, None, None)),
@@ -203,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_from_the_school_gets_a_notice() {
+    fn only_values_different_from_school_get_a_notice() {
         let (name, postcode) = (F::name.into(), F::postcode.into());
         let school = || (text("Elmfield School"), text("AB1 2CD"));
         for (sent_name, sent_postcode, noticed) in [
@@ -228,9 +227,9 @@ mod tests {
         );
     }
 
-    /// The school has another name and postcode since the placement was written.
+    /// The name and the postcode of the school have changed since the placement was stored.
     #[test]
-    fn what_was_not_sent_gets_no_notice() {
+    fn outdated_values_that_were_not_sent_get_no_notice() {
         let outdated = Placement {
             name: text("Old name"),
             postcode: text("M1 1AA"),
@@ -249,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn full_postcodes_of_every_form_are_taken() {
+    fn full_postcodes_of_all_forms_are_accepted() {
         for text in [
             "M1 1AA", "M60 1NW", "CR2 6XH", "DN55 1PT", "W1A 1HQ", "EC1A 1BB", "ec1a1bb",
             "Sw1a 2aA",
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_postcodes() {
+    fn malformed_postcodes_are_rejected() {
         for text in [
             "",
             "M1",
@@ -279,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn the_postcode_of_a_school_is_taken_as_it_is() {
+    fn postcode_of_school_is_not_validated() {
         let mut organisations = crate::rules::testing::organisations();
         organisations.schools[0].postcode = text("none");
         let rules = [SCHOOL, POSTCODE];
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_postcode_that_cannot_be_read_does_not_hide_the_name_of_the_school() {
+    fn unreadable_postcode_is_ignored_in_known_school() {
         let mut sent = crate::ParsedRecord::from_changes(change(Some("100001"), None, None));
         sent.unread.insert(F::postcode);
         let organisations = crate::rules::testing::organisations();
@@ -316,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_postcode_that_was_the_schools_must_have_its_form_without_it() {
+    fn former_postcode_of_school_is_validated_when_sent_without_school() {
         let odd = Placement {
             postcode: text("none"),
             ..linked()
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_name_is_reported_beside_a_wrong_urn_and_a_missing_one_is_not() {
+    fn blank_but_not_missing_name_is_reported_with_wrong_urn() {
         let rules = [URN, NAME];
         let blank = PlacementChanges {
             name: Change::Blank,

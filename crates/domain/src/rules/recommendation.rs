@@ -98,7 +98,7 @@ mod tests {
     use crate::rules::testing::{TODAY, apply, paths};
 
     #[test]
-    fn a_record_without_a_state_is_a_draft_which_has_no_recommendation() {
+    fn draft_cannot_be_recommended() {
         let refused = |state| {
             let trainee = Trainee {
                 state,
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_standards_are_met_from_the_planned_start_on() {
+    fn standards_can_be_met_from_the_planned_start() {
         let day = |text: &str| text.parse::<chrono::NaiveDate>().unwrap();
         let trainee = Trainee {
             itt_start_date: Some(day("2026-09-01")),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_in_the_future_and_before_the_training_is_both() {
+    fn future_date_before_start_has_two_problems() {
         let trainee = Trainee {
             itt_start_date: Some(TODAY + Months::new(10)),
             ..Trainee::default()

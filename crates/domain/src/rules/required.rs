@@ -1,7 +1,7 @@
-//! Fields that every trainee needs in all versions (contract, section 2.1).
+//! The fields that all versions require (contract, section 2.1).
 //!
-//! They are those of the dictionary that say `required`. A field that one version requires is a
-//! rule of that version alone ([`Rule::require`](crate::Rule::require)).
+//! The dictionary marks these fields as `required`. A version that requires another field has a
+//! rule in its own crate ([`Rule::require`](crate::Rule::require)).
 
 use crate::records::trainee::{Trainee, TraineeField as F};
 

@@ -1,4 +1,4 @@
-//! Applies single rules to a record, for the tests of the rules.
+//! Helpers of the tests of rules: apply single rules to a record.
 
 use chrono::NaiveDate;
 
@@ -20,7 +20,7 @@ const ACCEPTED_CODES: AcceptedCodes = AcceptedCodes {
     funding_exception_years: &[2025],
 };
 
-/// A school with a postcode, one without, and a training partner with both of its numbers.
+/// Returns a school with a postcode, a school without, and a training partner with both numbers.
 pub(crate) fn organisations() -> Organisations {
     let school = |id, urn: &str, name: &str, postcode: Option<&str>| School {
         id,
@@ -44,7 +44,7 @@ pub(crate) fn organisations() -> Organisations {
     }
 }
 
-/// The context of the tests.
+/// Returns the context of the tests.
 pub(crate) fn context(organisations: &Organisations) -> Context<'_> {
     Context {
         today: TODAY,
@@ -54,7 +54,7 @@ pub(crate) fn context(organisations: &Organisations) -> Context<'_> {
     }
 }
 
-/// Applies some rules alone to a request: one for a new record, or one that changes a stored one.
+/// Applies only these rules to a request that creates a record, or updates `stored`.
 pub(crate) fn apply<R: Record>(
     owner: R::Owner,
     stored: Option<&R::Flat>,
@@ -64,7 +64,7 @@ pub(crate) fn apply<R: Record>(
     apply_with(&organisations(), owner, stored, changes, rules)
 }
 
-/// The same, among other schools and training partners.
+/// Like [`apply`], but with other schools and training partners.
 pub(crate) fn apply_with<R: Record>(
     organisations: &Organisations,
     owner: R::Owner,
@@ -83,7 +83,7 @@ pub(crate) fn apply_with<R: Record>(
     candidate
 }
 
-/// The paths of the problems.
+/// Returns the paths of the problems.
 pub(crate) fn paths<R: Record>(candidate: &Candidate<R>) -> Vec<Path> {
     candidate
         .problems()

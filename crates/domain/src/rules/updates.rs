@@ -1,5 +1,4 @@
-//! An update runs every rule that reads a field which it changes: a record that became wrong in
-//! that one field is found out, whichever of the rule's fields it was.
+//! Tests that an update of any field read by a rule runs the rule.
 
 use TraineeField as F;
 
@@ -27,7 +26,7 @@ fn trainee(fields: &[(F, &str)]) -> FlatTrainee {
     candidate.record
 }
 
-/// The change to the stored value of another record.
+/// Returns the change of a field to its stored value in `record`.
 fn change_to(record: &FlatTrainee, field: F) -> TraineeChanges {
     let mut changes = TraineeChanges::default();
     let stored = record.stored(field);
@@ -42,12 +41,13 @@ fn change_to(record: &FlatTrainee, field: F) -> TraineeChanges {
     changes
 }
 
-/// The rule refuses the record `wrong` at `at`. It does so too when the record comes about by an
-/// update of one field, which was that of the record `other` before: each of the fields in which
-/// they differ.
+/// Asserts that `rule` refuses the record `wrong` with a problem at `at` after an update of any one
+/// of the fields that differ between `wrong` and `other`. Before the update, the field has its
+/// value in `other`.
 #[track_caller]
 fn refused_by_any(rule: Rule<Trainee>, at: F, wrong: &[(F, &str)], other: &[(F, &str)]) {
-    let (wrong, other) = (trainee(wrong), trainee(other));
+    let wrong = trainee(wrong);
+    let other = trainee(other);
     let fields: Vec<F> = <F as crate::fields::field::RecordField>::ALL
         .iter()
         .copied()
@@ -83,7 +83,7 @@ fn rules_about_one_field_run_when_it_changes() {
             "1926-10-04",
             "1999-04-12",
         ),
-        (personal::EMAIL, F::email, "nobody", "trainee@example.com"),
+        (personal::EMAIL, F::email, "trainee", "trainee@example.com"),
         (personal::AGENCY_ID, F::agency_id, "1", "0310261553101"),
         (personal::APPLICATION_ID, F::application_id, "12345678", "1"),
         (
@@ -155,7 +155,7 @@ fn rules_about_dates_run_when_either_changes() {
 }
 
 #[test]
-fn rules_about_subjects_and_ages_run_when_any_of_them_changes() {
+fn rules_about_subjects_and_ages_run_when_any_field_changes() {
     let (one, two, three) = (
         F::course_subject_1,
         F::course_subject_2,
@@ -207,7 +207,7 @@ fn rules_about_subjects_and_ages_run_when_any_of_them_changes() {
 }
 
 #[test]
-fn rules_about_what_a_route_or_an_aim_asks_for_run_when_it_changes() {
+fn rules_about_routes_and_aims_run_when_any_field_changes() {
     let (route, country) = (F::training_route, F::iqts_country);
     refused_by_any(
         course::STUDY_MODE_BY_ROUTE,
@@ -242,7 +242,7 @@ fn rules_about_what_a_route_or_an_aim_asks_for_run_when_it_changes() {
 }
 
 #[test]
-fn rules_about_funding_run_when_anything_changes_that_funding_depends_on() {
+fn rules_about_funding_run_when_any_field_changes() {
     let (route, fund, method, subject) = (
         F::training_route,
         F::fund_code,
@@ -348,7 +348,7 @@ fn rules_about_funding_run_when_anything_changes_that_funding_depends_on() {
 }
 
 #[test]
-fn repeated_disability_is_found_whichever_of_them_changes() {
+fn repeated_disability_is_reported_when_either_changes() {
     let fields = crate::records::trainee::DISABILITIES;
     for (at, later) in fields.iter().enumerate() {
         for earlier in fields.iter().take(at) {

@@ -9,9 +9,9 @@ use crate::records::trainee::TraineeField;
 use crate::records::transition::{Withdrawal, WithdrawalField as F};
 use crate::rules::{Findings, Run, found, found_if};
 
-/// The reason of a record that should never have been made: it can be withdrawn before it starts.
+/// The reason of records created by mistake. They can be withdrawn before the training starts.
 const ADDED_IN_ERROR: &str = "record_added_in_error";
-/// A training that is known not to have started.
+/// The commencement status of a training that has not started.
 const NOT_YET_STARTED: &str = "itt_not_yet_started";
 
 required_rules! { Withdrawal:
@@ -22,8 +22,8 @@ required_rules! { Withdrawal:
 
 rules! { Withdrawal:
     STATE("4.13") = "withdrawal_state": "is submitted_for_trn, trn_received or deferred", [] => Run::Check(state);
-    // Like the state it is a gate, which is reported together with problems of the fields, so that
-    // it reads none: reasons that cannot be read do not say that the record was added in error.
+    // Reads no fields, so that the problem is reported together with problems of the fields.
+    // Reasons that could not be read do not count as "added in error".
     STARTED("4.13") = "withdrawal_started": "the training has started, unless the record was added in error",
         [] => Run::Check(started);
     DATE_AFTER_START("4.13") = "withdrawal_date_after_start":
@@ -31,8 +31,8 @@ rules! { Withdrawal:
         [F::withdrawal_date, F::reasons] => Run::CheckNeeding(&[F::withdrawal_date], date_after_start);
     REASONS_ONCE("4.13") = "withdrawal_reasons_once": "each is recorded once",
         [F::reasons] => Run::Adjust(reasons_once);
-    // Where the trigger itself is wrong, both lists count together, so the trigger is not among the
-    // fields whose problems skip the rule.
+    // Does not read the trigger: a problem of the trigger must not skip the rule. Without a valid
+    // trigger, the reasons of both triggers are accepted.
     REASONS("2.5") = "withdrawal_reasons_for_trigger": "at least one, and each is listed for the trigger",
         [F::reasons] => Run::CheckDemanding(reasons);
     ANOTHER_REASON("4.13") = "withdrawal_another_reason": "must be there when a reason says that it is another",
@@ -70,8 +70,8 @@ fn started(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Findings
             ProblemKind::NotStarted,
         )];
     }
-    let waiting = trainee.commencement_status.as_deref() == Some(NOT_YET_STARTED);
-    found_if(waiting, TraineeField::commencement_status, || {
+    let is_not_started = trainee.commencement_status.as_deref() == Some(NOT_YET_STARTED);
+    found_if(is_not_started, TraineeField::commencement_status, || {
         ProblemKind::NotStarted
     })
 }
@@ -153,21 +153,20 @@ fn safeguarding(candidate: &Candidate<Withdrawal>, context: &Context<'_>) -> Fin
     }
 }
 
-/// The first of the reasons of which something is true.
+/// Returns the first sent reason whose entry in the list has the property.
 fn reason_with(
     candidate: &Candidate<Withdrawal>,
     context: &Context<'_>,
-    is: impl Fn(&WithdrawalReason) -> bool,
+    has_property: impl Fn(&WithdrawalReason) -> bool,
 ) -> Option<String> {
     let listed = context.lists.withdrawal_reasons();
-    let sent = candidate.record.reasons.iter().flatten();
-    sent.into_iter()
-        .find(|code| {
-            listed
-                .iter()
-                .any(|reason| &reason.code == *code && is(reason))
-        })
-        .cloned()
+    let mut sent = candidate.record.reasons.iter().flatten();
+    sent.find(|code| {
+        listed
+            .iter()
+            .any(|reason| &reason.code == *code && has_property(reason))
+    })
+    .cloned()
 }
 
 fn added_in_error(candidate: &Candidate<Withdrawal>) -> bool {
@@ -204,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_training_has_started_by_its_plan_unless_it_is_known_not_to_have() {
+    fn withdrawal_requires_planned_start_unless_added_in_error() {
         let refused = |trainee| paths(&apply(trainee, None, because(None, &[]), &[STARTED]));
         assert_eq!(refused(started_on(TODAY)), []);
         let tomorrow = TODAY.succ_opt().unwrap();
@@ -235,9 +234,9 @@ mod tests {
         );
     }
 
-    /// The reasons of both triggers count then, each of them listed once.
+    /// A code with an entry for each trigger is listed once.
     #[test]
-    fn reasons_without_a_trigger_are_those_of_either() {
+    fn reasons_of_both_triggers_are_accepted_without_trigger() {
         let problems = |reasons: &[&str]| {
             apply(started_on(TODAY), None, because(None, reasons), &[REASONS])
                 .problems()
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_a_state_is_a_draft_which_nobody_can_leave() {
+    fn draft_cannot_be_withdrawn() {
         let refused = apply(started_on(TODAY), None, because(None, &[]), &[STATE]);
         let state = ProblemKind::Transition {
             action: Action::Withdraw,
@@ -272,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn explanations_are_demanded_also_where_another_reason_is_wrong() {
+    fn missing_explanations_are_reported_together_with_wrong_reason() {
         let reasons = [
             "trainee_chose_to_withdraw_another_reason",
             "safeguarding_concerns",

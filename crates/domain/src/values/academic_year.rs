@@ -1,11 +1,11 @@
-//! Academic years, named by the calendar year in which they begin.
+//! Academic years, identified by the calendar year of their start.
 
 use chrono::{Datelike as _, Months, NaiveDate};
 
-/// The month in which an academic year begins.
+/// The first month of an academic year.
 const FIRST_MONTH: u32 = 8;
 
-/// The academic year that contains the day: year Y runs from 1 August Y to 31 July Y + 1.
+/// Returns the academic year of a day. Year Y runs from 1 August Y to 31 July Y + 1.
 #[must_use]
 pub fn starting_year(day: NaiveDate) -> i32 {
     if day.month() >= FIRST_MONTH {
@@ -15,7 +15,8 @@ pub fn starting_year(day: NaiveDate) -> i32 {
     }
 }
 
-/// The academic year of a training: that of its start, else that of a month from today.
+/// Returns the academic year of a training: the year of its start, else the year of the day one
+/// month from today.
 #[must_use]
 pub fn training_year(start: Option<NaiveDate>, today: NaiveDate) -> i32 {
     starting_year(
@@ -23,13 +24,14 @@ pub fn training_year(start: Option<NaiveDate>, today: NaiveDate) -> i32 {
     )
 }
 
-/// The academic year as people write it: `2026 to 2027`.
+/// Returns the label of an academic year, such as `2026 to 2027`.
 #[must_use]
 pub fn label(year: i32) -> String {
     format!("{year} to {}", year + 1)
 }
 
-/// The day so many calendar years before; 29 February becomes 28 February where there is none.
+/// Returns the same day of an earlier calendar year. 29 February becomes 28 February if that year
+/// is not a leap year.
 #[must_use]
 pub fn years_before(day: NaiveDate, years: u32) -> NaiveDate {
     day.checked_sub_months(Months::new(years * 12))
@@ -45,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn an_academic_year_begins_on_the_first_of_august() {
+    fn academic_year_begins_on_first_of_august() {
         assert_eq!(starting_year(day("2026-07-31")), 2025);
         assert_eq!(starting_year(day("2026-08-01")), 2026);
         assert_eq!(starting_year(day("2026-12-31")), 2026);
@@ -53,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_start_the_year_is_that_of_a_month_from_today() {
+    fn training_year_without_start_is_that_in_one_month() {
         assert_eq!(training_year(None, day("2026-06-30")), 2025);
         assert_eq!(training_year(None, day("2026-07-01")), 2026);
         assert_eq!(
@@ -63,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn years_before_a_leap_day_end_in_february() {
+    fn years_before_leap_day_end_in_february() {
         assert_eq!(years_before(day("2028-02-29"), 16), day("2012-02-29"));
         assert_eq!(years_before(day("2028-02-29"), 10), day("2018-02-28"));
     }

@@ -1,26 +1,25 @@
-//! Reads and writes dates and times as ISO 8601 has them. They are written without a format that
-//! must be interpreted: every reply and every stored record is full of them.
+//! Reads and writes dates and times in ISO 8601. Writing does not interpret a format string,
+//! because every reply and every stored record contains many dates.
 
 use std::io::Write as _;
 
 use chrono::{DateTime, Datelike as _, FixedOffset, NaiveDate, NaiveTime, Timelike as _, Utc};
 
-/// Characters of `YYYY-MM-DD`.
+/// The length of `YYYY-MM-DD`, in characters.
 pub(crate) const DATE_LENGTH: usize = 10;
-/// The minus of typographers, which ISO 8601 prefers to the hyphen where it can be written.
+/// The typographic minus sign. ISO 8601 allows it as the sign of an offset.
 const MINUS_SIGN: char = '\u{2212}';
-/// Years that are written with four digits and no sign.
+/// The years with four digits and no sign.
 const PLAIN_YEARS: std::ops::RangeInclusive<i32> = 0..=9_999;
 
-/// `YYYY-MM-DD`; a year outside 0 to 9999 has a sign and as many digits as it needs.
+/// Writes `YYYY-MM-DD`. A year outside 0 to 9999 has a sign and at least four digits.
 pub fn write_date(out: &mut Vec<u8>, date: NaiveDate) {
-    let (year, month, day) = (date.year(), date.month(), date.day());
+    let year = date.year();
     if PLAIN_YEARS.contains(&year) {
-        let ([y1, y2], [y3, y4]) = (
-            two_digits(year.unsigned_abs() / 100),
-            two_digits(year.unsigned_abs()),
-        );
-        let ([m1, m2], [d1, d2]) = (two_digits(month), two_digits(day));
+        let [y1, y2] = two_digits(year.unsigned_abs() / 100);
+        let [y3, y4] = two_digits(year.unsigned_abs());
+        let [m1, m2] = two_digits(date.month());
+        let [d1, d2] = two_digits(date.day());
         out.extend_from_slice(&[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2]);
     } else {
         // Writing to a buffer cannot fail.
@@ -28,24 +27,23 @@ pub fn write_date(out: &mut Vec<u8>, date: NaiveDate) {
     }
 }
 
-/// `HH:MM:SS`.
+/// Writes `HH:MM:SS`.
 pub fn write_time(out: &mut Vec<u8>, time: NaiveTime) {
-    let ([h1, h2], [m1, m2], [s1, s2]) = (
-        two_digits(time.hour()),
-        two_digits(time.minute()),
-        two_digits(time.second()),
-    );
+    let [h1, h2] = two_digits(time.hour());
+    let [m1, m2] = two_digits(time.minute());
+    let [s1, s2] = two_digits(time.second());
     out.extend_from_slice(&[h1, h2, b':', m1, m2, b':', s1, s2]);
 }
 
-/// `.mmm`, the milliseconds of the second; what is shorter is cut off.
+/// Writes the milliseconds of the second as `.mmm`. Truncates microseconds and nanoseconds.
 pub fn write_milliseconds(out: &mut Vec<u8>, time: NaiveTime) {
     let milliseconds = time.nanosecond() / 1_000_000 % 1_000;
-    let ([_, first], [second, third]) = (two_digits(milliseconds / 100), two_digits(milliseconds));
+    let [_, first] = two_digits(milliseconds / 100);
+    let [second, third] = two_digits(milliseconds);
     out.extend_from_slice(&[b'.', first, second, third]);
 }
 
-/// A timestamp in UTC with milliseconds, such as `2026-09-01T08:30:00.000Z`, as the API shows it.
+/// Writes a timestamp in UTC with milliseconds, such as `2026-09-01T08:30:00.000Z`.
 pub fn write_timestamp(out: &mut Vec<u8>, timestamp: DateTime<Utc>) {
     write_date(out, timestamp.date_naive());
     out.push(b'T');
@@ -54,36 +52,36 @@ pub fn write_timestamp(out: &mut Vec<u8>, timestamp: DateTime<Utc>) {
     out.push(b'Z');
 }
 
-/// What [`write_date`] writes.
+/// Like [`write_date`], but returns a string.
 #[must_use]
 pub fn date(date: NaiveDate) -> String {
     string(|out| write_date(out, date))
 }
 
-/// What [`write_timestamp`] writes.
+/// Like [`write_timestamp`], but returns a string.
 #[must_use]
 pub fn timestamp(timestamp: DateTime<Utc>) -> String {
     string(|out| write_timestamp(out, timestamp))
 }
 
-/// What these functions write, as a string.
+/// Returns the output of the functions of this module as a string.
 #[must_use]
 pub fn string(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::with_capacity("YYYY-MM-DDTHH:MM:SS.mmmZ".len());
     write(&mut out);
-    // All of it is ASCII.
+    // The output is ASCII.
     String::from_utf8(out).unwrap_or_default()
 }
 
-/// Parses a date of the format `YYYY-MM-DD`, and nothing else: chrono reads `2026-11-2` too, which
-/// may be the rest of a date that was cut off.
+/// Parses a date of the format `YYYY-MM-DD`. Stricter than chrono: `2026-11-2` may be a truncated
+/// date and returns `None`.
 #[must_use]
 pub fn read_date(text: &str) -> Option<NaiveDate> {
     let is_whole = text.len() == DATE_LENGTH && has_date_format(text);
     if is_whole { text.parse().ok() } else { None }
 }
 
-/// Whether each character is a digit or a hyphen where `YYYY-MM-DD` has one.
+/// Whether the text consists of digits, and of hyphens at the positions in `YYYY-MM-DD`.
 pub(crate) fn has_date_format(day: &str) -> bool {
     day.bytes().enumerate().all(|(at, byte)| match at {
         4 | 7 => byte == b'-',
@@ -91,9 +89,10 @@ pub(crate) fn has_date_format(day: &str) -> bool {
     })
 }
 
-/// Parses a date as [`read_date`] does, with a time behind it: hours and minutes, with seconds and
-/// a fraction of them or without; with an offset (`Z`, `+01:00`, `+0100`, `+01`) or without, which
-/// means UTC.
+/// Parses a date (see [`read_date`]), a time and an optional offset.
+///
+/// The time has hours and minutes, and optionally seconds with a fraction. The offset is `Z`,
+/// `+01:00`, `+0100` or `+01`. A time without an offset is in UTC.
 #[must_use]
 pub fn read_date_time(text: &str) -> Option<DateTime<Utc>> {
     let (day, rest) = text.split_at_checked(DATE_LENGTH)?;
@@ -123,17 +122,19 @@ fn read_offset(text: &str) -> Option<FixedOffset> {
         4 => digits.split_at_checked(2)?,
         _ => digits.split_once(':')?,
     };
-    let number = |text: &str, limit: i32| -> Option<i32> {
-        let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse()
-            .ok()
-            .filter(|number| is_number && *number < limit)
-    };
-    let seconds = number(hours, 24)? * 3_600 + number(minutes, 60)? * 60;
+    let seconds = two_digit_number(hours, 24)? * 3_600 + two_digit_number(minutes, 60)? * 60;
     FixedOffset::east_opt(if is_east { seconds } else { -seconds })
 }
 
-/// The last two digits of a number.
+/// Parses two digits. Returns `None` for other text, and for a number of `limit` or more.
+fn two_digit_number(text: &str, limit: i32) -> Option<i32> {
+    let is_number = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse()
+        .ok()
+        .filter(|number| is_number && *number < limit)
+}
+
+/// Returns the last two digits of a number.
 fn two_digits(number: u32) -> [u8; 2] {
     [number / 10, number].map(|number| b'0' + u8::try_from(number % 10).unwrap_or_default())
 }
@@ -145,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_date_is_ten_characters_of_a_day_that_exists() {
+    fn date_is_ten_characters_of_an_existing_day() {
         assert_eq!(
             read_date("2026-11-02"),
             NaiveDate::from_ymd_opt(2026, 11, 2)
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_with_a_time_has_an_offset_or_is_in_utc() {
+    fn date_time_without_offset_is_in_utc() {
         let expected = "2026-03-01T09:30:00Z".parse().ok();
         for text in [
             "2026-03-01T09:30",
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_timestamps_are_written_as_chrono_writes_them() {
+    fn dates_and_timestamps_are_written_like_chrono() {
         for text in [
             "0001-01-01T00:00:00Z",
             "1999-12-31T23:59:59.999Z",
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_of_more_than_four_digits_has_a_sign() {
+    fn year_outside_four_digits_has_a_sign() {
         for (year, expected) in [(10_000, "+10000-01-01"), (-1, "-0001-01-01")] {
             assert_eq!(date(NaiveDate::from_ymd_opt(year, 1, 1).unwrap()), expected);
         }

@@ -1,22 +1,21 @@
-//! Properties of text that Unicode defines: whether anything of it is visible, and which spellings
-//! are the same text.
+//! Unicode properties of text: visibility, and equal spellings.
 
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization as _;
 
-/// The pattern without dots of Braille, which fonts draw as a space.
+/// The Braille pattern without dots. Fonts draw it as a space.
 const BRAILLE_BLANK: char = '\u{2800}';
 
-/// Whether no character of the text is visible.
+/// Whether the text has no visible character.
 #[must_use]
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(is_invisible)
 }
 
-/// Whether a parameter or a field of a form counts as not sent: it is blank, and has no control
-/// character to refuse.
+/// Whether a parameter or a form field counts as not sent: the text is blank and has no control
+/// characters except white space.
 #[must_use]
 pub fn is_absent(text: &str) -> bool {
     text.chars().all(|character| {
@@ -24,8 +23,8 @@ pub fn is_absent(text: &str) -> bool {
     })
 }
 
-/// The text without surrounding white space; `None` unless it is visible, on one line, without
-/// control characters and at most `max` characters long.
+/// Trims the text. Returns `None` if the trimmed text is blank, is longer than `max` characters, or
+/// has control characters such as line breaks.
 #[must_use]
 pub fn visible_line(text: &str, max: usize) -> Option<&str> {
     let line = text.trim();
@@ -50,13 +49,13 @@ fn is_default_ignorable(character: char) -> bool {
     CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(character)
 }
 
-/// The text with full case folding.
+/// Returns the text with full case folding.
 pub(crate) fn case_folded(text: &str) -> String {
     UniCase::new(text).to_folded_case()
 }
 
-/// The text in the form `NFKC_Casefold`: equal for texts that differ only in case, in compatible or
-/// composed characters, or in default ignorable characters.
+/// Returns the text in the form `NFKC_Casefold`. The forms of two texts are equal if the texts
+/// differ only in case, in compatible or composed characters, or in default ignorable characters.
 #[must_use]
 pub fn nfkc_casefold(text: &str) -> String {
     if text.is_ascii() {
@@ -85,13 +84,13 @@ fn nfkc_casefold_once(text: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// One character of each kind that is not visible.
+    /// One character of each invisible kind.
     const INVISIBLE: [char; 16] = [
         ' ', '\t', '\n', '\0', '\u{7f}', '\u{85}', '\u{a0}', '\u{ad}', '\u{200b}', '\u{202e}',
         '\u{2060}', '\u{2800}', '\u{3000}', '\u{3164}', '\u{fe0f}', '\u{feff}',
     ];
 
-    /// The characters that a normalisation or case folding can change, with others around them.
+    /// Returns the blocks of all characters that normalisation or case folding can change.
     pub(crate) fn characters() -> impl Iterator<Item = char> {
         let blocks = [
             '\0'..='\u{33ff}',
@@ -157,7 +156,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn spellings_of_one_text_fold_to_one_form() {
+    fn equal_spellings_fold_to_one_form() {
         for (one, other) in [
             ("Zoë", "ZOE\u{308}"),
             ("Straße", "STRASSE"),
@@ -188,7 +187,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn every_character_folds_to_a_stable_form_shared_by_its_canonical_spellings() {
+    fn folded_form_is_stable_and_equal_for_canonical_spellings() {
         for character in characters() {
             let folded = nfkc_casefold(&character.to_string());
             assert_eq!(nfkc_casefold(&folded), folded, "{character:?}");

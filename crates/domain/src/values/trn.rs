@@ -1,8 +1,7 @@
-//! The teacher reference number (TRN), and whose it is.
+//! The teacher reference number (TRN), and the people who have it.
 //!
-//! A number belongs to a person, and a person may have several records: one for each course, and
-//! one with each provider. So several records may have the same number, as long as they are of one
-//! person.
+//! A number belongs to one person. A person can have several records: one for each course and for
+//! each provider. All records of a person may have the same number.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,23 +11,24 @@ use thiserror::Error;
 use crate::duplicate::DuplicateKey;
 use crate::fields::value::Date;
 
-/// Digits of a teacher reference number.
+/// The number of digits in a teacher reference number.
 const DIGITS: usize = 7;
 
 /// A teacher reference number: 7 digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Trn(String);
 
-/// A text that is no teacher reference number.
+/// A text that is not a teacher reference number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("trn must be 7 digits")]
 pub struct MalformedTrn;
 
 impl Trn {
-    /// The range of generated numbers: those without a leading zero, which spreadsheets lose.
+    /// The range of generated numbers. Excludes numbers with a leading zero, because spreadsheets
+    /// drop the zero.
     pub const GENERATED: std::ops::Range<u32> = 1_000_000..10_000_000;
 
-    /// The digits.
+    /// Returns the digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -54,23 +54,23 @@ impl fmt::Display for Trn {
     }
 }
 
-/// A trainee who has a number, as far as it distinguishes people. The names are folded, as in
+/// A trainee with a number: the data to identify the person. The names are folded like those of
 /// [`DuplicateKey`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
-    /// Identifier of the record.
+    /// The identifier of the record.
     pub trainee_id: String,
-    /// Date of birth.
+    /// The date of birth.
     pub date_of_birth: Option<Date>,
-    /// Last name.
+    /// The last name.
     pub last_name: String,
-    /// First names.
+    /// The first names.
     pub first_names: String,
 }
 
 impl Holder {
-    /// Whether the holder can be the same person: born on the same day, with the same last name or
-    /// the same first names. Either may change in a life.
+    /// Whether both can be the same person: same date of birth, and the same last name or the same
+    /// first names. A person may change one of the names.
     #[must_use]
     pub fn can_be_same_person(&self, other: &DuplicateKey) -> bool {
         let same_first_names =
@@ -86,7 +86,7 @@ mod tests {
     use crate::records::trainee::Trainee;
 
     #[test]
-    fn a_trn_has_seven_digits() {
+    fn trn_has_seven_digits() {
         assert_eq!("0123456".parse::<Trn>().unwrap().to_string(), "0123456");
         for text in [
             "",
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_distinguished_by_birth_and_names() {
+    fn same_person_has_equal_birth_date_and_one_equal_name() {
         let born = |day: &str, first_names: &str, last_name: &str| {
             let trainee = Trainee {
                 date_of_birth: day.parse().ok(),

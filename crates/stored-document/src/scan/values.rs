@@ -1,11 +1,11 @@
-//! Reads the values of a document, each as this program writes one.
+//! Reads values in the exact form written by this program.
 
 use std::borrow::Cow;
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use domain::{Kind, Value};
 
-/// The value of the kind that is written so.
+/// Reads the JSON of a value of a kind. Returns `None` if the JSON has another form.
 pub(crate) fn read(kind: Kind, value: &str) -> Option<Value<'_>> {
     match kind {
         Kind::Text => text(value).map(Value::Text),
@@ -19,7 +19,7 @@ pub(crate) fn read(kind: Kind, value: &str) -> Option<Value<'_>> {
     }
 }
 
-/// A string, copied only where it has escapes.
+/// Reads a string. Copies only strings with escapes.
 fn text(value: &str) -> Option<Cow<'_, str>> {
     if value.contains('\\') {
         return serde_json::from_str(value).ok().map(Cow::Owned);
@@ -30,19 +30,20 @@ fn text(value: &str) -> Option<Cow<'_, str>> {
         .map(Cow::Borrowed)
 }
 
+/// Reads an array of strings.
 pub(crate) fn texts(value: &str) -> Option<Vec<Cow<'_, str>>> {
     let texts: Vec<String> = serde_json::from_str(value).ok()?;
     Some(texts.into_iter().map(Cow::Owned).collect())
 }
 
-/// A number as JSON writes one: without a sign of plus and without leading zeros.
+/// Reads a whole number in JSON form: without a plus sign and without leading zeros.
 pub(crate) fn integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = text == "0" || !digits.starts_with('0');
     text.parse().ok().filter(|_| is_plain)
 }
 
-/// The number that some digits form.
+/// Parses decimal digits. Returns `None` for other characters.
 fn number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0, |number, digit| {
         digit
@@ -51,7 +52,7 @@ fn number(digits: &[u8]) -> Option<u32> {
     })
 }
 
-/// `"YYYY-MM-DD"`.
+/// Reads `"YYYY-MM-DD"`, with quotes.
 pub(crate) fn date(value: &str) -> Option<NaiveDate> {
     let [b'"', day @ .., b'"'] = value.as_bytes() else {
         return None;
@@ -59,7 +60,8 @@ pub(crate) fn date(value: &str) -> Option<NaiveDate> {
     calendar_day(day)
 }
 
-/// The day that `YYYY-MM-DD` is.
+/// Reads `YYYY-MM-DD`, without quotes. Returns `None` for other texts and for days that do not
+/// exist.
 pub fn calendar_day(text: &[u8]) -> Option<NaiveDate> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else {
         return None;
@@ -68,7 +70,7 @@ pub fn calendar_day(text: &[u8]) -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(year, number(&[*m1, *m2])?, number(&[*d1, *d2])?)
 }
 
-/// `"YYYY-MM-DDTHH:MM:SS.mmmZ"`.
+/// Reads `"YYYY-MM-DDTHH:MM:SS.mmmZ"`, with quotes.
 pub(crate) fn timestamp(value: &str) -> Option<DateTime<Utc>> {
     let [b'"', text @ .., b'"'] = value.as_bytes() else {
         return None;

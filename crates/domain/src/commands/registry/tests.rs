@@ -1,4 +1,4 @@
-//! What the registry and operators may do, state by state.
+//! Tests of the actions of the registry and of operators, by state.
 
 use chrono::TimeDelta;
 
@@ -43,7 +43,7 @@ fn with_trn(state: State) -> Trainee {
     }
 }
 
-/// The record after a change, which must be one, and must have moved `updated_at`.
+/// Asserts that the action has changed the record and `updated_at`. Returns the record.
 #[track_caller]
 fn done(result: Result<Decision<Trainee>, RegistryError>) -> Trainee {
     let decision = result.unwrap();
@@ -52,6 +52,7 @@ fn done(result: Result<Decision<Trainee>, RegistryError>) -> Trainee {
     decision.record
 }
 
+/// Asserts that the action has not changed the trainee.
 #[track_caller]
 fn left_alone(result: Result<Decision<Trainee>, RegistryError>, trainee: &Trainee) {
     let decision = result.unwrap();
@@ -59,7 +60,7 @@ fn left_alone(result: Result<Decision<Trainee>, RegistryError>, trainee: &Traine
     assert_eq!(decision.record, *trainee);
 }
 
-/// The states in which something is refused because of the state.
+/// Returns the states that do not allow an action.
 fn refused_in(
     mut attempt: impl FnMut(&Trainee) -> Result<Decision<Trainee>, RegistryError>,
 ) -> Vec<State> {
@@ -73,7 +74,7 @@ fn refused_in(
 }
 
 #[test]
-fn a_trn_moves_a_submitted_trainee_on_and_leaves_every_other_state() {
+fn issued_trn_changes_only_the_state_of_submitted_trainees() {
     for (before, after) in [
         (State::SubmittedForTrn, State::TrnReceived),
         (State::TrnReceived, State::TrnReceived),
@@ -101,7 +102,7 @@ fn a_trn_moves_a_submitted_trainee_on_and_leaves_every_other_state() {
 }
 
 #[test]
-fn a_trn_is_issued_once() {
+fn trn_is_issued_once() {
     let trainee = with_trn(State::TrnReceived);
     left_alone(
         issue_trn(&trainee, &trn("1234567"), &[], now().date_naive(), now()),
@@ -115,7 +116,7 @@ fn a_trn_is_issued_once() {
 }
 
 #[test]
-fn the_trn_of_another_person_is_refused_and_that_of_the_same_person_is_not() {
+fn trn_of_another_person_is_refused() {
     let trainee = in_state(State::SubmittedForTrn);
     let holder = |id: &str, trainee: &Trainee| {
         let person = DuplicateKey::from_trainee(trainee, now().date_naive());
@@ -168,7 +169,7 @@ fn the_trn_of_another_person_is_refused_and_that_of_the_same_person_is_not() {
 }
 
 #[test]
-fn an_award_needs_a_recommendation_a_trn_and_the_day_on_which_the_standards_were_met() {
+fn award_requires_recommendation_trn_and_outcome_date() {
     let recommended = Trainee {
         outcome_date: Some(day("2026-10-01")),
         ..with_trn(State::RecommendedForAward)
@@ -200,7 +201,7 @@ fn an_award_needs_a_recommendation_a_trn_and_the_day_on_which_the_standards_were
 }
 
 #[test]
-fn a_deferred_trainee_comes_back_to_where_the_trn_says() {
+fn reinstated_state_depends_on_trn() {
     let deferral = Some(day("2026-09-10"));
     for (trainee, after) in [
         (in_state(State::Deferred), State::SubmittedForTrn),
@@ -244,7 +245,7 @@ fn a_deferred_trainee_comes_back_to_where_the_trn_says() {
     );
 }
 
-/// Someone came back on that day.
+/// Returns a reinstatement on a day, without a new end of the training.
 fn on(date: &str) -> Reinstatement {
     Reinstatement {
         date: Some(day(date)),
@@ -253,7 +254,7 @@ fn on(date: &str) -> Reinstatement {
 }
 
 #[test]
-fn who_comes_back_without_a_trn_is_submitted_for_one_again() {
+fn reinstatement_without_trn_submits_trainee_again() {
     let submitted_at = Some(at("2026-09-01T12:00:00Z"));
     let submitted_again_at = |trainee: Trainee| {
         let trainee = Trainee {
@@ -268,7 +269,7 @@ fn who_comes_back_without_a_trn_is_submitted_for_one_again() {
 }
 
 #[test]
-fn the_training_can_end_later_or_earlier_after_a_deferral() {
+fn reinstatement_can_change_end_of_training() {
     let trainee = Trainee {
         defer_date: Some(day("2026-09-10")),
         itt_start_date: Some(day("2026-09-01")),
@@ -324,7 +325,7 @@ fn the_training_can_end_later_or_earlier_after_a_deferral() {
 }
 
 #[test]
-fn before_the_course_or_the_deferral_begins_only_the_state_changes() {
+fn reinstatement_before_missed_training_changes_only_the_state() {
     for (start, deferral) in [
         ("2026-10-06", "2026-09-10"),
         ("2026-09-01", "2026-10-06"),
@@ -363,7 +364,7 @@ fn before_the_course_or_the_deferral_begins_only_the_state_changes() {
 }
 
 #[test]
-fn a_returned_recommendation_leaves_no_trace_on_the_record() {
+fn returned_recommendation_is_removed_from_record() {
     for (trainee, after) in [
         (in_state(State::RecommendedForAward), State::SubmittedForTrn),
         (with_trn(State::RecommendedForAward), State::TrnReceived),
@@ -395,7 +396,7 @@ fn a_returned_recommendation_leaves_no_trace_on_the_record() {
 }
 
 #[test]
-fn an_undone_withdrawal_leads_back_and_takes_what_was_said_along() {
+fn undone_withdrawal_restores_state_and_clears_its_fields() {
     let last = |previous, undone| Some(LastWithdrawal { previous, undone });
     for (trainee, previous, after) in [
         (
@@ -453,7 +454,7 @@ fn an_undone_withdrawal_leads_back_and_takes_what_was_said_along() {
 }
 
 #[test]
-fn nothing_becomes_of_a_discarded_trainee() {
+fn discarded_trainee_refuses_all_actions() {
     let record = done(discard(&in_state(State::SubmittedForTrn), now()));
     assert_eq!(
         (record.state, record.discarded_at),

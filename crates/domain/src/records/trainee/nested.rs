@@ -1,5 +1,5 @@
-//! The kinds of records that are nested in a trainee. [`nested_kinds!`](crate::nested_kinds) lists
-//! them, and everything that holds for each kind follows from its entry.
+//! The kinds of nested records of a trainee. [`nested_kinds!`](crate::nested_kinds) lists the
+//! kinds; macros generate the code for each kind.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use super::{Trainee, TraineeField};
 use crate::fields::parsed::ParsedRecord;
 use crate::records::record::{NestedKind, NestedLists, Record, Stored};
 
-/// Calls a macro with the kinds of nested records: the list of a trainee, the record, the word that
-/// names one, and the field of its identifier. Records and their fields are exported by the crate's
-/// root.
+/// Calls a macro with the kinds of nested records. An entry consists of the field of the trainee,
+/// the record and its fields (both exported by the crate root), the name of one record, and the
+/// field of its identifier.
 #[macro_export]
 macro_rules! nested_kinds {
     ([$($callback:tt)+] $($arguments:tt)*) => {
@@ -23,8 +23,8 @@ macro_rules! nested_kinds {
     };
 }
 
-/// Calls a generic function with a record as the first of its types. Behind the name of the
-/// function its other types may stand, as in `read<_>(list, reader)`.
+/// Calls a generic function with a record as its first type argument. Other type arguments follow
+/// the name of the function, as in `read<_>(list, reader)`.
 #[macro_export]
 macro_rules! call_with_record {
     ($record:ty, ($($function:ident)::+ ($($argument:tt)*))) => {
@@ -35,7 +35,7 @@ macro_rules! call_with_record {
     };
 }
 
-/// Calls a generic function for the type of each kind of nested record; the value is an array of
+/// Calls a generic function for the type of each kind of nested record. Evaluates to an array of
 /// the results.
 #[macro_export]
 macro_rules! for_each_nested {
@@ -48,8 +48,8 @@ macro_rules! for_each_nested {
     };
 }
 
-/// Calls a generic function for the type of the records in a list of a trainee; the value is `None`
-/// where the field is no such list.
+/// Calls a generic function for the type of the records in a list of a trainee. Evaluates to `None`
+/// if the field is not a list of records.
 #[macro_export]
 macro_rules! for_nested_list {
     (@kinds $of:tt $call:tt
@@ -61,36 +61,36 @@ macro_rules! for_nested_list {
     };
 }
 
-/// A record that is nested in a trainee.
+/// A nested record of a trainee.
 pub trait NestedRecord: NestedKind {
-    /// The list of a trainee that has the records.
+    /// The field of the trainee with the list of the records.
     const LIST: TraineeField;
     /// The field of the identifier.
     const ID: Self::Field;
-    /// The field of the time at which the record was made.
+    /// The field of the creation time.
     const CREATED_AT: Self::Field;
-    /// The field of the time at which the record was changed last.
+    /// The field of the time of the last change.
     const UPDATED_AT: Self::Field;
 
-    /// The records of this kind.
+    /// Returns the records of this kind.
     fn in_nested<F: NestedForm>(nested: &NestedRecords<F>) -> &Vec<F::Of<Self>>;
 
-    /// The records of this kind, to be changed.
+    /// Returns the records of this kind, mutable.
     fn in_nested_mut<F: NestedForm>(nested: &mut NestedRecords<F>) -> &mut Vec<F::Of<Self>>;
 
-    /// The records of a trainee.
+    /// Returns the records of a trainee.
     fn records(trainee: &Trainee) -> &Vec<Self>;
 
-    /// The records of a trainee, to be changed.
+    /// Returns the records of a trainee, mutable.
     fn records_mut(trainee: &mut Trainee) -> &mut Vec<Self>;
 
-    /// The identifier.
+    /// Returns the identifier, or `None` for a record without one.
     fn id(&self) -> Option<&str>;
 }
 
-/// A form that nested records can have.
+/// A representation of nested records.
 pub trait NestedForm {
-    /// A record in this form.
+    /// A record in this representation.
     type Of<R: Record>;
 }
 
@@ -102,7 +102,7 @@ impl NestedForm for Owned {
     type Of<R: Record> = R;
 }
 
-/// Nested records wherever they are stored.
+/// Nested records as borrowed stored records.
 #[derive(Debug)]
 pub struct Borrowed<'a>(std::marker::PhantomData<&'a ()>);
 
@@ -110,7 +110,7 @@ impl<'a> NestedForm for Borrowed<'a> {
     type Of<R: Record> = &'a dyn Stored<R>;
 }
 
-/// Nested records as a request sends them.
+/// Nested records as sent in a request.
 #[derive(Debug)]
 pub enum Sent {}
 
@@ -120,7 +120,7 @@ impl NestedForm for Sent {
 
 macro_rules! declare {
     ($( $(#[$doc:meta])+ $list:ident: $record:ident / $fields:ident, $name:ident, $id:ident; )+) => {
-        /// The nested records of a trainee, in one form.
+        /// The nested records of a trainee, in one representation.
         pub struct NestedRecords<F: NestedForm = Owned> {
             $( $(#[$doc])+ pub $list: Vec<F::Of<crate::$record>>, )+
         }

@@ -1,5 +1,5 @@
-//! Every way between the two kinds of a degree: each update leaves it whole, or is refused at what
-//! is missing.
+//! Tests of all updates between the two kinds of degrees. Each update results in a whole degree or
+//! is refused with the missing fields.
 
 use super::*;
 use crate::fields::value::Input;
@@ -19,7 +19,7 @@ const RULES: &[Rule<Degree>] = &[
     GRADE,
 ];
 
-/// What is sent: values, and null as none.
+/// The sent fields and their values. `None` means null.
 type Sent<'a> = &'a [(F, Option<&'a str>)];
 
 fn text(text: &str) -> Option<Text> {
@@ -62,7 +62,7 @@ fn changes(sent: Sent<'_>) -> DegreeChanges {
     changes
 }
 
-/// The update is accepted and leaves this.
+/// Asserts that the update is accepted and results in the expected degree.
 #[track_caller]
 fn leaves(stored: &Degree, sent: Sent<'_>, expected: &Degree) {
     let candidate = apply((), Some(stored), changes(sent), RULES);
@@ -74,7 +74,7 @@ fn leaves(stored: &Degree, sent: Sent<'_>, expected: &Degree) {
     );
 }
 
-/// The update is refused at these fields.
+/// Asserts that the update is refused with problems at these fields.
 #[track_caller]
 fn refused(stored: &Degree, sent: Sent<'_>, at: &[F]) {
     let expected: Vec<_> = at.iter().map(|field| (*field).into()).collect();
@@ -86,7 +86,7 @@ fn refused(stored: &Degree, sent: Sent<'_>, at: &[F]) {
 }
 
 #[test]
-fn a_uk_degree_stays_whole_or_becomes_foreign_whole() {
+fn update_of_uk_degree_results_in_whole_degree() {
     let stored = uk();
     for sent in [
         &[(F::country, None)][..],
@@ -115,7 +115,8 @@ fn a_uk_degree_stays_whole_or_becomes_foreign_whole() {
         &[(F::institution, Some("0149")), (F::country, Some("FR"))],
         &elsewhere,
     );
-    let (to_france, as_bachelor) = ((F::country, Some("FR")), (F::non_uk_degree, Some("051")));
+    let to_france = (F::country, Some("FR"));
+    let as_bachelor = (F::non_uk_degree, Some("051"));
     let moved = Degree {
         grade: text("02"),
         ..foreign()
@@ -136,7 +137,7 @@ fn a_uk_degree_stays_whole_or_becomes_foreign_whole() {
         &[to_france, as_bachelor, (F::uk_degree, Some("083"))],
         &moved,
     );
-    // The whole record is sent back, with another country.
+    // A client sends back the whole record with another country.
     let whole = [
         (F::institution, Some("0117")),
         (F::uk_degree, Some("083")),
@@ -148,7 +149,7 @@ fn a_uk_degree_stays_whole_or_becomes_foreign_whole() {
         &moved,
     );
     leaves(&moved, &[(F::grade, None)], &foreign());
-    // A grade in words is not recorded, even by itself.
+    // A grade in words is never recorded.
     leaves(&stored, &[(F::other_grade, Some("Very good"))], &stored);
     leaves(
         &stored,
@@ -169,7 +170,7 @@ fn a_uk_degree_stays_whole_or_becomes_foreign_whole() {
     );
     refused(&stored, &[(F::grade, None)], &[F::grade]);
     refused(&stored, &[(F::country, Some("QQ"))], &[F::country]);
-    // A wrong type is one problem.
+    // An unknown type is one problem.
     refused(
         &stored,
         &[(F::country, Some("GB")), (F::uk_degree, Some("zz"))],
@@ -178,7 +179,7 @@ fn a_uk_degree_stays_whole_or_becomes_foreign_whole() {
 }
 
 #[test]
-fn a_foreign_degree_stays_whole_or_becomes_one_of_the_united_kingdom_whole() {
+fn update_of_foreign_degree_results_in_whole_degree() {
     let stored = foreign();
     for sent in [
         &[(F::uk_degree, None)][..],
@@ -209,7 +210,8 @@ fn a_foreign_degree_stays_whole_or_becomes_one_of_the_united_kingdom_whole() {
             &[F::country],
         );
     }
-    let (typed, graded) = ((F::uk_degree, Some("083")), (F::grade, Some("02")));
+    let typed = (F::uk_degree, Some("083"));
+    let graded = (F::grade, Some("02"));
     for at_home in [
         &[(F::country, Some("GB"))][..],
         &[(F::country, Some("XI"))],
@@ -255,7 +257,7 @@ fn a_foreign_degree_stays_whole_or_becomes_one_of_the_united_kingdom_whole() {
 }
 
 #[test]
-fn a_degree_between_the_kinds_is_made_whole_by_its_next_change() {
+fn next_update_makes_degree_of_mixed_kind_whole() {
     let without_country = Degree {
         country: None,
         ..foreign()
@@ -306,7 +308,7 @@ fn a_degree_between_the_kinds_is_made_whole_by_its_next_change() {
             ..uk()
         },
     );
-    // An import may lack a grade, which is demanded when the kind changes.
+    // An imported degree may lack a grade. The grade is required when the kind changes.
     let ungraded = Degree {
         grade: None,
         ..uk()
@@ -340,7 +342,7 @@ fn a_degree_between_the_kinds_is_made_whole_by_its_next_change() {
             ..uk()
         },
     );
-    // A problem of another field hides none of these.
+    // Problems of other fields are reported together with problems of the kind.
     refused(
         &without_country,
         &[(F::subject, None)],
@@ -349,7 +351,7 @@ fn a_degree_between_the_kinds_is_made_whole_by_its_next_change() {
 }
 
 #[test]
-fn a_degree_between_the_kinds_can_be_sent_back_as_it_is() {
+fn degree_of_mixed_kind_can_be_sent_back_unchanged() {
     for stored in [
         Degree {
             country: None,
